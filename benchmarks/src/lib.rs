@@ -1,0 +1,1 @@
+//! Benchmarks of the runtime's building blocks.

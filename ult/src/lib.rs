@@ -1,0 +1,16 @@
+//! User-level threads on kernel-thread workers.
+//!
+//! `ult` knows stacks, context switches, workers, parking, deques and machine topology. It knows nothing
+//! about OpenMP and has no C interface; the `libomp-shim` crate gives OpenMP's meaning to what is here.
+//!
+//! | room | what lives there |
+//! |---|---|
+//! | [`arch`] | the context switch, one file per processor; the kernel thread's own block of storage |
+//! | [`stack`] | mapped and pooled stacks with a guard area |
+//! | [`fault`] | the handler that turns a stack overflow into a message |
+//! | [`exceptions`] | the C++ exception globals that travel with a suspended stack |
+//! | [`park`] | how a kernel thread sleeps and is woken |
+//! | [`deque`] | the work-stealing deque |
+//! | [`topology`] | which processors may be used, and how they are grouped |
+//! | [`sync`] | the one place where loom replaces the atomics |
+pub mod sync;

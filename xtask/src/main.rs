@@ -1,0 +1,5 @@
+//! Development commands: `cargo xtask <command>`.
+fn main() {
+    eprintln!("xtask: no command yet");
+    std::process::exit(2);
+}
