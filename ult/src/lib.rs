@@ -13,4 +13,7 @@
 //! | [`deque`] | the work-stealing deque |
 //! | [`topology`] | which processors may be used, and how they are grouped |
 //! | [`sync`] | the one place where loom replaces the atomics |
+pub mod deque;
+pub mod park;
 pub mod sync;
+pub mod topology;

@@ -1,1 +1,202 @@
 //! The one façade through which models replace atomics: `loom` under `--cfg loom`, `core` otherwise.
+//!
+//! Code whose interleavings are model-checked takes atomics, fences, spin hints and the futex from here
+//! and nowhere else. Two things differ between the two worlds and are kept in mind by every user:
+//!
+//! * loom's constructors are not `const`. What is built by a `const fn` or lives in a `static` is
+//!   declared with [`const_fn_unless_loom!`], or, when no model reaches it, uses `core` directly.
+//! * loom treats `SeqCst` *accesses* as acquire/release, but checks `SeqCst` *fences* in full. Protocols
+//!   that need a total order therefore say so with [`fence`].
+//!
+//! Rejected: a model-only copy of each algorithm (copies drift), and `#[cfg(loom)]` inside algorithms.
+//! A model proves that it can fail by running the shipped code with fences left out: see
+//! [`model::ignore_fences`], which exists only under `--cfg loom`.
+
+#[cfg(not(loom))]
+pub use core::{
+    hint::spin_loop,
+    sync::atomic::{AtomicIsize, AtomicPtr, AtomicU32, AtomicUsize, Ordering, fence},
+};
+#[cfg(loom)]
+pub use loom::{
+    hint::spin_loop,
+    sync::atomic::{AtomicIsize, AtomicPtr, AtomicU32, AtomicUsize, Ordering},
+};
+#[cfg(loom)]
+pub use model::{Futex, fence};
+#[cfg(not(loom))]
+pub use os::Futex;
+
+/// Declares a constructor that is `const` except under loom, whose atomics cannot be built in a constant.
+#[macro_export]
+macro_rules! const_fn_unless_loom {
+    ($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident : $ty:ty),*) -> $ret:ty $body:block) => {
+        #[cfg(not(loom))]
+        $(#[$meta])*
+        $vis const fn $name($($arg: $ty),*) -> $ret $body
+        #[cfg(loom)]
+        $(#[$meta])*
+        $vis fn $name($($arg: $ty),*) -> $ret $body
+    };
+}
+
+/// A value alone on its cache lines.
+///
+/// 128 bytes, not 64: x86 prefetches lines in pairs and several aarch64 processors have 128-byte lines.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub struct CachePadded<T>(pub T);
+
+impl<T> core::ops::Deref for CachePadded<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+#[cfg(not(loom))]
+mod os {
+    use super::AtomicU32;
+    use core::{ptr, time::Duration};
+
+    /// A 32-bit word that kernel threads of this process can sleep on.
+    ///
+    /// `wait` and `wake` are the kernel's: the comparison in `wait` and the queueing are one step with
+    /// respect to `wake`. They leave `errno` as it was, because user code may look at it afterwards.
+    #[derive(Debug)]
+    pub struct Futex {
+        word: AtomicU32,
+    }
+
+    impl Futex {
+        /// A word that holds `value`, with nobody asleep on it.
+        pub const fn new(value: u32) -> Self {
+            Self { word: AtomicU32::new(value) }
+        }
+
+        /// The word itself, for the protocol's own atomic operations.
+        #[inline]
+        pub fn word(&self) -> &AtomicU32 {
+            &self.word
+        }
+
+        /// Sleeps while the word holds `expected`, until a wake, the timeout (relative, monotonic clock), a signal
+        /// or nothing in particular. Does not order memory: read the word again, with `Acquire`, before using
+        /// what the waker published.
+        pub fn wait(&self, expected: u32, timeout: Option<Duration>) {
+            let limit = timeout.map(timespec_of);
+            let limit = limit.as_ref().map_or(ptr::null(), ptr::from_ref);
+            keep_errno(|| {
+                // SAFETY: the word lives as long as `self`; `limit` is null or points to a timespec on this frame.
+                unsafe {
+                    libc::syscall(
+                        libc::SYS_futex,
+                        self.word.as_ptr(),
+                        libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
+                        expected,
+                        limit,
+                    )
+                }
+            });
+        }
+
+        /// Wakes up to `count` sleepers and returns how many it woke.
+        pub fn wake(&self, count: u32) -> usize {
+            let count = i32::try_from(count).unwrap_or(i32::MAX);
+            let woken = keep_errno(|| {
+                // SAFETY: FUTEX_WAKE uses the address as a key only.
+                unsafe {
+                    libc::syscall(
+                        libc::SYS_futex,
+                        self.word.as_ptr(),
+                        libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
+                        count,
+                    )
+                }
+            });
+            usize::try_from(woken).unwrap_or(0)
+        }
+    }
+
+    fn timespec_of(duration: Duration) -> libc::timespec {
+        libc::timespec {
+            tv_sec: libc::time_t::try_from(duration.as_secs()).unwrap_or(libc::time_t::MAX),
+            tv_nsec: libc::c_long::from(duration.subsec_nanos() as i32),
+        }
+    }
+
+    fn keep_errno<R>(call: impl FnOnce() -> R) -> R {
+        // SAFETY: the C library gives every thread a valid errno.
+        let errno = unsafe { libc::__errno_location() };
+        // SAFETY: as above; no other thread writes it.
+        let before = unsafe { *errno };
+        let result = call();
+        // SAFETY: as above; the call did not change the thread we run on.
+        unsafe { *errno = before };
+        result
+    }
+}
+
+/// What models see instead of the kernel, and the switch that breaks a protocol on purpose.
+#[cfg(loom)]
+pub mod model {
+    use super::{AtomicU32, Ordering};
+    use core::{cell::Cell, time::Duration};
+    use loom::sync::{Condvar, Mutex};
+
+    loom::thread_local! {
+        static IGNORED: Cell<Option<Ordering>> = Cell::new(None);
+    }
+
+    /// From here on the calling model thread skips every [`fence`] of the given ordering. A model that still
+    /// passes with a fence ignored has not shown that the fence is needed, nor that it would notice a bug.
+    pub fn ignore_fences(order: Ordering) {
+        IGNORED.with(|ignored| ignored.set(Some(order)));
+    }
+
+    /// `core::sync::atomic::fence`, checked by loom unless the calling thread has asked to ignore it.
+    pub fn fence(order: Ordering) {
+        if IGNORED.with(Cell::get) != Some(order) {
+            loom::sync::atomic::fence(order);
+        }
+    }
+
+    /// The futex as the kernel promises it: compare-and-queue is one step with respect to wake.
+    ///
+    /// No timeout means forever, so that a lost wake-up shows as loom's deadlock report; any timeout is taken
+    /// to have run out at once (loom's interleavings move that moment about).
+    #[derive(Debug)]
+    pub struct Futex {
+        word: AtomicU32,
+        bucket: Mutex<()>,
+        queue: Condvar,
+    }
+
+    impl Futex {
+        /// A word that holds `value`, with nobody asleep on it.
+        pub fn new(value: u32) -> Self {
+            Self { word: AtomicU32::new(value), bucket: Mutex::new(()), queue: Condvar::new() }
+        }
+
+        /// The word itself.
+        pub fn word(&self) -> &AtomicU32 {
+            &self.word
+        }
+
+        /// See the kernel's side of this façade.
+        pub fn wait(&self, expected: u32, timeout: Option<Duration>) {
+            let bucket = self.bucket.lock().unwrap();
+            // ORDERING: the bucket lock orders this with `wake`, as the kernel's does; callers may not rely on it.
+            if self.word.load(Ordering::Relaxed) == expected && timeout.is_none() {
+                drop(self.queue.wait(bucket).unwrap());
+            }
+        }
+
+        /// See the kernel's side of this façade; the count is not known to the model.
+        pub fn wake(&self, count: u32) -> usize {
+            let _bucket = self.bucket.lock().unwrap();
+            if count == 1 { self.queue.notify_one() } else { self.queue.notify_all() }
+            0
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! How a kernel thread sleeps and is woken.
+//!
+//! A [`Parker`] belongs to one kernel thread and is never freed while anyone may wake it. It is one futex word with
+//! three states; a [`Sleepers`] count lets whoever publishes work skip the search for a sleeper when nobody
+//! sleeps. The protocol, its proof sketch and what was rejected are in `docs/protocols/park.md`; the model is
+//! `tests/loom_park.rs`.
+//!
+//! What may not live here: how long to spin before sleeping, whom to wake, what there is to wait for.
+//!
+//! The pattern both types serve (Dekker's): each side publishes, fences, then looks. The sleeper publishes that it
+//! sleeps and looks for work; the waker publishes work and looks for sleepers. With a full fence on both sides at least
+//! one of them sees the other. Rejected: a token that `unpark` always leaves (an atomic read-modify-write on a
+//! shared line per published task, although nearly always nobody sleeps), and a mutex with a condition variable (a lock
+//! word to repair after `fork`, and two cache lines instead of four bytes).
+
+use crate::const_fn_unless_loom;
+use crate::sync::{AtomicUsize, Futex, Ordering, fence};
+use core::time::Duration;
+
+/// The owner is awake, or has made up its mind to be.
+const RUNNING: u32 = 0;
+/// The owner sleeps, or will unless its last look finds something.
+const PARKED: u32 = 1;
+/// A waker has taken the owner out of `PARKED`; the owner has not noticed yet.
+const NOTIFIED: u32 = 2;
+
+/// The bed of one kernel thread.
+///
+/// | from | to | who |
+/// |---|---|---|
+/// | `RUNNING` | `PARKED` | owner, in [`park_unless`](Self::park_unless) |
+/// | `PARKED` | `NOTIFIED` | the one waker whose [`unpark`](Self::unpark) returns true |
+/// | `PARKED`, `NOTIFIED` | `RUNNING` | owner, before `park_unless` returns |
+#[derive(Debug)]
+pub struct Parker {
+    state: Futex,
+}
+
+impl Parker {
+    const_fn_unless_loom! {
+        /// A parker whose owner is awake.
+        pub fn new() -> Self {
+            Self { state: Futex::new(RUNNING) }
+        }
+    }
+
+    /// Announces sleep, then evaluates `stay_awake` after a full fence. If that says true, cancels and returns false.
+    /// Otherwise sleeps until an [`unpark`](Self::unpark), the timeout, a signal or nothing in particular, and returns true.
+    ///
+    /// `stay_awake` must look at everything the caller waits for; relaxed loads are enough there. It is called once. The
+    /// caller loops: returning says nothing about the condition. Only the owning thread may call this.
+    pub fn park_unless(&self, mut stay_awake: impl FnMut() -> bool, timeout: Option<Duration>) -> bool {
+        let state = self.state.word();
+        // ORDERING: Relaxed: the fence below orders it before the look; it publishes nothing else.
+        state.store(PARKED, Ordering::Relaxed);
+        // ORDERING: SeqCst pairs with the fence in `unpark` and `Sleepers::any`: we see the work or the waker sees us.
+        fence(Ordering::SeqCst);
+        let sleep = !stay_awake();
+        if sleep {
+            self.state.wait(PARKED, timeout);
+        }
+        // A swap, not a store: it must not miss the release of a waker that got in first.
+        // ORDERING: Acquire pairs with the Release of the CAS in `unpark`: the waker's writes are visible to us.
+        state.swap(RUNNING, Ordering::Acquire);
+        sleep
+    }
+
+    /// Wakes the owner if it sleeps. Call it after publishing what the owner waits for. Returns whether this call is the
+    /// one that woke it.
+    ///
+    /// An owner that is awake costs one fence and one load. False means that the owner is awake or being woken
+    /// by another thread: either way its next `stay_awake` sees what was published. Any thread may call this.
+    #[inline]
+    pub fn unpark(&self) -> bool {
+        // ORDERING: SeqCst pairs with the fence in `park_unless`.
+        fence(Ordering::SeqCst);
+        // ORDERING: Relaxed, after the fence above.
+        self.state.word().load(Ordering::Relaxed) == PARKED && self.notify()
+    }
+
+    /// Whether the owner is announced as asleep and nobody has woken it yet; stale by the time the caller looks at it.
+    #[inline]
+    pub fn is_parked(&self) -> bool {
+        // ORDERING: Relaxed: a hint.
+        self.state.word().load(Ordering::Relaxed) == PARKED
+    }
+
+    /// Makes a parker inherited through `fork` usable by a new owner. The sleeper it described does not exist here.
+    ///
+    /// # Safety
+    /// Only in the child of a `fork`, while it has one thread.
+    pub unsafe fn reset_after_fork(&self) {
+        // ORDERING: Relaxed: there is no other thread yet.
+        self.state.word().store(RUNNING, Ordering::Relaxed);
+    }
+
+    #[cold]
+    fn notify(&self) -> bool {
+        // ORDERING: Release pairs with the Acquire swap in `park_unless`. A failure needs nothing: see the protocol page.
+        let taken = self.state.word().compare_exchange(PARKED, NOTIFIED, Ordering::Release, Ordering::Relaxed);
+        if taken.is_ok() {
+            self.state.wake(1);
+        }
+        taken.is_ok()
+    }
+}
+
+impl Default for Parker {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// How many threads are about to sleep or asleep, so that publishing work with everyone awake costs a fence and a load.
+///
+/// A sleeper calls [`enter`](Self::enter), then [`Parker::park_unless`], then [`leave`](Self::leave). A publisher calls
+/// [`any`](Self::any) after publishing and only then looks for somebody to unpark.
+#[derive(Debug)]
+pub struct Sleepers {
+    count: AtomicUsize,
+}
+
+impl Sleepers {
+    const_fn_unless_loom! {
+        /// Nobody sleeps.
+        pub fn new() -> Self {
+            Self { count: AtomicUsize::new(0) }
+        }
+    }
+
+    /// The calling thread is going to park. It looks for work after this, in `stay_awake`.
+    #[inline]
+    pub fn enter(&self) {
+        // ORDERING: Relaxed: the fence in `park_unless`, which follows, orders it before the look.
+        self.count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The calling thread is awake again.
+    #[inline]
+    pub fn leave(&self) {
+        // ORDERING: Relaxed: seen late, it costs a publisher one useless search.
+        self.count.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Whether anybody needs waking, for a caller that has just published work. Has a full fence of its own.
+    #[inline]
+    pub fn any(&self) -> bool {
+        // ORDERING: SeqCst pairs with the fence in `park_unless`.
+        fence(Ordering::SeqCst);
+        self.count() != 0
+    }
+
+    /// The count, without a fence: a hint.
+    #[inline]
+    pub fn count(&self) -> usize {
+        // ORDERING: Relaxed: a hint here, and after the fence in `any`.
+        self.count.load(Ordering::Relaxed)
+    }
+
+    /// Forgets the sleepers of the parent process.
+    ///
+    /// # Safety
+    /// Only in the child of a `fork`, while it has one thread.
+    pub unsafe fn reset_after_fork(&self) {
+        // ORDERING: Relaxed: there is no other thread yet.
+        self.count.store(0, Ordering::Relaxed);
+    }
+}
+
+impl Default for Sleepers {
+    fn default() -> Self {
+        Self::new()
+    }
+}

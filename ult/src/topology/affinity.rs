@@ -1,0 +1,126 @@
+//! The kernel's affinity masks. Their size is the kernel's business: machines with more than the 1024 processors of the C
+//! library's `cpu_set_t` exist, so masks are plain vectors that grow until the kernel is content.
+
+use std::io;
+
+/// One bit per processor.
+type Word = libc::c_ulong;
+const WORD_BITS: usize = Word::BITS as usize;
+/// Where the search for the kernel's mask size starts (1024 processors) and gives up (8 million).
+const FIRST_WORDS: usize = 1024 / WORD_BITS;
+const LAST_WORDS: usize = (8 << 20) / WORD_BITS;
+
+/// The processors that the main thread or the calling thread may run on, ascending, never empty. The kernel leaves out
+/// processors that are offline.
+pub(super) fn process_cpus() -> Vec<usize> {
+    // SAFETY: no preconditions.
+    let main_thread = unsafe { libc::getpid() };
+    let mut cpus = mask_of(main_thread).unwrap_or_default();
+    cpus.extend(mask_of(0).unwrap_or_default());
+    cpus.sort_unstable();
+    cpus.dedup();
+    if cpus.is_empty() {
+        // A sandbox that refuses the call: some processor is running us.
+        cpus.push(current_cpu());
+    }
+    cpus
+}
+
+/// Restricts the calling kernel thread to `cpus`, operating system numbers.
+///
+/// # Errors
+/// `InvalidInput` if none of them exists or is allowed to this process, otherwise what the kernel says.
+pub fn bind_current_thread(cpus: &[usize]) -> io::Result<()> {
+    let words = words_of(cpus);
+    // SAFETY: the pointer and the size in bytes describe `words`, which the kernel only reads.
+    let refused = unsafe { libc::sched_setaffinity(0, size_of_val(&*words), words.as_ptr().cast()) };
+    if refused == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The processor the caller runs on at this moment; 0 where the kernel does not tell.
+///
+/// Asks the kernel directly: the C library's `sched_getcpu` reads the thread block, which is another thread's while
+/// the caller runs with a borrowed one. Costs a system call.
+pub fn current_cpu() -> usize {
+    let mut cpu: libc::c_uint = 0;
+    let no_node = core::ptr::null_mut::<libc::c_uint>();
+    let no_cache = core::ptr::null_mut::<libc::c_void>();
+    // SAFETY: `cpu` may be written; the other two may be null.
+    let refused = unsafe { libc::syscall(libc::SYS_getcpu, &raw mut cpu, no_node, no_cache) };
+    if refused == 0 { cpu as usize } else { 0 }
+}
+
+/// The mask of kernel thread `thread` (0: the caller) as ascending numbers.
+fn mask_of(thread: libc::pid_t) -> io::Result<Vec<usize>> {
+    let mut words: Vec<Word> = vec![0; FIRST_WORDS];
+    loop {
+        // SAFETY: the pointer and the size in bytes describe `words`, which the kernel may write.
+        let refused = unsafe { libc::sched_getaffinity(thread, size_of_val(&*words), words.as_mut_ptr().cast()) };
+        if refused == 0 {
+            return Ok(numbers_of(&words));
+        }
+        let error = io::Error::last_os_error();
+        // EINVAL: the kernel's mask is larger than ours.
+        if error.raw_os_error() != Some(libc::EINVAL) || words.len() >= LAST_WORDS {
+            return Err(error);
+        }
+        words.resize(words.len() * 2, 0);
+    }
+}
+
+fn numbers_of(words: &[Word]) -> Vec<usize> {
+    let is_set = |cpu: &usize| words[cpu / WORD_BITS] >> (cpu % WORD_BITS) & 1 == 1;
+    (0..words.len() * WORD_BITS).filter(is_set).collect()
+}
+
+fn words_of(cpus: &[usize]) -> Vec<Word> {
+    let highest = cpus.iter().copied().max().unwrap_or(0).min(LAST_WORDS * WORD_BITS - 1);
+    let mut words = vec![0; (highest / WORD_BITS + 1).max(FIRST_WORDS)];
+    for &cpu in cpus.iter().filter(|&&cpu| cpu <= highest) {
+        words[cpu / WORD_BITS] |= 1 << (cpu % WORD_BITS);
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masks_round_trip_beyond_1024_processors() {
+        let table: [&[usize]; 5] = [&[], &[0], &[0, 63, 64, 1023], &[1024, 4095], &[5, 70_000]];
+        for cpus in table {
+            assert_eq!(numbers_of(&words_of(cpus)), cpus);
+        }
+        assert!(numbers_of(&words_of(&[usize::MAX])).is_empty(), "no such processor, no allocation for it");
+    }
+
+    #[test]
+    fn binding_moves_the_thread_and_shows_in_its_mask() {
+        let before = mask_of(0).unwrap();
+        for &cpu in before.iter().take(4) {
+            bind_current_thread(&[cpu]).unwrap();
+            assert_eq!(mask_of(0).unwrap(), [cpu]);
+            assert_eq!(current_cpu(), cpu);
+        }
+        bind_current_thread(&before).unwrap();
+        assert_eq!(mask_of(0).unwrap(), before);
+    }
+
+    #[test]
+    fn binding_to_nothing_is_an_error() {
+        assert_eq!(bind_current_thread(&[]).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+    }
+
+    #[test]
+    fn a_pinned_thread_still_sees_the_process() {
+        let all = process_cpus();
+        assert!(!all.is_empty());
+        let seen = std::thread::spawn(move || {
+            bind_current_thread(&all[..1]).unwrap();
+            (all, process_cpus())
+        });
+        let (all, pinned) = seen.join().unwrap();
+        assert_eq!(pinned, all);
+    }
+}

@@ -1,0 +1,75 @@
+//! Which processors may be used, how they are grouped, and how many workers that is good for.
+//!
+//! | file | what lives there |
+//! |---|---|
+//! | [`affinity`] | the kernel's affinity masks: reading, binding, where am I |
+//! | [`sysfs`] | core, socket and NUMA node of each processor, from `/sys/devices/system` |
+//! | [`cgroup`] | CPU quotas of control groups, version 1 and 2 |
+//! | [`cpulist`] | the kernel's `0-3,8` notation |
+//!
+//! Nothing is read before the first call that needs it: the library may be loaded into a process that never uses it. What
+//! is read below `/sys` and `/proc` goes through a root directory, so that tests describe machines nobody has.
+//!
+//! What may not live here: places and binding policies (they have a meaning of their own above this crate).
+//!
+//! Rejected: hwloc (a shared library that drags in libudev, for four facts per processor), `sysconf` (knows neither
+//! affinity nor quota), and parsing `/proc/cpuinfo` (differs by architecture).
+
+mod affinity;
+mod cgroup;
+mod cpulist;
+mod sysfs;
+#[cfg(test)]
+mod tests;
+
+pub use affinity::{bind_current_thread, current_cpu};
+
+use std::path::Path;
+use std::sync::OnceLock;
+
+/// A logical processor and what it shares with others. Two processors share a core, socket or NUMA node exactly if
+/// the numbers are equal; the numbers are unique in the machine but need not be dense.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cpu {
+    /// The operating system's number, as affinity masks use it.
+    pub os: usize,
+    /// The core: the lowest operating system number among its hardware threads.
+    pub core: usize,
+    /// The physical package.
+    pub socket: usize,
+    /// The NUMA node; 0 where the kernel has none.
+    pub numa: usize,
+}
+
+/// The processors this process may run on, neighbours next to each other: sorted by socket, NUMA node, core, number.
+///
+/// Decided at the first call, never empty: the union of the affinity masks of the process's main thread and of the
+/// caller (a pthread pinned to one processor must not shrink the pool of everybody else by coming first). Thread-safe.
+pub fn usable() -> &'static [Cpu] {
+    static USABLE: OnceLock<Vec<Cpu>> = OnceLock::new();
+    USABLE.get_or_init(|| sysfs::describe(Path::new("/"), allowed()))
+}
+
+/// The CPU quota of the process's control groups in processors (1.5 = one and a half), the smallest on the way to the
+/// root; `None` without a limit. Decided at the first call. Thread-safe.
+pub fn quota() -> Option<f64> {
+    static QUOTA: OnceLock<Option<f64>> = OnceLock::new();
+    *QUOTA.get_or_init(|| cgroup::quota(Path::new("/")))
+}
+
+/// How many workers the machine is good for: the usable processors, or the quota rounded up if that is less; at least 1.
+///
+/// Does not read the topology, only the affinity masks and the quota: programs that never bind do not pay for it.
+pub fn worker_target() -> usize {
+    target(allowed().len(), quota())
+}
+
+fn target(cpus: usize, quota: Option<f64>) -> usize {
+    let granted = quota.map_or(usize::MAX, |cpus| cpus.ceil() as usize);
+    cpus.min(granted).max(1)
+}
+
+fn allowed() -> &'static [usize] {
+    static ALLOWED: OnceLock<Vec<usize>> = OnceLock::new();
+    ALLOWED.get_or_init(affinity::process_cpus)
+}
