@@ -13,7 +13,24 @@
 //! | [`deque`] | the work-stealing deque |
 //! | [`topology`] | which processors may be used, and how they are grouped |
 //! | [`sync`] | the one place where loom replaces the atomics |
+pub mod arch;
 pub mod deque;
+pub mod exceptions;
+pub mod fault;
+pub mod gang;
 pub mod park;
+pub mod pool;
+pub mod sched;
+pub mod stack;
 pub mod sync;
 pub mod topology;
+mod ult;
+pub mod worker;
+
+/// Stops the process with one line on stderr: something the crate cannot go on without is missing.
+pub(crate) fn fatal(what: &str) -> ! {
+    let line = format!("gangway: {what}\n");
+    // SAFETY: a valid buffer; the result does not matter, the process ends.
+    unsafe { libc::write(2, line.as_ptr().cast(), line.len()) };
+    std::process::abort()
+}

@@ -1,0 +1,228 @@
+//! aarch64, AAPCS64 (Linux).
+//!
+//! A suspended stack, from its stack pointer upwards:
+//!
+//! ```text
+//!   sp +0    x19 x20      +64   x27 x28      +128  d12 d13
+//!      +16   x21 x22      +80   x29 x30      +144  d14 d15
+//!      +32   x23 x24      +96   d8  d9       +160  FPCR, unused
+//!      +48   x25 x26      +112  d10 d11      +176  the frame of whoever called `switch`
+//! ```
+//!
+//! AAPCS64 makes x19 to x28, x29 (frame pointer), x30 (where to continue), the stack pointer and the *low halves* of
+//! v8 to v15 callee-saved; x18 is the platform register and never touched; SVE and SME state is caller-saved or
+//! per call (PSTATE.ZA is off at every call). FPSR, the sticky flags, is not saved: the ABI gives it no owner.
+use super::ThreadBlock;
+use core::arch::{asm, global_asm, naked_asm};
+
+/// Bytes of the frame drawn above; a multiple of 16, as the stack pointer must be.
+const FRAME: usize = 176;
+
+/// Leaves the current stack, with its resumption point in `*save`, and continues at `to`.
+///
+/// Returns when somebody switches to the value that was stored in `*save`, with the `arg` that they passed; possibly
+/// on another kernel thread. Callee-saved registers and FPCR are those of before the call.
+///
+/// # Safety
+/// `to` is a resumption point that [`prepare`] returned or `switch` stored, its stack is mapped, and nobody has
+/// continued or will continue at it otherwise. `save` is writable and outlives the store. The caller is prepared to run
+/// on another kernel thread afterwards if the scheduler moves stacks.
+#[unsafe(naked)]
+pub unsafe extern "C" fn switch(save: *mut *mut u8, to: *mut u8, arg: usize) -> usize {
+    naked_asm!(
+        ".cfi_startproc",
+        "sub sp, sp, #176",
+        ".cfi_def_cfa_offset 176",
+        "stp x19, x20, [sp, #0]",
+        ".cfi_offset x19, -176",
+        ".cfi_offset x20, -168",
+        "stp x21, x22, [sp, #16]",
+        ".cfi_offset x21, -160",
+        ".cfi_offset x22, -152",
+        "stp x23, x24, [sp, #32]",
+        ".cfi_offset x23, -144",
+        ".cfi_offset x24, -136",
+        "stp x25, x26, [sp, #48]",
+        ".cfi_offset x25, -128",
+        ".cfi_offset x26, -120",
+        "stp x27, x28, [sp, #64]",
+        ".cfi_offset x27, -112",
+        ".cfi_offset x28, -104",
+        "stp x29, x30, [sp, #80]",
+        ".cfi_offset x29, -96",
+        ".cfi_offset x30, -88",
+        "stp d8, d9, [sp, #96]",
+        ".cfi_offset v8, -80",
+        ".cfi_offset v9, -72",
+        "stp d10, d11, [sp, #112]",
+        ".cfi_offset v10, -64",
+        ".cfi_offset v11, -56",
+        "stp d12, d13, [sp, #128]",
+        ".cfi_offset v12, -48",
+        ".cfi_offset v13, -40",
+        "stp d14, d15, [sp, #144]",
+        ".cfi_offset v14, -32",
+        ".cfi_offset v15, -24",
+        "mrs x9, fpcr",
+        "str x9, [sp, #160]",
+        "mov x10, sp",
+        "str x10, [x0]",
+        // The other stack has the same picture, so the same unwind rules hold on it from here on.
+        "mov sp, x1",
+        "mov x0, x2",
+        // Writing FPCR may drain the pipeline, so only when it differs.
+        "ldr x11, [sp, #160]",
+        "cmp x9, x11",
+        "b.eq 2f",
+        "msr fpcr, x11",
+        "2:",
+        "ldp x19, x20, [sp, #0]",
+        "ldp x21, x22, [sp, #16]",
+        "ldp x23, x24, [sp, #32]",
+        "ldp x25, x26, [sp, #48]",
+        "ldp x27, x28, [sp, #64]",
+        "ldp d8, d9, [sp, #96]",
+        "ldp d10, d11, [sp, #112]",
+        "ldp d12, d13, [sp, #128]",
+        "ldp d14, d15, [sp, #144]",
+        "ldp x29, x30, [sp, #80]",
+        "add sp, sp, #176",
+        ".cfi_def_cfa_offset 0",
+        ".cfi_restore x19",
+        ".cfi_restore x20",
+        ".cfi_restore x21",
+        ".cfi_restore x22",
+        ".cfi_restore x23",
+        ".cfi_restore x24",
+        ".cfi_restore x25",
+        ".cfi_restore x26",
+        ".cfi_restore x27",
+        ".cfi_restore x28",
+        ".cfi_restore x29",
+        ".cfi_restore x30",
+        ".cfi_restore v8",
+        ".cfi_restore v9",
+        ".cfi_restore v10",
+        ".cfi_restore v11",
+        ".cfi_restore v12",
+        ".cfi_restore v13",
+        ".cfi_restore v14",
+        ".cfi_restore v15",
+        // Not `ret`, which would take the return predictor's word for our own caller. x17 is the register from which
+        // an indirect jump may enter code that is protected by branch target identification.
+        "mov x17, x30",
+        "br x17",
+        ".cfi_endproc",
+    )
+}
+
+/// Where a fresh stack continues first: x19 holds the entry function, x0 the argument of the switch.
+///
+/// The undefined return address ends unwinding and backtraces here. The `bti j` is a no-operation on older processors.
+#[unsafe(naked)]
+unsafe extern "C" fn base() -> ! {
+    naked_asm!(
+        ".cfi_startproc",
+        ".cfi_undefined x30",
+        "hint #36", // bti j; also the instruction that keeps "return address minus one" inside this function
+        "mov x29, xzr",
+        "mov x30, xzr",
+        "blr x19",
+        "brk #1",
+        ".cfi_endproc",
+    )
+}
+
+/// Lays the first frame on a fresh stack, so that the first [`switch`] to the result calls `entry(arg)`.
+///
+/// The entry runs with the floating-point control word in force *now*. Backtraces and unwinding end below it.
+///
+/// # Safety
+/// The 256 bytes below `top` are writable and nobody else uses them; `entry` never returns.
+pub unsafe fn prepare(top: *mut u8, entry: unsafe extern "C" fn(usize) -> !) -> *mut u8 {
+    let FpState { fpcr } = fp_state();
+    let aligned = top.map_addr(|a| a & !15);
+    // SAFETY: the caller gives 256 bytes; at most 15 go to alignment and 176 + 16 to the frame and the zero words
+    // above it. All words are 8-byte aligned because `aligned` is.
+    unsafe {
+        // A frame record of zeros above the frame ends the chain of frame pointers.
+        let end = aligned.sub(16);
+        end.cast::<[usize; 2]>().write([0, 0]);
+        let frame = end.sub(FRAME).cast::<usize>();
+        for word in 0..FRAME / 8 {
+            frame.add(word).write(0);
+        }
+        frame.write(entry as usize); // x19
+        frame.add(11).write(base as *const () as usize); // x30
+        frame.add(20).write(fpcr as usize);
+        frame.cast()
+    }
+}
+
+/// The floating-point control word: rounding, exception traps, flush to zero; no sticky flags.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FpState {
+    fpcr: u64,
+}
+
+/// Reads this thread's floating-point control word.
+pub fn fp_state() -> FpState {
+    let fpcr: u64;
+    // SAFETY: reads a register that user code may read.
+    unsafe { asm!("mrs {}, fpcr", out(reg) fpcr, options(nostack, preserves_flags, readonly)) };
+    FpState { fpcr }
+}
+
+/// Sets this thread's floating-point control word; the sticky flags (FPSR) stay as they are. Writes only if it differs.
+///
+/// # Safety
+/// Compiled Rust code assumes the default word: between this call and the return to code that expects `state` no
+/// Rust floating-point arithmetic takes place.
+pub unsafe fn set_fp_state(state: FpState) {
+    if fp_state() != state {
+        // SAFETY: `state` was read from the same register; the caller answers for what it means.
+        unsafe { asm!("msr fpcr, {}", in(reg) state.fpcr, options(nostack, preserves_flags, readonly)) };
+    }
+}
+
+// Initial-exec thread storage, without nightly features and without a call.
+global_asm!(
+    ".pushsection .tbss.ult_thread_block,\"awT\",@nobits",
+    ".balign 64",
+    ".globl ult_thread_block",
+    ".hidden ult_thread_block",
+    ".type ult_thread_block,@object",
+    ".size ult_thread_block,64",
+    "ult_thread_block:",
+    ".zero 64",
+    ".popsection",
+);
+
+/// This kernel thread's own block. Four instructions.
+///
+/// Ask again after everything that may switch: the block belongs to the kernel thread, not to the stack. The compiler
+/// cannot merge two calls, because the assembly is volatile.
+#[inline(always)]
+pub fn thread_block() -> *const ThreadBlock {
+    let block: *const ThreadBlock;
+    // SAFETY: reads the thread pointer and one entry of the global offset table. Not `pure`, so that it is evaluated
+    // anew at each call.
+    unsafe {
+        asm!(
+            "adrp {0}, :gottprel:ult_thread_block",
+            "ldr {0}, [{0}, #:gottprel_lo12:ult_thread_block]",
+            "mrs {1}, tpidr_el0",
+            "add {0}, {0}, {1}",
+            out(reg) block,
+            out(reg) _,
+            options(nostack, preserves_flags, readonly),
+        );
+    }
+    block
+}
+
+/// Tells the processor that this is a spin loop.
+#[inline(always)]
+pub fn pause() {
+    core::hint::spin_loop();
+}

@@ -1,0 +1,169 @@
+//! The loaded objects and the functions that their dynamic symbol tables define.
+//!
+//! Only what `exceptions` needs of ELF: one name, looked up in one object by its GNU hash table or, failing that, its
+//! System V one. Symbols that an object only refers to do not count, nor do indirect functions.
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::{mem, ptr};
+
+const DT_NULL: i64 = 0;
+const DT_HASH: i64 = 4;
+const DT_STRTAB: i64 = 5;
+const DT_SYMTAB: i64 = 6;
+const DT_GNU_HASH: i64 = 0x6fff_fef5;
+const STT_FUNC: u8 = 2;
+
+#[repr(C)]
+struct Dyn {
+    tag: i64,
+    value: usize,
+}
+
+/// One loaded object, while the loader holds it.
+pub(super) struct Object {
+    base: usize,
+    strings: *const c_char,
+    symbols: *const libc::Elf64_Sym,
+    gnu_hash: *const u32,
+    sysv_hash: *const u32,
+}
+
+struct Walk<F> {
+    before: u64,
+    now: Option<u64>,
+    visit: F,
+}
+
+/// Calls `visit` for every object if loads or unloads have happened since `before`, a value that this returned.
+///
+/// Returns the present value if it did, `None` if nothing changed.
+pub(super) fn for_each_since(before: u64, visit: impl FnMut(&Object)) -> Option<u64> {
+    let mut walk = Walk { before, now: None, visit };
+    // SAFETY: the callback gets our `walk` back, which outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(callback_of(&walk)), (&raw mut walk).cast()) };
+    walk.now
+}
+
+type Callback = unsafe extern "C" fn(*mut libc::dl_phdr_info, usize, *mut c_void) -> c_int;
+
+fn callback_of<F: FnMut(&Object)>(_: &Walk<F>) -> Callback {
+    on_object::<F>
+}
+
+/// # Safety
+/// `info` is the loader's, `data` the `Walk<F>` of `for_each_since`.
+unsafe extern "C" fn on_object<F: FnMut(&Object)>(
+    info: *mut libc::dl_phdr_info,
+    _size: usize,
+    data: *mut c_void,
+) -> c_int {
+    // SAFETY: see above.
+    let (info, walk) = unsafe { (&*info, &mut *data.cast::<Walk<F>>()) };
+    let now = info.dlpi_adds << 32 | info.dlpi_subs & 0xffff_ffff;
+    if now == walk.before {
+        return 1;
+    }
+    walk.now = Some(now);
+    // SAFETY: the loader keeps the object mapped during the callback.
+    if let Some(object) = unsafe { Object::new(info) } {
+        (walk.visit)(&object);
+    }
+    0
+}
+
+impl Object {
+    /// # Safety
+    /// `info` describes an object that stays mapped while the result is used.
+    unsafe fn new(info: &libc::dl_phdr_info) -> Option<Object> {
+        let base = info.dlpi_addr as usize;
+        // SAFETY: the loader's own description of the object.
+        let headers = unsafe { core::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
+        let dynamic = headers.iter().find(|header| header.p_type == libc::PT_DYNAMIC)?;
+        let mut entry = base.wrapping_add(dynamic.p_vaddr as usize) as *const Dyn;
+        let mut object =
+            Object { base, strings: ptr::null(), symbols: ptr::null(), gnu_hash: ptr::null(), sysv_hash: ptr::null() };
+        // SAFETY: a dynamic section ends with DT_NULL.
+        unsafe {
+            while (*entry).tag != DT_NULL {
+                object.set((*entry).tag, (*entry).value);
+                entry = entry.add(1);
+            }
+        }
+        (!object.strings.is_null() && !object.symbols.is_null()).then_some(object)
+    }
+
+    /// The C library turns these offsets into addresses when it loads an object, but not in the kernel's own one.
+    fn set(&mut self, tag: i64, value: usize) {
+        let address = if value < self.base { self.base.wrapping_add(value) } else { value };
+        match tag {
+            DT_STRTAB => self.strings = address as *const c_char,
+            DT_SYMTAB => self.symbols = address as *const libc::Elf64_Sym,
+            DT_GNU_HASH => self.gnu_hash = address as *const u32,
+            DT_HASH => self.sysv_hash = address as *const u32,
+            _ => {}
+        }
+    }
+
+    /// The address of the function that this object defines under `name`.
+    pub(super) fn function(&self, name: &CStr) -> Option<usize> {
+        // SAFETY: tables of an object that the loader has accepted.
+        unsafe {
+            if !self.gnu_hash.is_null() {
+                self.find_gnu(name)
+            } else if !self.sysv_hash.is_null() {
+                self.find_sysv(name)
+            } else {
+                None
+            }
+        }
+    }
+
+    /// # Safety
+    /// `gnu_hash` is a valid table of this object.
+    unsafe fn find_gnu(&self, name: &CStr) -> Option<usize> {
+        let wanted = name.to_bytes().iter().fold(5381_u32, |h, &c| h.wrapping_mul(33).wrapping_add(c.into()));
+        // SAFETY: layout of the table: four words, the filter (address-sized words), the buckets, the chains.
+        unsafe {
+            let [buckets, first, filter_words] = [0, 1, 2].map(|word| *self.gnu_hash.add(word) as usize);
+            if buckets == 0 {
+                return None;
+            }
+            let bucket = self.gnu_hash.add(4 + filter_words * (mem::size_of::<usize>() / 4));
+            let chain = bucket.add(buckets);
+            let mut index = *bucket.add(wanted as usize % buckets) as usize;
+            while index >= first {
+                let hash = *chain.add(index - first);
+                if hash | 1 == wanted | 1 && let Some(address) = self.defined(index, name) {
+                    return Some(address);
+                }
+                if hash & 1 != 0 {
+                    return None; // the end of this chain
+                }
+                index += 1;
+            }
+            None
+        }
+    }
+
+    /// # Safety
+    /// `sysv_hash` is a valid table of this object.
+    unsafe fn find_sysv(&self, name: &CStr) -> Option<usize> {
+        // SAFETY: layout of the table: number of buckets, number of symbols, buckets, chains. Every symbol is looked
+        // at: this is the rare table, and then the number of symbols is what it is good for.
+        unsafe {
+            let symbols = *self.sysv_hash.add(1) as usize;
+            (1..symbols).find_map(|index| self.defined(index, name))
+        }
+    }
+
+    /// # Safety
+    /// `index` is a valid index into this object's symbols.
+    unsafe fn defined(&self, index: usize, name: &CStr) -> Option<usize> {
+        // SAFETY: the caller's index; a symbol's name is an offset into the string table.
+        unsafe {
+            let symbol = &*self.symbols.add(index);
+            let is_function = symbol.st_info & 0xf == STT_FUNC && symbol.st_shndx != 0 && symbol.st_value != 0;
+            let same = || CStr::from_ptr(self.strings.add(symbol.st_name as usize)) == name;
+            (is_function && same()).then(|| self.base.wrapping_add(symbol.st_value as usize))
+        }
+    }
+}

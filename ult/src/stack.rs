@@ -1,0 +1,298 @@
+//! Stacks for user-level threads: mapped under a guard area, pooled, trimmed.
+//!
+//! ```text
+//!   mapping            bottom                                  top
+//!   | guard (1 MiB)     | usable, grows downwards  <---          |
+//! ```
+//!
+//! * A stack is mapped when nobody has one to spare and costs 10 to 20 us then; a pooled one costs tens of nanoseconds.
+//! * The pool is a handful of lists, chosen by kernel thread so that workers rarely meet; the links lie in the free
+//!   stacks' own top pages, so neither [`take`] nor [`give`] allocates. The head of a list is its lock too: whoever
+//!   swaps it out owns the list until the new head is stored, and everybody else goes to the next list.
+//! * Touched memory: a stack that was used deeper than [`KEEP_TOUCHED`] gives the deeper pages back when it is pooled.
+//!   More than [`POOLED_MAX`] free stacks are really unmapped.
+//! * The guard is 1 MiB because Fortran's automatic arrays jump over a page. Where the kernel has light guards
+//!   (Linux 6.13) neighbouring stacks share one memory area and their number is not bounded by `vm.max_map_count`;
+//!   elsewhere each stack is two areas, about 32,000 stacks at the usual limit.
+//!
+//! What may not live here: who runs on a stack, and when; messages about overflow ([`crate::fault`]).
+//!
+//! Tried and rejected: a lock-free list (free stacks are unmapped, so a popping thread could read a link in memory that
+//! is gone); one global list under a lock (every worker's task switch meets there); `mincore` to learn how deep a stack
+//! was used (microseconds per give).
+use core::ptr;
+use core::sync::atomic::{AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use std::io;
+
+pub(crate) mod guards;
+mod valgrind;
+
+/// Bytes of inaccessible memory below each stack.
+pub const GUARD: usize = 1 << 20;
+/// No stack is smaller than this many bytes.
+pub const MIN_SIZE: usize = 64 << 10;
+/// A pooled stack keeps at most this many touched bytes.
+pub const KEEP_TOUCHED: usize = 64 << 10;
+/// Free stacks kept for reuse; further ones are unmapped.
+pub const POOLED_MAX: usize = 1024;
+
+/// Every so often a stack is trimmed even if it does not look as if it had been used deeply.
+const TRIM_EVERY: u32 = 32;
+/// How many stacks of another size to pass over in one list.
+const LOOK_AT: usize = 8;
+const LISTS: usize = 16;
+/// A list's head while somebody is at work on it; no address has this value.
+const BUSY: usize = 1;
+/// `MADV_GUARD_INSTALL`, Linux 6.13; not in the `libc` crate of every version.
+const MADV_GUARD_INSTALL: libc::c_int = 102;
+
+#[repr(align(128))]
+struct List(AtomicUsize);
+
+static POOL: [List; LISTS] = [const { List(AtomicUsize::new(0)) }; LISTS];
+/// Free stacks in all lists; approximate while several threads work.
+static POOLED: AtomicUsize = AtomicUsize::new(0);
+static PAGE: AtomicUsize = AtomicUsize::new(0);
+
+/// A mapped stack, owned. Dropping it unmaps it; [`give`] keeps it for the next [`take`].
+pub struct Stack {
+    bottom: *mut u8,
+    size: usize,
+    /// Its entry in the table of guard areas.
+    slot: usize,
+    /// Valgrind's number for it; zero when not under valgrind.
+    valgrind: usize,
+    gives: u32,
+}
+
+// SAFETY: a `Stack` owns its mapping; nothing about it is tied to the kernel thread that mapped it.
+unsafe impl Send for Stack {}
+
+/// What a free stack carries in its topmost bytes.
+struct Free {
+    next: usize,
+    stack: Stack,
+}
+
+impl Stack {
+    /// The end of the usable bytes, where the first frame goes (page aligned).
+    pub fn top(&self) -> *mut u8 {
+        self.bottom.wrapping_add(self.size)
+    }
+
+    /// The lowest usable byte; the guard area ends here.
+    pub fn bottom(&self) -> *mut u8 {
+        self.bottom
+    }
+
+    /// Usable bytes: at least what was asked for.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    fn map(size: usize) -> io::Result<Stack> {
+        let bottom = map_guarded(size)?;
+        let Some(slot) = guards::add(bottom as usize - GUARD) else {
+            // SAFETY: the mapping was made above and nobody knows of it yet.
+            unsafe { libc::munmap(bottom.sub(GUARD).cast(), GUARD + size) };
+            return Err(io::Error::other(format!("{} stacks are in use", guards::CAPACITY)));
+        };
+        let valgrind = valgrind::register_stack(bottom as usize, bottom as usize + size - 1);
+        Ok(Stack { bottom, size, slot, valgrind, gives: 0 })
+    }
+
+    /// Gives the pages below the part that is worth keeping back to the kernel, if they seem to have been used.
+    fn trim(&mut self) {
+        self.gives = self.gives.wrapping_add(1);
+        if self.size > KEEP_TOUCHED && (self.gives.is_multiple_of(TRIM_EVERY) || self.was_deep()) {
+            // SAFETY: the range lies in this free stack, whose contents nobody needs.
+            unsafe { libc::madvise(self.bottom.cast(), self.size - KEEP_TOUCHED, libc::MADV_DONTNEED) };
+        }
+    }
+
+    /// Looks at the cache line just below the part to keep: fresh memory is zero, and few call chains pass it without
+    /// a trace. Those that do are caught by the regular trim.
+    fn was_deep(&self) -> bool {
+        if self.valgrind != 0 {
+            return true; // Memory below the stack pointer must not be looked at there.
+        }
+        let line = self.top().wrapping_sub(KEEP_TOUCHED + 64).cast::<u64>();
+        // SAFETY: the caller checked that the stack is larger than KEEP_TOUCHED by at least a page, so the line lies in
+        // it; nobody runs on a free stack.
+        (0..8).any(|word| unsafe { line.add(word).read_volatile() } != 0)
+    }
+}
+
+impl Drop for Stack {
+    fn drop(&mut self) {
+        valgrind::deregister_stack(self.valgrind);
+        guards::remove(self.slot);
+        // SAFETY: the mapping is ours, made by `map_guarded` with this length; the owner says that nobody runs on it.
+        unsafe { libc::munmap(self.bottom.sub(GUARD).cast(), GUARD + self.size) };
+    }
+}
+
+/// A stack of at least `size` usable bytes (rounded up to whole pages and [`MIN_SIZE`]) over a guard area of [`GUARD`].
+///
+/// Pooled if one of that size is free, else freshly mapped. Any thread; no lock is waited for, nothing is allocated.
+///
+/// # Errors
+/// The kernel's, when it refuses the memory (`RLIMIT_AS`, `vm.max_map_count`), or more than 262,144 stacks in use.
+pub fn take(size: usize) -> io::Result<Stack> {
+    let size = round(size).ok_or(io::ErrorKind::InvalidInput)?;
+    match take_pooled(size) {
+        Some(stack) => Ok(stack),
+        None => Stack::map(size),
+    }
+}
+
+/// Back to the pool, or to the kernel above [`POOLED_MAX`]. Nobody runs on the stack any more, the caller included.
+pub fn give(mut stack: Stack) {
+    // ORDERING: a count to steer by; publishes nothing.
+    if POOLED.load(Relaxed) >= POOLED_MAX {
+        return; // dropped: unmapped
+    }
+    stack.trim();
+    let node = stack.top().wrapping_sub(size_of::<Free>() + 15).map_addr(|a| a & !15).cast::<Free>();
+    let home = home();
+    let mut turn = 0_usize;
+    loop {
+        let list = &POOL[(home + turn) % LISTS].0;
+        // ORDERING: Acquire pairs with the Release store that ends every turn at this list (here and in `pop`).
+        let head = list.swap(BUSY, Acquire);
+        if head != BUSY {
+            // SAFETY: the topmost bytes of a stack that nobody runs on; aligned above.
+            unsafe { node.write(Free { next: head, stack }) };
+            // ORDERING: Release publishes the node to the next Acquire swap of this list.
+            list.store(node as usize, Release);
+            // ORDERING: a count to steer by; publishes nothing.
+            POOLED.fetch_add(1, Relaxed);
+            return;
+        }
+        turn += 1;
+        yield_after_a_round(turn);
+    }
+}
+
+/// Forgets the pool, in the child of a `fork`: other threads may have been at work on it. Async-signal-safe.
+///
+/// The forgotten stacks stay mapped (they share the parent's pages until written to); the table of guard areas stays
+/// right because it has no lock.
+///
+/// # Safety
+/// Called in the child, before any other thread exists there.
+pub unsafe fn reset_after_fork() {
+    for list in &POOL {
+        // ORDERING: the only thread.
+        list.0.store(0, Relaxed);
+    }
+    // ORDERING: the only thread.
+    POOLED.store(0, Relaxed);
+}
+
+fn take_pooled(size: usize) -> Option<Stack> {
+    // ORDERING: a count to steer by; a stale zero only means a fresh mapping.
+    if POOLED.load(Relaxed) == 0 {
+        return None;
+    }
+    let home = home();
+    (0..LISTS).find_map(|step| pop(&POOL[(home + step) % LISTS].0, size))
+}
+
+/// Takes the first stack of exactly `size` bytes from one list; `None` also if somebody else is at work on it.
+fn pop(list: &AtomicUsize, size: usize) -> Option<Stack> {
+    // ORDERING: a look without taking the line; the swap below decides.
+    if matches!(list.load(Relaxed), 0 | BUSY) {
+        return None;
+    }
+    // ORDERING: Acquire pairs with the Release store that ended the last turn at this list.
+    let mut head = list.swap(BUSY, Acquire);
+    if head == BUSY {
+        return None;
+    }
+    let found = unlink(&mut head, size);
+    // ORDERING: Release publishes the changed links to the next Acquire swap.
+    list.store(head, Release);
+    // ORDERING: a count to steer by; publishes nothing.
+    found.inspect(|_| _ = POOLED.fetch_sub(1, Relaxed))
+}
+
+/// Removes the first node of exactly `size` bytes among the first few behind `link`, which the caller owns.
+fn unlink(mut link: &mut usize, size: usize) -> Option<Stack> {
+    for _ in 0..LOOK_AT {
+        let node = *link as *mut Free;
+        if node.is_null() {
+            return None;
+        }
+        // SAFETY: nodes of a list that we own (its head is swapped out) are initialised and live in free stacks.
+        unsafe {
+            if (*node).stack.size == size {
+                let Free { next, stack } = node.read();
+                *link = next;
+                return Some(stack);
+            }
+            link = &mut (*node).next;
+        }
+    }
+    None
+}
+
+/// The list this kernel thread looks at first.
+fn home() -> usize {
+    // Thread blocks are at least a thread's stack apart or neighbours in one arena: fold the middle bits.
+    let address = crate::arch::thread_block() as usize;
+    (address >> 6 ^ address >> 12 ^ address >> 20 ^ address >> 23) % LISTS
+}
+
+/// Every list was busy once: the holder of one may have lost its processor.
+#[cold]
+fn yield_after_a_round(turn: usize) {
+    if turn.is_multiple_of(LISTS) {
+        std::thread::yield_now();
+    }
+}
+
+/// `size` rounded up to whole pages, at least [`MIN_SIZE`]; `None` if no address space could hold it.
+fn round(size: usize) -> Option<usize> {
+    let page = page_size();
+    let rounded = size.max(MIN_SIZE).checked_add(page - 1)? & !(page - 1);
+    rounded.checked_add(GUARD).filter(|total| isize::try_from(*total).is_ok()).map(|_| rounded)
+}
+
+fn page_size() -> usize {
+    // ORDERING: the same value from whichever thread asks first.
+    match PAGE.load(Relaxed) {
+        0 => {
+            // SAFETY: no preconditions.
+            let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
+            // ORDERING: the same value from whichever thread asks first.
+            PAGE.store(page, Relaxed);
+            page
+        }
+        page => page,
+    }
+}
+
+/// Maps guard and stack; returns the lowest usable byte.
+fn map_guarded(size: usize) -> io::Result<*mut u8> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_STACK;
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: a new mapping at an address that the kernel chooses.
+    let base = unsafe { libc::mmap(ptr::null_mut(), GUARD + size, access, flags, -1, 0) };
+    if base == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: all three calls change the mapping made above, which nobody uses yet. Huge pages would make every stack
+    // cost 2 MiB of memory; a kernel without them answers with an error that does not matter.
+    let guarded = unsafe {
+        libc::madvise(base, GUARD + size, libc::MADV_NOHUGEPAGE);
+        libc::madvise(base, GUARD, MADV_GUARD_INSTALL) == 0 || libc::mprotect(base, GUARD, libc::PROT_NONE) == 0
+    };
+    if !guarded {
+        let error = io::Error::last_os_error();
+        // SAFETY: the mapping made above.
+        unsafe { libc::munmap(base, GUARD + size) };
+        return Err(error);
+    }
+    Ok(base.cast::<u8>().wrapping_add(GUARD))
+}

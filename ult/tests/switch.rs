@@ -1,0 +1,201 @@
+//! The switch alone: ping-pong, arguments, alignment, floating-point words, another kernel thread.
+use std::arch::asm;
+use std::cell::Cell;
+use std::ptr;
+use ult::arch::{fp_state, pause, prepare, set_fp_state, switch, thread_block};
+use ult::stack;
+
+/// What the two sides of a ping-pong share: where each of them continues.
+struct Pair {
+    main: Cell<*mut u8>,
+    other: Cell<*mut u8>,
+    seen: Cell<usize>,
+}
+
+impl Pair {
+    fn new() -> Pair {
+        Pair { main: Cell::new(ptr::null_mut()), other: Cell::new(ptr::null_mut()), seen: Cell::new(0) }
+    }
+
+    /// From the main side; returns what the other side passes.
+    fn to_other(&self, arg: usize) -> usize {
+        // SAFETY: `other` was stored by `prepare` or by the other side's last switch.
+        unsafe { switch(self.main.as_ptr(), self.other.get(), arg) }
+    }
+
+    fn to_main(&self, arg: usize) -> usize {
+        // SAFETY: `main` was stored by the switch that brought us here.
+        unsafe { switch(self.other.as_ptr(), self.main.get(), arg) }
+    }
+
+    fn start(&self, stack: &stack::Stack, entry: unsafe extern "C" fn(usize) -> !) {
+        // SAFETY: a fresh stack.
+        self.other.set(unsafe { prepare(stack.top(), entry) });
+    }
+}
+
+fn pair(arg: usize) -> &'static Pair {
+    // SAFETY: every test passes the address of a pair that outlives its stack.
+    unsafe { &*(arg as *const Pair) }
+}
+
+unsafe extern "C" fn add_one(arg: usize) -> ! {
+    let pair = pair(arg);
+    let mut value = 0;
+    loop {
+        value = pair.to_main(value + 1);
+    }
+}
+
+#[test]
+fn arguments_travel_both_ways() {
+    let (pair, stack) = (Pair::new(), stack::take(0).unwrap());
+    pair.start(&stack, add_one);
+    assert_eq!(pair.to_other(&raw const pair as usize), 1);
+    for i in 0..1000 {
+        assert_eq!(pair.to_other(i), i + 1);
+    }
+    stack::give(stack);
+}
+
+unsafe extern "C" fn check_alignment(arg: usize) -> ! {
+    #[repr(align(16))]
+    struct Aligned(#[expect(dead_code, reason = "only its address matters")] [u8; 16]);
+    let local = Aligned([0; 16]);
+    let mut sp: usize;
+    // SAFETY: reads a register.
+    unsafe {
+        #[cfg(target_arch = "x86_64")]
+        asm!("mov {}, rsp", out(reg) sp);
+        #[cfg(target_arch = "aarch64")]
+        asm!("mov {}, sp", out(reg) sp);
+    }
+    let misaligned = (&raw const local as usize) % 16;
+    pair(arg).to_main(sp % 16 + misaligned);
+    unreachable!()
+}
+
+#[test]
+fn the_first_frame_is_aligned() {
+    for offset in [0, 8, 13] {
+        let (pair, stack) = (Pair::new(), stack::take(0).unwrap());
+        // SAFETY: a fresh stack, a few bytes below its top.
+        pair.other.set(unsafe { prepare(stack.top().sub(offset), check_alignment) });
+        assert_eq!(pair.to_other(&raw const pair as usize), 0);
+    }
+}
+
+/// Flush to zero (and denormals are zero, on x86_64), as `-Ofast` programs set it.
+#[cfg(target_arch = "x86_64")]
+fn set_flush_to_zero() {
+    let mut word = 0_u32;
+    // SAFETY: changes control bits that this test puts back.
+    unsafe {
+        asm!("stmxcsr [{}]", in(reg) &raw mut word);
+        word |= 0x8040;
+        asm!("ldmxcsr [{}]", in(reg) &raw const word);
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+fn set_flush_to_zero() {
+    // SAFETY: changes a control bit that this test puts back.
+    unsafe { asm!("mrs {0}, fpcr", "orr {0}, {0}, #0x1000000", "msr fpcr, {0}", out(reg) _) };
+}
+
+unsafe extern "C" fn floating_point(arg: usize) -> ! {
+    let pair = pair(arg);
+    let inherited = fp_state();
+    pair.to_main(0);
+    pair.seen.set(usize::from(fp_state() == inherited)); // main has changed its own words meanwhile
+    pair.to_main(0);
+    unreachable!()
+}
+
+#[test]
+fn control_words_are_inherited_at_prepare_and_travel() {
+    let plain = fp_state();
+    let (pair, stack) = (Pair::new(), stack::take(0).unwrap());
+    set_flush_to_zero();
+    let flushing = fp_state();
+    assert!(flushing != plain);
+    pair.start(&stack, floating_point);
+    // SAFETY: the words that Rust expects.
+    unsafe { set_fp_state(plain) };
+    pair.to_other(&raw const pair as usize);
+    assert!(fp_state() == plain, "the switch brought the other side's words");
+    pair.to_other(0);
+    assert_eq!(pair.seen.get(), 1, "the other side lost the words it was prepared with");
+    assert!(fp_state() == plain);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn the_x87_word_travels() {
+    let round_down = |word: u16| word & !0xc00 | 0x400;
+    let plain = fp_state();
+    let (pair, stack) = (Pair::new(), stack::take(0).unwrap());
+    let mut word = 0_u16;
+    // SAFETY: changes the rounding of x87 arithmetic, of which there is none here, until it is put back.
+    unsafe {
+        asm!("fnstcw [{}]", in(reg) &raw mut word);
+        word = round_down(word);
+        asm!("fldcw [{}]", in(reg) &raw const word);
+    }
+    pair.start(&stack, floating_point);
+    // SAFETY: the words that Rust expects.
+    unsafe { set_fp_state(plain) };
+    pair.to_other(&raw const pair as usize);
+    assert!(fp_state() == plain);
+    pair.to_other(0);
+    assert_eq!(pair.seen.get(), 1);
+}
+
+unsafe extern "C" fn tell_block(arg: usize) -> ! {
+    let pair = pair(arg);
+    loop {
+        pair.seen.set(thread_block() as usize);
+        pair.to_main(0);
+    }
+}
+
+#[test]
+fn a_stack_resumes_on_another_kernel_thread() {
+    struct Carry(Pair);
+    // SAFETY: the test hands the pair from one thread to the other and waits.
+    unsafe impl Send for Carry {}
+    let (carry, stack) = (Box::new(Carry(Pair::new())), stack::take(0).unwrap());
+    carry.0.start(&stack, tell_block);
+    carry.0.to_other(&raw const carry.0 as usize);
+    assert_eq!(carry.0.seen.get(), thread_block() as usize);
+    std::thread::spawn(move || {
+        let carry = carry;
+        for _ in 0..100 {
+            carry.0.to_other(0);
+            assert_eq!(carry.0.seen.get(), thread_block() as usize, "the block of the thread it left");
+        }
+    })
+    .join()
+    .unwrap();
+    stack::give(stack);
+}
+
+#[test]
+fn a_thread_starts_with_a_zero_block_of_its_own() {
+    let here = thread_block();
+    // SAFETY: this thread's own block.
+    unsafe { (*here).words[0].set(7) };
+    let there = std::thread::spawn(|| {
+        let block = thread_block();
+        // SAFETY: this thread's own block.
+        assert!(unsafe { (*block).words.iter().all(|word| word.get() == 0) });
+        block as usize
+    })
+    .join()
+    .unwrap();
+    assert_ne!(here as usize, there);
+    assert_eq!(here as usize % 64, 0);
+    // SAFETY: this thread's own block.
+    unsafe { (*here).words[0].set(0) };
+    pause();
+}
