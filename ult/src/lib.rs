@@ -12,6 +12,10 @@
 //! | [`park`] | how a kernel thread sleeps and is woken |
 //! | [`deque`] | the work-stealing deque |
 //! | [`topology`] | which processors may be used, and how they are grouped |
+//! | [`worker`] | the record of a kernel thread, ours or the program's
+//! | [`pool`] | our own kernel threads, and the hooks at fork and thread end
+//! | [`sched`] | what a worker does when the context it runs must wait
+//! | [`gang`] | the tag (gang id, nest level) that workers and ULTs carry
 //! | [`sync`] | the one place where loom replaces the atomics |
 pub mod arch;
 pub mod deque;

@@ -1,0 +1,294 @@
+//! The pool of our own kernel threads: started on demand, kept when idle, rebuilt in the child of a fork.
+//!
+//! What lives here: starting, lending, taking back, and counting workers; the process-wide hooks (fork, end of a
+//! program's thread). What may not: scheduling ([`crate::sched`]) and meaning (the layer above decides how many
+//! workers a team gets).
+//!
+//! The pool never shrinks and is never torn down: at exit the operating system takes the threads, because program
+//! code may still enter regions from `atexit` handlers and destructors. Tried and rejected: joining the workers in a
+//! library destructor (deadlocks when `exit` is called from inside a region).
+
+use core::cell::UnsafeCell;
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, Once};
+
+use crate::sched;
+use crate::ult::Ult;
+use crate::worker::{self, Worker};
+
+/// A mutex that the child of a fork may forget: the thread that held it may not exist there.
+pub(crate) struct ForkMutex<T>(UnsafeCell<Mutex<T>>);
+
+// SAFETY: a Mutex is Sync; the cell is only written by `forget` in a child that has a single thread.
+unsafe impl<T: Send> Sync for ForkMutex<T> {}
+
+impl<T> ForkMutex<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        Self(UnsafeCell::new(Mutex::new(value)))
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+        // SAFETY: nobody writes the cell while more than one thread exists.
+        unsafe { &*self.0.get() }.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Puts a fresh mutex in place; the old value is leaked, never dropped.
+    ///
+    /// # Safety
+    /// Only in the child of a fork, before it has a second thread.
+    pub(crate) unsafe fn forget(&self, value: T) {
+        // SAFETY: single-threaded by the caller's word; `write` drops nothing, so no allocator is called.
+        unsafe { self.0.get().write(Mutex::new(value)) };
+    }
+}
+
+/// What a lent worker is to do: run `entry(argument)` as a ULT of `stack_size` bytes, then come back.
+pub struct Assignment {
+    /// First function of the ULT. When it returns, the ULT ends and the worker is idle again.
+    pub entry: unsafe fn(*mut ()),
+    /// Its argument.
+    pub argument: *mut (),
+    /// Usable bytes of its stack.
+    pub stack_size: usize,
+}
+
+static IDLE: ForkMutex<Vec<&'static Worker>> = ForkMutex::new(Vec::new());
+static STARTED: AtomicUsize = AtomicUsize::new(0);
+static GENERATION: AtomicU32 = AtomicU32::new(0);
+static INITIALISE: Once = Once::new();
+
+/// How often this process has been born of a fork since the library was loaded. Structures made under another
+/// generation belong to threads that do not exist any more.
+#[inline]
+pub fn generation() -> u32 {
+    // ORDERING: Relaxed; written only in a child that has a single thread, which sees its own write.
+    GENERATION.load(Ordering::Relaxed)
+}
+
+/// Number of kernel threads the pool has started in this process.
+pub fn started() -> usize {
+    // ORDERING: Relaxed; a statistic.
+    STARTED.load(Ordering::Relaxed)
+}
+
+/// Takes `count` idle workers, starting kernel threads as needed; fewer when the system refuses more threads.
+pub fn acquire(count: usize, into: &mut Vec<&'static Worker>) {
+    {
+        let mut idle = IDLE.lock();
+        let keep = idle.len().saturating_sub(count);
+        into.extend(idle.drain(keep..).rev());
+    }
+    while into.len() < count {
+        match start_worker() {
+            Ok(worker) => into.push(worker),
+            Err(_) => break,
+        }
+    }
+}
+
+/// Hands a worker that [`acquire`] returned something to do.
+pub fn assign(worker: &'static Worker, assignment: Assignment) {
+    let boxed = Box::into_raw(Box::new(assignment));
+    // ORDERING: Release, pairs with the Acquire in `home`: the assignment is complete before it is seen.
+    worker.mailbox.store(boxed, Ordering::Release);
+    worker.parker.unpark();
+}
+
+/// Gives back a worker that was acquired and never assigned.
+pub fn give_back(worker: &'static Worker) {
+    IDLE.lock().push(worker);
+}
+
+/// Installs the process-wide hooks, once.
+pub(crate) fn initialise() {
+    INITIALISE.call_once(|| {
+        crate::fault::install();
+        create_exit_key();
+        // SAFETY: the handler is async-signal-safe as `after_fork_in_child` documents.
+        unsafe { libc::pthread_atfork(None, None, Some(after_fork_in_child)) };
+    });
+}
+
+fn start_worker() -> std::io::Result<&'static Worker> {
+    let record = worker::take_record();
+    if let Err(error) = spawn_kernel_thread(record) {
+        worker::put_back_record(record);
+        return Err(error);
+    }
+    // ORDERING: Relaxed; a statistic.
+    STARTED.fetch_add(1, Ordering::Relaxed);
+    Ok(record)
+}
+
+/// Signals that stay open in workers: a blocked one of these kills the process without its handler running.
+const SYNCHRONOUS: [libc::c_int; 7] = [
+    libc::SIGSEGV,
+    libc::SIGBUS,
+    libc::SIGFPE,
+    libc::SIGILL,
+    libc::SIGTRAP,
+    libc::SIGSYS,
+    libc::SIGPROF,
+];
+
+/// Kernel stack of a worker: its home loop only, user code runs on ULT stacks.
+const HOME_STACK: usize = 256 << 10;
+
+fn spawn_kernel_thread(record: &'static Worker) -> std::io::Result<()> {
+    // SAFETY: plain POSIX calls on local, initialised objects; the record lives for ever.
+    unsafe {
+        let mut attributes: libc::pthread_attr_t = core::mem::zeroed();
+        libc::pthread_attr_init(&mut attributes);
+        libc::pthread_attr_setdetachstate(&mut attributes, libc::PTHREAD_CREATE_DETACHED);
+        libc::pthread_attr_setstacksize(&mut attributes, HOME_STACK + minimal_stack(&attributes));
+        let mut blocked: libc::sigset_t = core::mem::zeroed();
+        let mut before: libc::sigset_t = core::mem::zeroed();
+        libc::sigfillset(&mut blocked);
+        for signal in SYNCHRONOUS {
+            libc::sigdelset(&mut blocked, signal);
+        }
+        libc::pthread_sigmask(libc::SIG_SETMASK, &blocked, &mut before);
+        let mut id: libc::pthread_t = core::mem::zeroed();
+        let argument = core::ptr::from_ref(record).cast_mut().cast();
+        let result = libc::pthread_create(&mut id, &attributes, kernel_thread_main, argument);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &before, core::ptr::null_mut());
+        libc::pthread_attr_destroy(&mut attributes);
+        if result == 0 { Ok(()) } else { Err(std::io::Error::from_raw_os_error(result)) }
+    }
+}
+
+/// The least stack this process's threads need for their static thread-local storage.
+fn minimal_stack(attributes: &libc::pthread_attr_t) -> usize {
+    type MinStack = unsafe extern "C" fn(*const libc::pthread_attr_t) -> usize;
+    // SAFETY: the symbol, where glibc has it, has this signature; `attributes` is initialised.
+    unsafe {
+        let symbol = libc::dlsym(libc::RTLD_DEFAULT, c"__pthread_get_minstack".as_ptr());
+        if symbol.is_null() {
+            return libc::PTHREAD_STACK_MIN;
+        }
+        core::mem::transmute::<*mut libc::c_void, MinStack>(symbol)(attributes)
+    }
+}
+
+extern "C" fn kernel_thread_main(argument: *mut libc::c_void) -> *mut libc::c_void {
+    // SAFETY: the argument is the record that `start_worker` took for this thread.
+    let worker: &'static Worker = unsafe { &*argument.cast() };
+    worker::adopt(worker);
+    crate::fault::enter_kernel_thread();
+    name_thread(worker.index());
+    home(worker)
+}
+
+fn name_thread(index: u32) {
+    let name = std::ffi::CString::new(format!("gangway-{index}")).unwrap_or_default();
+    // SAFETY: a valid, short C string for the calling thread.
+    unsafe { libc::pthread_setname_np(libc::pthread_self(), name.as_ptr()) };
+}
+
+/// The loop of a pool worker on its kernel stack: wait for an assignment, run it, be idle again.
+fn home(worker: &'static Worker) -> ! {
+    loop {
+        let assignment = await_assignment(worker);
+        run_assignment(worker, &assignment);
+        drop(assignment);
+        IDLE.lock().push(worker);
+    }
+}
+
+fn await_assignment(worker: &'static Worker) -> Box<Assignment> {
+    loop {
+        // ORDERING: Acquire, pairs with the Release in `assign`.
+        let p = worker.mailbox.swap(core::ptr::null_mut(), Ordering::Acquire);
+        if !p.is_null() {
+            // SAFETY: `assign` made it with Box::into_raw and the swap took it out for us alone.
+            return unsafe { Box::from_raw(p) };
+        }
+        // ORDERING: Relaxed; the swap above synchronises, this only decides whether to sleep.
+        worker.parker.park_unless(|| !worker.mailbox.load(Ordering::Relaxed).is_null(), None);
+    }
+}
+
+fn run_assignment(worker: &'static Worker, assignment: &Assignment) {
+    let ult = match Ult::new(assignment.stack_size, ult_main) {
+        Ok(ult) => Box::into_raw(ult),
+        Err(error) => crate::fatal(&format!(
+            "cannot map a stack of {} KiB for a thread: {error}",
+            assignment.stack_size >> 10
+        )),
+    };
+    // SAFETY: this is the worker's own kernel thread, standing on its native stack; the new ULT is ours.
+    unsafe {
+        let own = worker.own();
+        (*own).job = Some(sched::Job { run: assignment.entry, data: assignment.argument });
+        let native = &raw mut (*own).native;
+        (*own).current = ult;
+        crate::ult::switch(native, ult);
+        (*worker.own()).current = native;
+        Box::from_raw(ult).retire();
+    }
+    worker::set_locals(worker::Locals::default());
+}
+
+/// First function of an assigned ULT.
+unsafe extern "C" fn ult_main(_: usize) -> ! {
+    let worker = worker::current().unwrap_or_else(|| crate::fatal("a ULT runs on an unregistered thread"));
+    // SAFETY: we run on the worker's own kernel thread; `run_assignment` has put the job there.
+    unsafe {
+        if let Some(job) = (*worker.own()).job.take() {
+            (job.run)(job.data);
+        }
+        let own = worker.own();
+        let current = (*own).current;
+        let native = &raw mut (*own).native;
+        crate::ult::switch(current, native);
+    }
+    crate::fatal("an ended ULT was resumed")
+}
+
+// ---- the end of a program's thread -------------------------------------------------------------------------
+
+static EXIT_KEY: AtomicU32 = AtomicU32::new(u32::MAX);
+
+fn create_exit_key() {
+    let mut key: libc::pthread_key_t = 0;
+    // SAFETY: a valid out pointer and a destructor with the C calling convention.
+    if unsafe { libc::pthread_key_create(&mut key, Some(exit_destructor)) } == 0 {
+        // ORDERING: Relaxed; `INITIALISE` orders it before every use.
+        EXIT_KEY.store(key, Ordering::Relaxed);
+    }
+}
+
+pub(crate) fn arm_exit_destructor(worker: NonNull<Worker>) {
+    // ORDERING: Relaxed, see `create_exit_key`.
+    let key = EXIT_KEY.load(Ordering::Relaxed);
+    if key != u32::MAX {
+        // SAFETY: the key was created and is never deleted.
+        unsafe { libc::pthread_setspecific(key, worker.as_ptr().cast()) };
+    }
+}
+
+unsafe extern "C" fn exit_destructor(_: *mut libc::c_void) {
+    worker::program_thread_ends();
+}
+
+// ---- fork ---------------------------------------------------------------------------------------------------
+
+/// In the child of a fork only the forking thread exists. Everything shared is forgotten, not freed; nothing here
+/// allocates or locks.
+unsafe extern "C" fn after_fork_in_child() {
+    // SAFETY: the child has one thread, this one, until user code makes another.
+    unsafe {
+        IDLE.forget(Vec::new());
+        worker::forget_after_fork();
+        crate::stack::reset_after_fork();
+        if let Some(worker) = worker::current() {
+            worker.parker.reset_after_fork();
+        }
+    }
+    // ORDERING: Relaxed; single-threaded.
+    STARTED.store(0, Ordering::Relaxed);
+    // ORDERING: Relaxed; single-threaded.
+    GENERATION.fetch_add(1, Ordering::Relaxed);
+    sched::reset_after_fork();
+}

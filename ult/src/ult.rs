@@ -1,0 +1,81 @@
+//! A user-level thread: a stack, the registers saved on it, and what must travel with them.
+//!
+//! What lives here: the descriptor and the switch between two descriptors of one worker.
+//! What may not: any decision about *which* ULT runs next (that is [`crate::sched`]).
+//!
+//! A ULT is owned by the worker that runs it or on whose waiting list it stands; nobody else touches it. That
+//! is the invariant named **owned by its worker** below, and it makes the whole file free of atomics.
+
+use crate::arch;
+use crate::exceptions;
+use crate::gang::GangTag;
+use crate::stack::{self, Stack};
+use crate::worker::Locals;
+
+/// A user-level thread.
+pub struct Ult {
+    /// Stack pointer while suspended; meaningless while running.
+    sp: *mut u8,
+    /// The stack, or `None` for the context of a kernel thread's own stack.
+    stack: Option<Stack>,
+    /// The two words the layer above keeps per running context.
+    pub(crate) locals: Locals,
+    /// C++ exception globals while suspended.
+    cxx: exceptions::Saved,
+    /// The gang this ULT runs for.
+    pub(crate) gang: GangTag,
+}
+
+impl Ult {
+    /// The context of the calling kernel thread's own stack.
+    pub(crate) fn native() -> Self {
+        Self {
+            sp: core::ptr::null_mut(),
+            stack: None,
+            locals: Locals::default(),
+            cxx: exceptions::Saved::default(),
+            gang: GangTag::NONE,
+        }
+    }
+
+    /// A ULT that starts in `entry` on a stack of `size` bytes.
+    ///
+    /// # Errors
+    /// The operating system's, when no stack can be mapped.
+    pub(crate) fn new(size: usize, entry: unsafe extern "C" fn(usize) -> !) -> std::io::Result<Box<Self>> {
+        let stack = stack::take(size)?;
+        let mut ult = Box::new(Self::native());
+        // SAFETY: the stack is fresh, mapped, and used by nobody else.
+        ult.sp = unsafe { arch::prepare(stack.top(), entry) };
+        ult.stack = Some(stack);
+        Ok(ult)
+    }
+
+    /// Gives the stack back. The ULT must not be the running one.
+    pub(crate) fn retire(mut self: Box<Self>) {
+        if let Some(stack) = self.stack.take() {
+            stack::give(stack);
+        }
+    }
+
+    /// Lowest and highest address of the stack, `None` on a kernel thread's own stack.
+    pub fn bounds(&self) -> Option<(usize, usize)> {
+        self.stack.as_ref().map(|s| (s.bottom() as usize, s.top() as usize))
+    }
+}
+
+/// Suspends `from`, which is running, and continues `to`. Returns when somebody switches back to `from`.
+///
+/// # Safety
+/// `from` is the running ULT of this kernel thread, `to` a suspended one, both owned by this worker.
+pub(crate) unsafe fn switch(from: *mut Ult, to: *mut Ult) {
+    // SAFETY: the caller guarantees that both descriptors are owned by this worker; `from` stays in place
+    // until it is switched back to, so the saved state is written to and read from live memory.
+    unsafe {
+        (*from).locals = crate::worker::locals();
+        exceptions::save_and_clear(&mut (*from).cxx);
+        arch::switch(&raw mut (*from).sp, (*to).sp, to as usize);
+        exceptions::restore(&(*from).cxx);
+        crate::worker::set_locals((*from).locals);
+    }
+}
