@@ -1,0 +1,15 @@
+//! Places and bindings (OpenMP 5.2, section 10.1.3): which place each thread of a team runs on.
+//!
+//! | file | what lives there |
+//! |---|---|
+//! | `places` | the places of this machine, from what the environment asked for |
+//! | `assign` | the policies `primary`, `close`, `spread`, as arithmetic |
+//!
+//! Nothing here binds a thread: that is the worker's business.
+
+mod assign;
+mod places;
+pub mod topology;
+
+pub use self::assign::{Assignment, assign};
+pub use self::places::{Level, Places};

@@ -1,0 +1,155 @@
+//! The environment: every `OMP_*`, `KMP_*`, `GOMP_*` and `GANGWAY_*` variable that concerns the host, read once.
+//!
+//! Nothing is read before the first call of [`settings`]: the library is preloaded into shells and helpers that never
+//! use OpenMP, and must not cost them anything. What each variable means, its default, and which one wins where
+//! several speak about the same thing, is in `docs/environment.md`.
+//!
+//! | file | what lives there |
+//! |---|---|
+//! | `vars` | the snapshot of the variables, and the reader that complains |
+//! | `value` | parsers of single values |
+//! | `places`, `kmp_affinity`, `allocator` | the three small languages |
+//! | `build` | from the variables to [`Settings`] |
+//! | `types` | the types of the fields |
+//!
+//! `getenv` at each use was rejected: programs change their environment while threads run.
+
+mod allocator;
+mod build;
+mod kmp_affinity;
+mod places;
+mod types;
+mod value;
+mod vars;
+
+use std::sync::OnceLock;
+
+pub use self::kmp_affinity::{KmpAffinity, KmpKind};
+pub use self::places::PlacesSpec;
+pub use self::types::*;
+pub use self::vars::Vars;
+use super::affinity::Places;
+use super::affinity::topology::{self, Cpu};
+use super::icv::{Icv, ProcBind};
+use super::{display, report};
+
+/// What the environment and the machine say: immutable after the first use.
+#[derive(Debug)]
+pub struct Settings {
+    /// The control variables of the initial task of every contention group.
+    pub initial: Icv,
+    /// `nthreads-var`: threads per nesting level; never empty.
+    pub nthreads_list: Vec<u32>,
+    /// `bind-var`: policy per nesting level; never empty. `[False]`: binding is off for the whole program.
+    pub bind_list: Vec<ProcBind>,
+    /// The places (`OMP_PLACES` and friends); `None` when nothing asked for places or binding.
+    pub places: Option<Places>,
+    /// `stacksize-var` in bytes, a multiple of the page size, at least 64 KiB. Main-like by default: `RLIMIT_STACK`.
+    pub stacksize: usize,
+    /// `wait-policy-var`.
+    pub wait_policy: WaitPolicy,
+    /// How long to spin before sleeping: from `OMP_WAIT_POLICY`, refined by `KMP_BLOCKTIME` or `GOMP_SPINCOUNT`.
+    pub spin: Spin,
+    /// `cancel-var`.
+    pub cancellation: bool,
+    /// `max-task-priority-var`, at least 0.
+    pub max_task_priority: i32,
+    /// `thread-limit-var`, as in [`Icv::thread_limit`].
+    pub thread_limit: u32,
+    /// Most OpenMP threads in the whole process (`KMP_DEVICE_THREAD_LIMIT`, `KMP_ALL_THREADS`).
+    pub device_thread_limit: u32,
+    /// `dyn-var`, as in [`Icv::dynamic`].
+    pub dynamic: bool,
+    /// `OMP_DISPLAY_ENV`.
+    pub display_env: DisplayEnv,
+    /// `display-affinity-var`.
+    pub display_affinity: bool,
+    /// The initial `affinity-format-var`.
+    pub affinity_format: String,
+    /// `target-offload-var`.
+    pub target_offload: TargetOffload,
+    /// `KMP_FORCE_REDUCTION`, or `Tree` for `KMP_DETERMINISTIC_REDUCTION`; `None` = the runtime chooses.
+    pub reduction_method: Option<ReductionMethod>,
+    /// The initial `nteams-var`: 0 = not limited.
+    pub num_teams: u32,
+    /// The initial `teams-thread-limit-var`: 0 = not limited.
+    pub teams_thread_limit: u32,
+    /// `OMP_ALLOCATOR`: handle of the initial `def-allocator-var`, see [`super::alloc`].
+    pub allocator: usize,
+    /// How `OMP_ALLOCATOR` was written, for display.
+    pub allocator_text: String,
+    /// OMPT tools.
+    pub tool: Tool,
+    /// `debug-var` (OMPD).
+    pub debug: bool,
+    /// `num-procs-var`: processors of the affinity mask, at most what the cgroup's quota is worth; at least 1.
+    pub num_procs: u32,
+    /// `GANGWAY_WORKERS`: kernel threads of the worker pool; `None` = one per processor of [`Settings::num_procs`].
+    pub workers: Option<u32>,
+    /// `KMP_SETTINGS`: print the variables at start.
+    pub print_settings: bool,
+    /// `KMP_AFFINITY=verbose`: say where each thread is bound.
+    pub affinity_verbose: bool,
+    /// The variables that were set.
+    pub vars: Vars,
+}
+
+/// What parsing needs to know of the machine; a parameter so that tests have the same machine everywhere.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// Usable processors.
+    pub cpus: Vec<Cpu>,
+    /// Last-level caches: sets of processor numbers; empty = not known.
+    pub ll_caches: Vec<Vec<usize>>,
+    /// Processors, the quota considered.
+    pub num_procs: u32,
+    /// Default number of threads.
+    pub worker_target: u32,
+    /// Soft limit of the stack in bytes; `None` = unlimited.
+    pub stack_limit: Option<usize>,
+}
+
+/// The settings of this process, parsed at the first call. Later calls cost one load. Thread-safe. The first call
+/// prints complaints about wrong values, and what `OMP_DISPLAY_ENV` and `KMP_SETTINGS` ask for.
+pub fn settings() -> &'static Settings {
+    static SETTINGS: OnceLock<Settings> = OnceLock::new();
+    SETTINGS.get_or_init(|| {
+        let (settings, complaints) = Settings::build(Vars::of_process(), &Machine::this());
+        complaints.iter().for_each(report::warn);
+        display::at_start(&settings);
+        settings
+    })
+}
+
+impl Machine {
+    /// The machine that this process runs on, as far as it may use it.
+    pub fn this() -> Machine {
+        let cpus = topology::usable().to_vec();
+        let quota = topology::quota().map_or(usize::MAX, |q| q.ceil() as usize);
+        Machine {
+            num_procs: cpus.len().min(quota).max(1) as u32,
+            worker_target: topology::worker_target().max(1) as u32,
+            stack_limit: stack_limit(),
+            ll_caches: Vec::new(),
+            cpus,
+        }
+    }
+}
+
+fn stack_limit() -> Option<usize> {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: `limit` is a live rlimit that the call fills in.
+    let failed = unsafe { libc::getrlimit(libc::RLIMIT_STACK, &mut limit) } != 0;
+    (!failed && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur as usize)
+}
+
+/// Settings of a made-up machine of eight cores with two hardware threads each, two sockets; wrong values panic.
+#[cfg(test)]
+pub(crate) fn test_settings(pairs: &[(&str, &str)]) -> Settings {
+    let (settings, complaints) = build::tests::build(pairs);
+    assert_eq!(complaints, Vec::<String>::new());
+    settings
+}

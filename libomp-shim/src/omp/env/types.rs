@@ -1,0 +1,89 @@
+//! The types of [`super::Settings`]' fields.
+
+/// `wait-policy-var`: what waiting threads do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitPolicy {
+    /// Not given: spin briefly, then sleep.
+    Default,
+    /// Waiting threads keep the processor.
+    Active,
+    /// Waiting threads give the processor up at once.
+    Passive,
+}
+
+/// How long a thread without work spins before it sleeps. Where more threads are runnable than there are
+/// processors the scheduler spins less than this says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spin {
+    /// Not at all.
+    None,
+    /// Microseconds.
+    Micros(u64),
+    /// Turns of a loop around one `pause` (`GOMP_SPINCOUNT`).
+    Iterations(u64),
+    /// Never sleep.
+    Forever,
+}
+
+impl Spin {
+    /// The default: about one wake-up. Waking a sleeper costs the waker some 10 us and the sleeper 15 to 20 us, so
+    /// spinning much longer than that wins nothing that it did not already lose.
+    pub const DEFAULT: Spin = Spin::Micros(50);
+}
+
+/// `target-offload-var`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TargetOffload {
+    /// Use a device if there is one, else the host.
+    Default,
+    /// Stop the program when a region cannot run on a device.
+    Mandatory,
+    /// As if there were no devices.
+    Disabled,
+}
+
+/// How `reduction` clauses of worksharing constructs are combined (`KMP_FORCE_REDUCTION`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReductionMethod {
+    /// One thread after the other, under a lock.
+    Critical,
+    /// With atomic operations where the compiler generated them.
+    Atomic,
+    /// In a tree of fixed shape: the same order in every run.
+    Tree,
+}
+
+/// `OMP_DISPLAY_ENV`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DisplayEnv {
+    /// Print nothing.
+    No,
+    /// The variables of the standard.
+    Yes,
+    /// Also `KMP_*`, `GOMP_*` and `GANGWAY_*`.
+    Verbose,
+}
+
+/// `tool-var` and its companions (OMPT).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tool {
+    /// `OMP_TOOL`: whether tools may be registered.
+    pub enabled: bool,
+    /// `OMP_TOOL_LIBRARIES`: libraries to look for a tool in, in order.
+    pub libraries: Vec<String>,
+    /// `OMP_TOOL_VERBOSE_INIT`.
+    pub verbose_init: VerboseInit,
+}
+
+/// `OMP_TOOL_VERBOSE_INIT`: where the search for a tool is logged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VerboseInit {
+    /// Nowhere.
+    Disabled,
+    /// On standard output.
+    Stdout,
+    /// On standard error.
+    Stderr,
+    /// To the file of this name.
+    File(String),
+}

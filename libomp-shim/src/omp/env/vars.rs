@@ -1,0 +1,104 @@
+//! The variables as they came, and the reader that parses one and complains about it at most once.
+
+use std::collections::BTreeMap;
+
+/// Prefixes of the variables that are the runtime's business.
+const PREFIXES: [&str; 4] = ["OMP_", "KMP_", "GOMP_", "GANGWAY_"];
+
+/// A snapshot of the runtime's environment variables; blank ones count as not set, values are trimmed.
+#[derive(Debug, Default, Clone)]
+pub struct Vars(BTreeMap<String, String>);
+
+impl Vars {
+    /// The process's environment, now.
+    pub fn of_process() -> Vars {
+        Vars(
+            std::env::vars_os()
+                .filter_map(|(k, v)| {
+                    Some((k.into_string().ok()?, v.to_string_lossy().into_owned()))
+                })
+                .filter_map(relevant)
+                .collect(),
+        )
+    }
+
+    /// Given pairs, for tests.
+    pub fn of(pairs: &[(&str, &str)]) -> Vars {
+        Vars(
+            pairs
+                .iter()
+                .map(|&(k, v)| (k.to_owned(), v.to_owned()))
+                .filter_map(relevant)
+                .collect(),
+        )
+    }
+
+    /// The value of exactly this variable.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// All of them, sorted by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(k, v)| (k.as_str(), v.as_str()))
+    }
+}
+
+fn relevant((name, value): (String, String)) -> Option<(String, String)> {
+    let ours = PREFIXES.iter().any(|p| name.starts_with(p));
+    let value = value.trim();
+    (ours && !value.is_empty()).then(|| (name, value.to_owned()))
+}
+
+/// Reads variables; what is wrong with one is kept as a line for the error reporter.
+pub(super) struct Reader<'a> {
+    /// The snapshot that is read.
+    pub vars: &'a Vars,
+    /// One line per wrong value, in the order of reading.
+    pub complaints: Vec<String>,
+}
+
+impl<'a> Reader<'a> {
+    pub fn new(vars: &'a Vars) -> Reader<'a> {
+        Reader {
+            vars,
+            complaints: Vec::new(),
+        }
+    }
+
+    /// Parses `name`. Not set: `None`. Wrong: a complaint `<name>='<value>': <why>; <instead>` and `None`.
+    pub fn read<T>(
+        &mut self,
+        name: &str,
+        instead: &str,
+        parse: impl FnOnce(&str) -> Result<T, String>,
+    ) -> Option<T> {
+        let value = self.vars.get(name)?;
+        match parse(value) {
+            Ok(parsed) => Some(parsed),
+            Err(why) => {
+                self.complaints
+                    .push(format!("{name}='{value}': {why}; {instead}"));
+                None
+            }
+        }
+    }
+
+    /// As [`Reader::read`] for a variable that also has a `_ALL` form (host and devices); the plain name wins.
+    pub fn read_all<T>(
+        &mut self,
+        name: &str,
+        instead: &str,
+        parse: impl Fn(&str) -> Result<T, String>,
+    ) -> Option<T> {
+        match self.vars.get(name) {
+            Some(_) => self.read(name, instead, parse),
+            None => self.read(&format!("{name}_ALL"), instead, parse),
+        }
+    }
+
+    /// Adds a complaint that is not about a syntax error.
+    pub fn complain(&mut self, line: String) {
+        self.complaints.push(line);
+    }
+}

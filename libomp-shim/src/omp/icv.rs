@@ -1,0 +1,373 @@
+//! Internal control variables (OpenMP 5.2, section 2).
+//!
+//! [`Icv`] holds the variables that every task has its own copy of (the spec's *data environment* scope, and
+//! `def-allocator-var`, which is per implicit task): a new task starts with a copy of its creator's, and what an
+//! `omp_set_*` routine changes is seen by that task and the tasks it creates later. The struct is `Copy` and small on
+//! purpose: it is copied once per task.
+//!
+//! What does not live here:
+//!
+//! | variable | scope | where |
+//! |---|---|---|
+//! | `cancel-var`, `max-task-priority-var`, `display-affinity-var`, `debug-var`, `tool-*`, `target-offload-var` | global | [`Settings`] |
+//! | `stacksize-var`, `wait-policy-var`, `num-procs-var` | device | [`Settings`] |
+//! | `nteams-var`, `teams-thread-limit-var` | device, may change | [`nteams`], [`teams_thread_limit`] below |
+//! | `affinity-format-var` | device, may change | [`super::display`] |
+//! | `place-partition-var` | implicit task | the thread of a team |
+//! | `levels-var`, `active-levels-var`, `team-*-var`, `explicit-task-var`, `final-task-var` | data environment | teams and tasks themselves |
+//!
+//! The lists behind `nthreads-var` and `bind-var` are immutable and live once in [`Settings`]; a task holds its
+//! position in them. Keeping a `Vec` per task was rejected for its allocation per region.
+
+use core::fmt;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use super::env::{Settings, settings};
+
+/// The largest value that `max-active-levels-var` can take (`omp_get_supported_active_levels`).
+pub const SUPPORTED_ACTIVE_LEVELS: u32 = i32::MAX as u32;
+
+/// "No limit" of `thread_limit`: what `omp_get_thread_limit` returns when nobody set one.
+pub const NO_THREAD_LIMIT: u32 = i32::MAX as u32;
+
+/// The control variables that each task has its own copy of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Icv {
+    /// `def-allocator-var` (implicit task scope): an allocator handle, see [`super::alloc`].
+    pub def_allocator: usize,
+    /// `run-sched-var`: what `schedule(runtime)` means.
+    pub run_sched: Sched,
+    /// `nthreads-var`, its first element: threads asked for by the next `parallel` without `num_threads`; at least 1.
+    pub nthreads: u32,
+    /// `thread-limit-var`: most threads of the contention group; at least 1.
+    pub thread_limit: u32,
+    /// `max-active-levels-var`: nested active regions allowed, 0 = every region is serialised.
+    pub max_active_levels: u32,
+    /// `default-device-var`: device number of constructs without `device`.
+    pub default_device: i32,
+    /// Position in `Settings::nthreads_list` that [`Icv::nthreads`] was taken from.
+    pub nthreads_pos: u16,
+    /// Position in `Settings::bind_list` that [`Icv::bind`] was taken from.
+    pub bind_pos: u16,
+    /// `bind-var`, its first element: how the threads of the next team are placed.
+    pub bind: ProcBind,
+    /// `dyn-var`: the runtime may give a team fewer threads than asked for.
+    pub dynamic: bool,
+}
+
+const _: () = assert!(size_of::<Icv>() <= 48);
+
+impl Icv {
+    /// The variables of the implicit tasks of a region that a task with `self` encounters (5.2, section 2.4.1): both
+    /// lists move on by one element if there is one; `bind` is what the `proc_bind` clause said, which replaces the
+    /// whole list's head for this region only and so does not matter here.
+    #[must_use]
+    pub fn nested(&self, settings: &Settings) -> Icv {
+        let mut inner = *self;
+        let next = usize::from(self.nthreads_pos) + 1;
+        if let Some(&n) = settings.nthreads_list.get(next) {
+            inner.nthreads = n;
+            inner.nthreads_pos = next as u16;
+        }
+        let next = usize::from(self.bind_pos) + 1;
+        if let Some(&b) = settings.bind_list.get(next) {
+            inner.bind = b;
+            inner.bind_pos = next as u16;
+        }
+        inner
+    }
+
+    /// `omp_set_num_threads`: replaces the first element of `nthreads-var`. Values below 1 are taken as 1.
+    pub fn set_num_threads(&mut self, n: i32) {
+        self.nthreads = n.max(1) as u32;
+    }
+
+    /// `omp_set_max_active_levels`: a negative value is ignored (5.2, section 18.2.15); returns whether it was taken.
+    pub fn set_max_active_levels(&mut self, levels: i32) -> bool {
+        let taken = levels >= 0;
+        if taken {
+            self.max_active_levels = levels as u32;
+        }
+        taken
+    }
+
+    /// `omp_set_nested` (deprecated): true = all supported levels unless more than one is allowed already, false = 1.
+    pub fn set_nested(&mut self, nested: bool) {
+        match nested {
+            true if self.max_active_levels <= 1 => self.max_active_levels = SUPPORTED_ACTIVE_LEVELS,
+            true => {}
+            false => self.max_active_levels = self.max_active_levels.min(1),
+        }
+    }
+}
+
+/// Kind of a loop schedule. The discriminants are those of `omp_sched_t` (`omp.h`) where that has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum SchedKind {
+    /// Iterations are divided once, before the loop.
+    Static = 1,
+    /// A chunk at a time, first come first served.
+    Dynamic = 2,
+    /// Shrinking chunks, first come first served.
+    Guided = 3,
+    /// The runtime chooses.
+    Auto = 4,
+    /// LLVM extension: linearly shrinking chunks (`OMP_SCHEDULE=trapezoidal`).
+    Trapezoidal = 101,
+    /// LLVM extension: static division with stealing (`OMP_SCHEDULE=static_steal`).
+    StaticSteal = 102,
+}
+
+/// Modifier of a loop schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum SchedModifier {
+    /// Not given: `static` is monotonic, everything else nonmonotonic (5.2, section 11.5.3).
+    Unspecified = 0,
+    /// Chunks reach a thread in increasing iteration order.
+    Monotonic = 1,
+    /// In any order.
+    Nonmonotonic = 2,
+}
+
+/// A loop schedule: kind, modifier and chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sched {
+    /// Iterations per chunk, 0 = not given (then static divides evenly, dynamic and guided take 1).
+    pub chunk: i32,
+    /// The kind.
+    pub kind: SchedKind,
+    /// The modifier.
+    pub modifier: SchedModifier,
+}
+
+/// `omp_sched_monotonic` of `omp_sched_t`.
+const OMP_SCHED_MONOTONIC: u32 = 0x8000_0000;
+
+impl Sched {
+    /// `static` without a chunk: `def-sched-var`, and the default of `run-sched-var`.
+    pub const STATIC: Sched = Sched {
+        chunk: 0,
+        kind: SchedKind::Static,
+        modifier: SchedModifier::Unspecified,
+    };
+
+    /// From the arguments of `omp_set_schedule`; `None` for a kind that does not exist. A chunk below 1 means the default.
+    pub fn from_omp(kind: u32, chunk: i32) -> Option<Sched> {
+        let modifier = match kind & OMP_SCHED_MONOTONIC {
+            0 => SchedModifier::Unspecified,
+            _ => SchedModifier::Monotonic,
+        };
+        let kind = match kind & !OMP_SCHED_MONOTONIC {
+            1 => SchedKind::Static,
+            2 => SchedKind::Dynamic,
+            3 => SchedKind::Guided,
+            4 => SchedKind::Auto,
+            101 => SchedKind::Trapezoidal,
+            102 => SchedKind::StaticSteal,
+            _ => return None,
+        };
+        let chunk = if kind == SchedKind::Auto {
+            0
+        } else {
+            chunk.max(0)
+        };
+        Some(Sched {
+            chunk,
+            kind,
+            modifier,
+        })
+    }
+
+    /// What `omp_get_schedule` stores: `(kind with modifier bit, chunk)`.
+    pub fn to_omp(self) -> (u32, i32) {
+        let bit = if self.modifier == SchedModifier::Monotonic {
+            OMP_SCHED_MONOTONIC
+        } else {
+            0
+        };
+        (self.kind as u32 | bit, self.effective_chunk())
+    }
+
+    /// The chunk to use: what was given, else 1 for dynamic, guided and the like, 0 (divide evenly) for static and auto.
+    pub fn effective_chunk(self) -> i32 {
+        match (self.chunk, self.kind) {
+            (0, SchedKind::Static | SchedKind::Auto | SchedKind::StaticSteal) => 0,
+            (0, _) => 1,
+            (chunk, _) => chunk,
+        }
+    }
+
+    /// Whether chunks must reach each thread in increasing order: asked for, or `static` without a modifier.
+    pub fn is_monotonic(self) -> bool {
+        match self.modifier {
+            SchedModifier::Monotonic => true,
+            SchedModifier::Nonmonotonic => false,
+            SchedModifier::Unspecified => self.kind == SchedKind::Static,
+        }
+    }
+}
+
+impl fmt::Display for Sched {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.modifier {
+            SchedModifier::Unspecified => "",
+            SchedModifier::Monotonic => "MONOTONIC:",
+            SchedModifier::Nonmonotonic => "NONMONOTONIC:",
+        })?;
+        f.write_str(match self.kind {
+            SchedKind::Static => "STATIC",
+            SchedKind::Dynamic => "DYNAMIC",
+            SchedKind::Guided => "GUIDED",
+            SchedKind::Auto => "AUTO",
+            SchedKind::Trapezoidal => "TRAPEZOIDAL",
+            SchedKind::StaticSteal => "STATIC_STEAL",
+        })?;
+        if self.chunk > 0 {
+            write!(f, ",{}", self.chunk)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// How threads are bound to places. The discriminants are those of `omp_proc_bind_t`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum ProcBind {
+    /// No binding: threads may run anywhere, and `proc_bind` clauses are ignored.
+    False = 0,
+    /// Bound, the runtime chooses how; here like [`ProcBind::Close`].
+    True = 1,
+    /// All on the place of the primary thread (once called `master`).
+    Primary = 2,
+    /// On consecutive places, starting at that of the primary thread.
+    Close = 3,
+    /// Spread over the place partition, each thread gets a part of it.
+    Spread = 4,
+}
+
+impl ProcBind {
+    /// From the value that `GOMP_parallel`'s flags, `__kmpc_push_proc_bind` and `omp_get_proc_bind` use.
+    pub fn from_omp(value: u32) -> Option<ProcBind> {
+        Some(match value {
+            0 => ProcBind::False,
+            1 => ProcBind::True,
+            2 => ProcBind::Primary,
+            3 => ProcBind::Close,
+            4 => ProcBind::Spread,
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for ProcBind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ProcBind::False => "FALSE",
+            ProcBind::True => "TRUE",
+            ProcBind::Primary => "PRIMARY",
+            ProcBind::Close => "CLOSE",
+            ProcBind::Spread => "SPREAD",
+        })
+    }
+}
+
+/// A device-scope variable that a routine may change: `u32::MAX` stands for "still what the environment said".
+static NTEAMS: AtomicU32 = AtomicU32::new(u32::MAX);
+static TEAMS_THREAD_LIMIT: AtomicU32 = AtomicU32::new(u32::MAX);
+
+/// `nteams-var` of the host (`omp_get_max_teams`): 0 = no limit was set.
+pub fn nteams() -> u32 {
+    load_or(&NTEAMS, settings().num_teams)
+}
+
+/// `omp_set_num_teams`; negative values are taken as 0 (no limit).
+pub fn set_nteams(n: i32) {
+    // ORDERING: Relaxed; a number by itself, nothing is published with it.
+    NTEAMS.store(n.max(0) as u32, Ordering::Relaxed);
+}
+
+/// `teams-thread-limit-var` of the host (`omp_get_teams_thread_limit`): 0 = no limit was set.
+pub fn teams_thread_limit() -> u32 {
+    load_or(&TEAMS_THREAD_LIMIT, settings().teams_thread_limit)
+}
+
+/// `omp_set_teams_thread_limit`; negative values are taken as 0 (no limit).
+pub fn set_teams_thread_limit(n: i32) {
+    // ORDERING: Relaxed; a number by itself, nothing is published with it.
+    TEAMS_THREAD_LIMIT.store(n.max(0) as u32, Ordering::Relaxed);
+}
+
+fn load_or(var: &AtomicU32, initial: u32) -> u32 {
+    // ORDERING: Relaxed; pairs with the setters above, nothing is read through it.
+    match var.load(Ordering::Relaxed) {
+        u32::MAX => initial,
+        n => n,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::omp::env::test_settings;
+
+    #[test]
+    fn nested_regions_walk_the_lists_and_stay_on_the_last_element() {
+        let s = test_settings(&[
+            ("OMP_NUM_THREADS", "4,3"),
+            ("OMP_PROC_BIND", "spread,close"),
+        ]);
+        let inner = s.initial.nested(&s);
+        assert_eq!((s.initial.nthreads, s.initial.bind), (4, ProcBind::Spread));
+        assert_eq!((inner.nthreads, inner.bind), (3, ProcBind::Close));
+        assert_eq!(inner.nested(&s), inner);
+    }
+
+    #[test]
+    fn a_set_number_of_threads_is_replaced_by_the_next_list_element() {
+        let s = test_settings(&[("OMP_NUM_THREADS", "4,3")]);
+        let mut icv = s.initial;
+        icv.set_num_threads(7);
+        assert_eq!(icv.nested(&s).nthreads, 3);
+        let one = test_settings(&[("OMP_NUM_THREADS", "4")]);
+        let mut icv = one.initial;
+        icv.set_num_threads(7);
+        assert_eq!(icv.nested(&one).nthreads, 7);
+        icv.set_num_threads(-1);
+        assert_eq!(icv.nthreads, 1);
+    }
+
+    #[test]
+    fn schedules_go_through_omp_sched_t_and_back() {
+        for (kind, chunk) in [(1, 0), (2, 5), (3, 1), (4, 0), (0x8000_0002, 3)] {
+            assert_eq!(
+                Sched::from_omp(kind, chunk).unwrap().to_omp(),
+                (kind, chunk)
+            );
+        }
+        assert_eq!(Sched::from_omp(9, 1), None);
+        assert_eq!(Sched::from_omp(2, -4).unwrap().effective_chunk(), 1);
+    }
+
+    #[test]
+    fn monotonic_is_the_default_of_static_only() {
+        assert!(Sched::STATIC.is_monotonic());
+        assert!(!Sched::from_omp(2, 1).unwrap().is_monotonic());
+        assert!(Sched::from_omp(0x8000_0002, 1).unwrap().is_monotonic());
+    }
+
+    #[test]
+    fn nested_on_and_off() {
+        let mut icv = test_settings(&[]).initial;
+        icv.set_nested(true);
+        assert_eq!(icv.max_active_levels, SUPPORTED_ACTIVE_LEVELS);
+        icv.set_nested(false);
+        assert_eq!(icv.max_active_levels, 1);
+        assert!(!icv.set_max_active_levels(-1));
+        assert!(icv.set_max_active_levels(3));
+        icv.set_nested(true);
+        assert_eq!(icv.max_active_levels, 3);
+    }
+}
