@@ -1,10 +1,6 @@
-//! The OpenMP runtime library.
-pub mod omp {
-    //! OpenMP's meaning: control variables, environment, places, allocators.
-    pub mod affinity;
-    pub mod alloc;
-    pub mod display;
-    pub mod env;
-    pub mod icv;
-    pub mod report;
-}
+//! Gangway's OpenMP runtime library.
+//!
+//! Two storeys: [`omp`] is OpenMP's meaning, [`abi`] translates what each compiler calls into it. Dependencies point
+//! one way: `abi` → `omp` → the `ult` crate.
+pub mod abi;
+pub mod omp;

@@ -58,6 +58,20 @@ pub struct Icv {
 const _: () = assert!(size_of::<Icv>() <= 48);
 
 impl Icv {
+    /// The values of a machine and an environment that say nothing: one thread. Placeholder of tasks not yet begun.
+    pub const INITIAL: Icv = Icv {
+        def_allocator: 1,
+        run_sched: Sched::STATIC,
+        nthreads: 1,
+        thread_limit: NO_THREAD_LIMIT,
+        max_active_levels: 1,
+        default_device: 0,
+        nthreads_pos: 0,
+        bind_pos: 0,
+        bind: ProcBind::False,
+        dynamic: false,
+    };
+
     /// The variables of the implicit tasks of a region that a task with `self` encounters (5.2, section 2.4.1): both
     /// lists move on by one element if there is one; `bind` is what the `proc_bind` clause said, which replaces the
     /// whole list's head for this region only and so does not matter here.

@@ -1,0 +1,18 @@
+//! The entry points that gcc and gfortran emit.
+//!
+//! | file | constructs |
+//! |---|---|
+//! | [`parallel`] | `parallel`, barriers, `teams` |
+//! | [`worksharing`] | loops, sections, single, ordered, doacross, scope |
+//! | [`sync`] | `critical`, `atomic`, `flush` |
+//! | [`task`] | tasks, taskloop, taskgroup, task reductions |
+//! | [`cancel`] | cancellation |
+//! | [`target`] | `target` constructs, run on the host |
+//! | [`memory`] | allocators, `error` |
+pub mod cancel;
+pub mod memory;
+pub mod parallel;
+pub mod sync;
+pub mod target;
+pub mod task;
+pub mod worksharing;

@@ -1,0 +1,45 @@
+//! `GOMP_parallel` and the barrier.
+
+use core::ffi::{c_uint, c_void};
+
+use crate::omp::icv::ProcBind;
+use crate::omp::parallel::{self, Request};
+use crate::omp::team::{self, Body};
+use crate::omp::thread::{Here, Thread};
+
+/// An outlined function of GCC's.
+pub type Function = unsafe extern "C-unwind" fn(*mut c_void);
+
+/// Calls an outlined function with its data.
+unsafe fn call(_: &Thread, body: &Body) {
+    // SAFETY: `body_of` stored a `Function` and the data the compiler made for it.
+    unsafe {
+        let function = core::mem::transmute::<*const (), Function>(body.function);
+        function(body.data.cast());
+    }
+}
+
+/// The body that calls `function(data)`.
+pub fn body_of(function: Function, data: *mut c_void) -> Body {
+    Body { call, function: function as *const (), data: data.cast(), count: 0 }
+}
+
+/// What a region's `num_threads` and `flags` arguments ask for.
+pub fn request_of(num_threads: c_uint, flags: c_uint) -> Request {
+    Request { num_threads, bind: ProcBind::from_omp(flags & 7).filter(|b| *b != ProcBind::False) }
+}
+
+/// `#pragma omp parallel`: runs `function(data)` in each thread of a new team.
+///
+/// # Safety
+/// Called by compiled code with a matching function and data.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn GOMP_parallel(function: Function, data: *mut c_void, num_threads: c_uint, flags: c_uint) {
+    parallel::parallel(Here::get(), body_of(function, data), request_of(num_threads, flags));
+}
+
+/// `#pragma omp barrier` and implicit barriers.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn GOMP_barrier() {
+    team::barrier(Here::get());
+}

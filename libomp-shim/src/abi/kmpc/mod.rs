@@ -1,0 +1,23 @@
+//! The entry points that clang, flang and icx emit. `gtid` arguments are ignored: the running thread is found from
+//! the kernel thread, which is as fast and cannot be wrong.
+//!
+//! | file | constructs |
+//! |---|---|
+//! | [`parallel`] | `parallel`, barriers, `master`, `masked`, `teams`, pushed clauses |
+//! | [`worksharing`] | loops, sections, single, copyprivate, ordered, doacross |
+//! | [`sync`] | `critical`, locks, `flush` |
+//! | [`reduction`] | `reduction` on parallel and worksharing constructs |
+//! | [`task`] | tasks, taskloop, taskgroup, task reductions |
+//! | [`threadprivate`] | threadprivate data without compiler TLS |
+//! | [`cancel`] | cancellation |
+//! | [`target`] | `target` constructs, run on the host |
+//! | [`memory`] | allocators, `error` |
+pub mod cancel;
+pub mod memory;
+pub mod parallel;
+pub mod reduction;
+pub mod sync;
+pub mod target;
+pub mod task;
+pub mod threadprivate;
+pub mod worksharing;

@@ -1,0 +1,1 @@
+//! See the table in the parent module.

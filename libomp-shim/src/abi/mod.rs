@@ -1,0 +1,11 @@
+//! The fronts: one thin layer per caller. A front translates arguments and calls [`crate::omp`]; it holds no policy
+//! and no scheduling state.
+//!
+//! | room | caller |
+//! |---|---|
+//! | [`gomp`] | code compiled by gcc and gfortran |
+//! | [`kmpc`] | code compiled by clang, flang, icx |
+//! | [`api`] | the `omp_*` routines, C and Fortran names |
+pub mod api;
+pub mod gomp;
+pub mod kmpc;

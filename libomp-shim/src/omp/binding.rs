@@ -1,0 +1,69 @@
+//! Binding threads to places (OpenMP 5.2 §10.1.3): when, and to what. The arithmetic of the policies is in
+//! [`super::affinity`]; here it is applied to kernel threads.
+
+use core::ops::Range;
+
+use super::affinity::{Assignment, assign};
+use super::env;
+use super::icv::ProcBind;
+use super::team::Plan;
+use super::thread::{Here, Thread};
+
+/// The places of a team of `size` that the running thread forks under `policy`; `None` when threads are not bound. A
+/// `bind-var` of false switches binding off for the region and its clauses.
+pub fn assignment(here: Here, policy: ProcBind, bind_var: ProcBind, size: u32) -> Option<Assignment> {
+    if bind_var == ProcBind::False {
+        return None;
+    }
+    env::settings().places.as_ref()?;
+    // SAFETY: own thread only.
+    let own = unsafe { here.thread.own() };
+    assign(policy, u32::try_from(own.place).ok(), own.partition.clone(), size)
+}
+
+/// Binds the initial thread, as the first element of `bind-var` asks.
+pub fn bind_initial(thread: &Thread) {
+    let settings = env::settings();
+    let Some(places) = &settings.places else { return };
+    // SAFETY: own thread only.
+    let own = unsafe { thread.own() };
+    own.partition = places.all();
+    if settings.initial.bind != ProcBind::False && !own.partition.is_empty() {
+        own.place = -1;
+        bind(thread, 0, places.all());
+    }
+}
+
+/// Binds a member of a team that has just started a region, if it is not where the plan wants it.
+#[inline]
+pub fn bind_member(thread: &Thread, plan: &Plan) {
+    if let Some(assignment) = &plan.places {
+        let (place, partition) = assignment.thread(thread.num());
+        bind(thread, place, partition);
+    } else if plan.partition.is_some() {
+        inherit(thread, plan);
+    }
+}
+
+/// Without binding, threads inherit the forking thread's partition.
+fn inherit(thread: &Thread, plan: &Plan) {
+    // SAFETY: own thread only.
+    let own = unsafe { thread.own() };
+    if let Some(partition) = &plan.partition {
+        own.partition = partition.clone();
+    }
+}
+
+fn bind(thread: &Thread, place: u32, partition: Range<u32>) {
+    // SAFETY: own thread only.
+    let own = unsafe { thread.own() };
+    own.partition = partition;
+    if own.place == place as i32 {
+        return;
+    }
+    own.place = place as i32;
+    if let Some(places) = &env::settings().places {
+        // A refusal (the mask has changed under us) leaves the thread where it is: nothing else can be done.
+        let _ = ult::topology::bind_current_thread(places.procs(place as usize));
+    }
+}

@@ -1,0 +1,27 @@
+//! OpenMP's meaning, for every front the same.
+//!
+//! | room | what lives there |
+//! |---|---|
+//! | [`env`], [`icv`], [`display`] | the environment, control variables, and how they are shown |
+//! | [`root`], [`thread`], [`team`], [`parallel`] | initial threads, threads, teams and their barrier, fork and join |
+//! | [`affinity`], [`binding`] | places, and binding threads to them |
+//! | [`task`], [`queue`], [`depend`], [`taskgroup`] | tasks, where ready ones stand, dependences, taskgroups |
+//! | [`worksharing`] | loops, sections, single, ordered, doacross |
+//! | [`alloc`] | memory allocators |
+//! | [`report`] | messages to the user |
+pub mod affinity;
+pub mod alloc;
+pub mod binding;
+pub mod depend;
+pub mod display;
+pub mod env;
+pub mod icv;
+pub mod parallel;
+pub mod queue;
+pub mod report;
+pub mod root;
+pub mod task;
+pub mod taskgroup;
+pub mod team;
+pub mod thread;
+pub mod worksharing;

@@ -1,0 +1,261 @@
+//! Where ready tasks stand, and which of them a waiting thread may take.
+//!
+//! | queue | owner | order |
+//! |---|---|---|
+//! | the thread's deque | one thread, others steal | newest first for the owner, oldest first for thieves |
+//! | the team's shelf | the team, under a lock | by priority, then oldest first |
+//!
+//! On the shelf stand tasks with a `priority`, tasks that became ready where no thread of the team runs, and tasks
+//! that somebody took and was not allowed to run.
+//!
+//! **The task scheduling constraint** (5.2 §12.9): a thread may start a new tied task only if it is a descendant of
+//! every tied task the thread has suspended (barriers aside). Those tasks always form a chain of ancestry, because each
+//! one was itself started under the constraint; so it is enough to ask whether the candidate descends from the newest.
+//! A thread that takes a task it may not run puts it on the shelf, where everybody can look before taking.
+//!
+//! Why no deadlock follows: a waiting tied task S, the newest of its thread, waits for a descendant. If that is queued,
+//! it is allowed here; if it is suspended elsewhere, it is newer than the suspended task of that thread which is an
+//! ancestor of S, and the argument repeats with a strictly deeper task. Every queue is visible to every waiter: deques
+//! by stealing, and before a thread sleeps it moves what its own deque holds but it may not run to the shelf.
+
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::BTreeMap;
+use std::collections::VecDeque;
+use std::sync::Mutex;
+
+use ult::deque::Steal;
+use ult::sched::{Job, Wait};
+
+use super::task::{self, Flags, Task};
+use super::team::Team;
+use super::thread::{Here, Thread};
+
+/// Ready tasks a thread may have in its deque before it runs some of them itself.
+pub const THROTTLE: usize = 256;
+
+/// The team's shelf.
+#[derive(Default)]
+pub struct Shelf {
+    count: AtomicUsize,
+    /// Tasks by priority.
+    tasks: Mutex<BTreeMap<i32, VecDeque<NonNull<Task>>>>,
+}
+
+// SAFETY: tasks are Send; the map is under its lock.
+unsafe impl Sync for Shelf {}
+// SAFETY: as above.
+unsafe impl Send for Shelf {}
+
+impl Shelf {
+    fn put(&self, task: NonNull<Task>) {
+        // SAFETY: the task is the caller's.
+        let priority = unsafe { task.as_ref() }.priority.get();
+        let mut tasks = self.tasks.lock().unwrap_or_else(|e| e.into_inner());
+        tasks.entry(priority).or_default().push_back(task);
+        // ORDERING: Release under the lock; pairs with the Acquire in `take`, which only decides whether to lock.
+        self.count.fetch_add(1, Ordering::Release);
+    }
+
+    /// The first task, by priority then age, that `allowed` accepts, among those of at least `least` priority.
+    fn take(&self, least: i32, allowed: impl Fn(&Task) -> bool) -> Option<NonNull<Task>> {
+        // ORDERING: Acquire, pairs with `put`.
+        if self.count.load(Ordering::Acquire) == 0 {
+            return None;
+        }
+        let mut tasks = self.tasks.lock().unwrap_or_else(|e| e.into_inner());
+        for (_, queue) in tasks.range_mut(least..).rev() {
+            // SAFETY: tasks on the shelf are alive.
+            if let Some(at) = queue.iter().position(|t| allowed(unsafe { t.as_ref() })) {
+                // ORDERING: Relaxed; under the lock.
+                self.count.fetch_sub(1, Ordering::Relaxed);
+                return queue.remove(at);
+            }
+        }
+        None
+    }
+}
+
+/// Makes a ready task available to the team of `thread`, which is the running one.
+pub fn push(thread: &Thread, task: NonNull<Task>) {
+    let team = thread.team();
+    // SAFETY: the task is the caller's until it is pushed.
+    if unsafe { task.as_ref() }.priority.get() > 0 {
+        team.shelf().put(task);
+    } else {
+        // SAFETY: own thread only: code that runs in the thread's name is the deque's owner.
+        unsafe { thread.deque.push(task) };
+    }
+    team.wake_one();
+}
+
+/// Makes a ready task available to `team` from a kernel thread that runs for none of its threads.
+pub fn push_foreign(team: &Team, task: NonNull<Task>) {
+    team.shelf().put(task);
+    team.wake_all();
+}
+
+/// May `thread` start `task` now?
+fn allowed(thread: &Thread, task: &Task) -> bool {
+    if task.flags().has(Flags::UNTIED) {
+        return true;
+    }
+    // SAFETY: own thread only: `find` runs on the thread's kernel thread in its name.
+    let newest = unsafe { thread.own() }.tied.last().copied();
+    // SAFETY: a started tied task is alive.
+    newest.is_none_or(|t| task.descends_from(unsafe { &*t }))
+}
+
+/// Finds a task that `thread`, which waits at a task scheduling point, may start. `last` is the last look before its
+/// kernel thread sleeps.
+pub fn find(thread: &Thread, last: bool) -> Option<Job> {
+    find_task(thread, last).map(|task| task::job(thread, task))
+}
+
+/// [`find`] for a member that waits for its next region and has seen `epoch`: it may help with the region that ends, but
+/// not with the next one before it has begun it (its number may not even exist there).
+pub fn find_after(thread: &Thread, last: bool, epoch: u64) -> Option<Job> {
+    let task = find_task(thread, last)?;
+    // What made the task visible came after the epoch of its region, so a new epoch is seen here.
+    if thread.team().epoch() == epoch {
+        return Some(task::job(thread, task));
+    }
+    push_foreign(thread.team(), task);
+    None
+}
+
+fn find_task(thread: &Thread, last: bool) -> Option<NonNull<Task>> {
+    let team = thread.team();
+    if !team.has_used_tasks() {
+        return None;
+    }
+    let found = prioritised(thread)
+        .or_else(|| own(thread))
+        .or_else(|| team.shelf().take(i32::MIN, |t| allowed(thread, t)))
+        .or_else(|| steal(thread))
+        .or_else(|| if last { clear_out(thread) } else { None });
+    // SAFETY: own thread only.
+    let own = unsafe { thread.own() };
+    match found {
+        Some(task) => {
+            own.ran = true;
+            Some(task)
+        }
+        None => {
+            if own.ran || last {
+                own.ran = false;
+                team.notify_closer();
+            }
+            None
+        }
+    }
+}
+
+fn prioritised(thread: &Thread) -> Option<NonNull<Task>> {
+    thread.team().shelf().take(1, |t| allowed(thread, t))
+}
+
+/// The newest task of the thread's own deque, if it may be started.
+fn own(thread: &Thread) -> Option<NonNull<Task>> {
+    // SAFETY: own thread only; a popped task is ours.
+    unsafe {
+        let task = thread.deque.pop()?;
+        if allowed(thread, task.as_ref()) {
+            return Some(task);
+        }
+        thread.deque.push(task);
+    }
+    None
+}
+
+/// The oldest task of another thread's deque.
+fn steal(thread: &Thread) -> Option<NonNull<Task>> {
+    let team = thread.team();
+    let size = team.size();
+    if size < 2 {
+        return None;
+    }
+    let start = random(thread) % size;
+    for i in 0..size {
+        let num = (start + i) % size;
+        if num == thread.num() {
+            continue;
+        }
+        if let Some(task) = steal_from(thread, team, num) {
+            return Some(task);
+        }
+    }
+    None
+}
+
+fn steal_from(thread: &Thread, team: &Team, num: u32) -> Option<NonNull<Task>> {
+    let victim = team.thread(num)?;
+    loop {
+        match victim.deque.steal() {
+            Steal::Empty => return None,
+            Steal::Retry => core::hint::spin_loop(),
+            Steal::Success(task) => {
+                // SAFETY: a stolen task is ours.
+                if allowed(thread, unsafe { task.as_ref() }) {
+                    return Some(task);
+                }
+                push_foreign(team, task);
+                return None;
+            }
+        }
+    }
+}
+
+/// Before the thread sleeps: moves what it may not run from its own deque to the shelf, and returns the first task that
+/// it may run after all.
+fn clear_out(thread: &Thread) -> Option<NonNull<Task>> {
+    // SAFETY: own thread only; popped tasks are ours.
+    while let Some(task) = unsafe { thread.deque.pop() } {
+        // SAFETY: as above.
+        if allowed(thread, unsafe { task.as_ref() }) {
+            return Some(task);
+        }
+        push_foreign(thread.team(), task);
+    }
+    None
+}
+
+fn random(thread: &Thread) -> u32 {
+    // SAFETY: own thread only.
+    let own = unsafe { thread.own() };
+    own.random ^= own.random << 13;
+    own.random ^= own.random >> 17;
+    own.random ^= own.random << 5;
+    own.random
+}
+
+/// A producer that has filled its deque runs tasks before it goes on. It leaves its stack to do so and returns as soon
+/// as there is room again, or when it may run none of them.
+#[inline]
+pub fn throttle(here: Here) {
+    if here.thread.deque.len() >= THROTTLE {
+        run_some(here, THROTTLE / 4);
+    }
+}
+
+/// Runs up to `count` ready tasks while the running task stands suspended.
+#[cold]
+pub fn run_some(here: Here, count: usize) {
+    let left = core::cell::Cell::new(count);
+    let dry = core::cell::Cell::new(false);
+    let seek = |_| {
+        if left.get() == 0 {
+            return None;
+        }
+        let job = find(here.thread, false);
+        left.set(left.get() - 1);
+        dry.set(job.is_none());
+        job
+    };
+    ult::sched::wait(&Wait {
+        ready: &|| left.get() == 0 || dry.get(),
+        seek: Some(&seek),
+        sleepers: Some(here.thread.team().sleepers()),
+        spin: here.thread.team().spin(),
+    });
+}

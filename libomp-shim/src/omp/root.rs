@@ -1,0 +1,82 @@
+//! Initial threads: a kernel thread of the program that meets OpenMP becomes the only thread of a team of its own.
+//!
+//! The record of an initial thread is freed when its kernel thread ends, with the teams it keeps. In the child of a fork
+//! the surviving kernel thread keeps its record (it may be in the middle of a region), but teams that it kept are
+//! forgotten: their members do not exist there.
+
+use core::ptr;
+use core::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Once;
+
+use ult::worker;
+
+use super::env;
+use super::parallel;
+use super::team::Team;
+use super::thread::{Here, Thread};
+
+static PREPARE: Once = Once::new();
+static THREADS: AtomicU32 = AtomicU32::new(0);
+
+/// Number of initial threads alive.
+pub fn count() -> u32 {
+    // ORDERING: Relaxed; a statistic.
+    THREADS.load(Ordering::Relaxed)
+}
+
+/// Makes the calling kernel thread an initial thread.
+#[cold]
+#[inline(never)]
+pub fn enter() -> Here {
+    PREPARE.call_once(prepare);
+    let worker = worker::register_current();
+    let settings = env::settings();
+    let team = Box::leak(Team::new(1));
+    // SAFETY: the team is new; nobody else knows it.
+    let plan = unsafe { team.plan_mut() };
+    plan.icv = settings.initial;
+    plan.spin = parallel::spin_for(settings);
+    plan.group_threads = &raw const team.group_threads;
+    let thread = team.attach(Thread::new(0));
+    // SAFETY: new thread, and the team lives until `leave`.
+    unsafe { thread.join_team(team, worker) };
+    thread.implicit.begin_implicit(team, thread, ptr::null(), settings.initial);
+    super::binding::bind_initial(thread);
+    // ORDERING: Relaxed; a statistic.
+    THREADS.fetch_add(1, Ordering::Relaxed);
+    // SAFETY: thread and task live until `leave`, which clears the words first.
+    unsafe { Here::set(thread, &thread.implicit) };
+    Here { thread, task: &thread.implicit }
+}
+
+/// What is done once in the process, at the first OpenMP call.
+fn prepare() {
+    let settings = env::settings();
+    ult::sched::set_runner_stack_size(settings.stacksize);
+    ult::sched::set_cores(ult::topology::worker_target());
+    ult::fault::set_overflow_hint(
+        "a thread or task needs more than it has; set OMP_STACKSIZE (for example OMP_STACKSIZE=64M)",
+    );
+    worker::on_thread_exit(leave);
+}
+
+/// The kernel thread ends: its teams are dismissed and its record is freed.
+fn leave() {
+    let Some(here) = Here::if_known() else { return };
+    let team = here.team();
+    if team.plan().level != 0 || team.size() != 1 {
+        return; // ends inside a region: nothing of it can be taken apart
+    }
+    // SAFETY: own thread only.
+    let kept = core::mem::take(&mut unsafe { here.thread.own() }.teams);
+    for inner in kept {
+        parallel::dismiss(inner);
+    }
+    here.task.end_implicit();
+    worker::set_locals(worker::Locals::default());
+    team.free_members();
+    // ORDERING: Relaxed; a statistic.
+    THREADS.fetch_sub(1, Ordering::Relaxed);
+    // SAFETY: `enter` leaked the team from a Box, its only member is gone, and this kernel thread was its only user.
+    drop(unsafe { Box::from_raw(ptr::from_ref(team).cast_mut()) });
+}

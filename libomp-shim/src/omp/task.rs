@@ -1,0 +1,570 @@
+//! Tasks: the descriptor of implicit and explicit tasks, and an explicit task's life from creation to completion.
+//!
+//! What lives here: [`Task`], creating, running and completing one, `taskwait`, `taskyield`. What may not: where ready
+//! tasks are kept and who may take them ([`super::queue`]), dependences ([`super::depend`]), what a front's
+//! descriptor looks like (the fronts).
+//!
+//! An explicit task is one block: the descriptor, then the front's payload (LLVM's `kmp_task_t`, GCC's argument
+//! block). It is freed by whoever drops the last of its references: the task itself holds one until it has completed,
+//! and each child holds one on its parent until the child is freed, so that the chain of parents can be walked.
+//!
+//! One word, `counts`, carries both the references (upper half) and the incomplete children (lower half): creating
+//! a child is one addition, the completion of a childless child one subtraction.
+
+use core::alloc::Layout;
+use core::cell::Cell;
+use core::ptr::{self, NonNull};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use ult::sched::{Job, Wait};
+
+use super::depend::{DependTable, Node};
+use super::icv::Icv;
+use super::queue;
+use super::taskgroup::Taskgroup;
+use super::team::Team;
+use super::thread::{Here, Thread};
+
+/// One child's share of [`Task::counts`]: a reference and an incomplete child.
+const CHILD: u64 = REFERENCE + 1;
+/// One reference.
+const REFERENCE: u64 = 1 << 32;
+/// Mask of the incomplete children.
+const CHILDREN: u64 = REFERENCE - 1;
+/// The task sleeps, or is about to, until it has no incomplete children.
+const WAITING: u64 = 1 << 63;
+
+/// Properties of a task, fixed before it starts.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct Flags(u32);
+
+impl Flags {
+    /// An explicit task.
+    pub const EXPLICIT: Self = Self(1);
+    /// `untied`.
+    pub const UNTIED: Self = Self(2);
+    /// A final task: its children are included.
+    pub const FINAL: Self = Self(4);
+    /// `detach`: complete only when the event is fulfilled, too.
+    pub const DETACH: Self = Self(8);
+    /// Run by its creator at once.
+    pub const UNDEFERRED: Self = Self(16);
+    /// `mergeable` and undeferred: shares its creator's data environment.
+    pub const MERGED: Self = Self(32);
+    /// The block is the caller's, not ours to free.
+    pub const BORROWED: Self = Self(64);
+
+    /// Both sets together.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+    /// `other` when `condition`, nothing otherwise, added.
+    #[must_use]
+    pub const fn with_if(self, condition: bool, other: Self) -> Self {
+        if condition { self.with(other) } else { self }
+    }
+    /// Is everything in `other` here?
+    #[inline(always)]
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+/// State of a detachable task's event: who comes second completes the task.
+const EVENT_BODY_DONE: u32 = 1;
+const EVENT_FULFILLED: u32 = 2;
+
+/// A task region (OpenMP 5.2 §12).
+#[repr(C, align(64))]
+pub struct Task {
+    counts: AtomicU64,
+    /// The task that generated this one; null for an initial task.
+    parent: Cell<*const Task>,
+    /// The team whose threads may run it.
+    team: Cell<*const Team>,
+    /// The thread in whose name it runs; null until it starts.
+    thread: Cell<*const Thread>,
+    /// Runs the task's code; the front's.
+    run: Cell<Option<RunFn>>,
+    /// The control variables of the task's data environment.
+    pub icv: Cell<Icv>,
+    /// Innermost taskgroup the task's children belong to.
+    pub taskgroup: Cell<*const Taskgroup>,
+    /// The taskgroup the task itself belongs to.
+    member_of: Cell<*const Taskgroup>,
+    /// Dependences among the task's children.
+    pub children_depend: Cell<Option<NonNull<DependTable>>>,
+    /// The task's own node in its parent's dependence graph.
+    node: Cell<Option<NonNull<Node>>>,
+    flags: Cell<Flags>,
+    depth: Cell<u32>,
+    /// `priority`, 0 when not given.
+    pub priority: Cell<i32>,
+    event: AtomicU32,
+    /// Bytes of payload behind the descriptor.
+    payload: Cell<usize>,
+    /// Two words for the front.
+    pub front: [Cell<usize>; 2],
+}
+
+/// Runs the code of a task.
+pub type RunFn = unsafe extern "C-unwind" fn(&Task);
+
+// SAFETY: the cells are written before the task is published (pushed or its node released) or by the thread that
+// runs it; publication by the deque or the dependence node orders them. The rest is atomic.
+unsafe impl Sync for Task {}
+// SAFETY: as above.
+unsafe impl Send for Task {}
+
+impl Task {
+    /// An implicit task, to be set up by [`Task::begin_implicit`].
+    pub fn implicit() -> Self {
+        Self {
+            counts: AtomicU64::new(REFERENCE),
+            parent: Cell::new(ptr::null()),
+            team: Cell::new(ptr::null()),
+            thread: Cell::new(ptr::null()),
+            run: Cell::new(None),
+            icv: Cell::new(Icv::INITIAL),
+            taskgroup: Cell::new(ptr::null()),
+            member_of: Cell::new(ptr::null()),
+            children_depend: Cell::new(None),
+            node: Cell::new(None),
+            flags: Cell::new(Flags::default()),
+            depth: Cell::new(0),
+            priority: Cell::new(0),
+            event: AtomicU32::new(0),
+            payload: Cell::new(0),
+            front: [Cell::new(0), Cell::new(0)],
+        }
+    }
+
+    /// Sets an implicit task up for a region of `team`.
+    pub fn begin_implicit(&self, team: &Team, thread: &Thread, parent: *const Task, icv: Icv) {
+        self.parent.set(parent);
+        self.team.set(team);
+        self.thread.set(thread);
+        self.icv.set(icv);
+        self.taskgroup.set(ptr::null());
+        // SAFETY: the parent of an implicit task is suspended in the region it forked.
+        let outer = unsafe { parent.as_ref() };
+        self.depth.set(outer.map_or(0, |p| p.depth.get() + 1));
+        let inherits_final = outer.is_some_and(|p| p.flags().has(Flags::FINAL));
+        self.flags.set(Flags::default().with_if(inherits_final, Flags::FINAL));
+    }
+
+    /// Frees what the region left on an implicit task.
+    pub fn end_implicit(&self) {
+        DependTable::discard(&self.children_depend);
+    }
+
+    /// Allocates an explicit task with `payload` bytes (16-aligned) behind the descriptor, a child of `here.task`. It
+    /// does not count as created before [`submit`] or [`run_undeferred`].
+    pub fn allocate(here: Here, payload: usize, run: RunFn, flags: Flags) -> NonNull<Task> {
+        let layout = Self::layout(payload);
+        // SAFETY: the layout is not empty.
+        let block = unsafe { std::alloc::alloc(layout) }.cast::<Task>();
+        let Some(block) = NonNull::new(block) else {
+            super::report::fatal("out of memory for a task")
+        };
+        let parent = here.task;
+        let mut task = Self::implicit();
+        task.counts = AtomicU64::new(REFERENCE);
+        task.parent = Cell::new(parent);
+        task.team = Cell::new(here.thread.team());
+        task.run = Cell::new(Some(run));
+        task.icv = Cell::new(parent.icv.get());
+        task.taskgroup = Cell::new(parent.taskgroup.get());
+        task.member_of = Cell::new(parent.taskgroup.get());
+        task.depth = Cell::new(parent.depth.get() + 1);
+        task.flags = Cell::new(
+            flags.with(Flags::EXPLICIT).with_if(parent.flags().has(Flags::FINAL), Flags::FINAL),
+        );
+        task.payload = Cell::new(payload);
+        // SAFETY: the block is fresh and large enough.
+        unsafe { block.write(task) };
+        block
+    }
+
+    fn layout(payload: usize) -> Layout {
+        let Ok(layout) = Layout::from_size_align(size_of::<Task>() + payload, align_of::<Task>()) else {
+            super::report::fatal("a task's data are too large")
+        };
+        layout
+    }
+
+    /// Address of the front's payload.
+    #[inline(always)]
+    pub fn payload(&self) -> *mut u8 {
+        // SAFETY: an explicit task's block goes on behind the descriptor.
+        unsafe { ptr::from_ref(self).cast_mut().cast::<u8>().add(size_of::<Task>()) }
+    }
+
+    /// The task whose payload begins at `payload`.
+    ///
+    /// # Safety
+    /// `payload` came from [`Task::payload`] of a live task.
+    #[inline(always)]
+    pub unsafe fn of_payload<'a>(payload: *const u8) -> &'a Task {
+        // SAFETY: as the caller says.
+        unsafe { &*payload.sub(size_of::<Task>()).cast::<Task>() }
+    }
+
+    /// The task's properties.
+    #[inline(always)]
+    pub fn flags(&self) -> Flags {
+        self.flags.get()
+    }
+    /// Changes the properties of a task that has not been submitted.
+    pub fn set_flags(&self, flags: Flags) {
+        self.flags.set(flags);
+    }
+    /// An explicit task (and not an implicit one)?
+    #[inline(always)]
+    pub fn is_explicit(&self) -> bool {
+        self.flags().has(Flags::EXPLICIT)
+    }
+    /// The generating task, `None` for an initial task.
+    pub fn parent(&self) -> Option<&Task> {
+        // SAFETY: a task holds a reference on its parent; an implicit task's parent is suspended in the fork.
+        unsafe { self.parent.get().as_ref() }
+    }
+    /// The dependence node of the task, if it has one.
+    pub fn node(&self) -> Option<NonNull<Node>> {
+        self.node.get()
+    }
+    /// Gives the task its node; before it is submitted.
+    pub fn set_node(&self, node: NonNull<Node>) {
+        self.node.set(Some(node));
+    }
+    /// The thread in whose name the task runs.
+    pub fn thread(&self) -> &Thread {
+        // SAFETY: set when the task starts; callers ask about started tasks.
+        unsafe { &*self.thread.get() }
+    }
+    /// The team whose threads may run the task.
+    pub fn team(&self) -> &Team {
+        // SAFETY: a region ends only when its tasks are complete.
+        unsafe { &*self.team.get() }
+    }
+    /// The taskgroup this task is a member of, null for none.
+    pub fn member_of(&self) -> *const Taskgroup {
+        self.member_of.get()
+    }
+
+    /// Is this task `ancestor` or a descendant of it?
+    pub fn descends_from(&self, ancestor: &Task) -> bool {
+        let mut task = self;
+        while task.depth.get() > ancestor.depth.get() {
+            match task.parent() {
+                Some(parent) => task = parent,
+                None => return false,
+            }
+        }
+        ptr::eq(task, ancestor)
+    }
+
+    /// Incomplete children.
+    #[inline(always)]
+    pub fn children(&self) -> u64 {
+        // ORDERING: Acquire, pairs with the Release half of the subtraction in `complete`: who sees no children sees
+        // what they wrote.
+        self.counts.load(Ordering::Acquire) & CHILDREN
+    }
+
+    #[inline(always)]
+    fn count_child(&self) {
+        // ORDERING: Relaxed; only the parent itself creates children, and the child is published later.
+        self.counts.fetch_add(CHILD, Ordering::Relaxed);
+    }
+}
+
+/// Makes a task that [`Task::allocate`] returned known: counted by parent, taskgroup and team. Its dependences, if any,
+/// must be entered after this and before [`publish`].
+pub fn announce(here: Here, task: &Task) {
+    here.task.count_child();
+    here.thread.count_created();
+    here.thread.team().use_tasks();
+    // SAFETY: the taskgroup is open while its members exist.
+    if let Some(group) = unsafe { task.member_of.get().as_ref() } {
+        group.enter();
+    }
+}
+
+/// Hands an announced task whose dependences are satisfied to the team.
+pub fn publish(here: Here, task: NonNull<Task>) {
+    queue::push(here.thread, task);
+}
+
+/// Creates a deferred task without dependences. A team of one runs it at once: nobody could take it.
+pub fn submit(here: Here, task: NonNull<Task>) {
+    // SAFETY: the task is ours until it is published.
+    announce(here, unsafe { task.as_ref() });
+    if here.thread.team().size() == 1 {
+        run_undeferred(here, task);
+    } else {
+        queue::push(here.thread, task);
+        queue::throttle(here);
+    }
+}
+
+/// `taskwait` (5.2 §15.5): waits for the children of the running task, running ready tasks meanwhile.
+pub fn taskwait(here: Here) {
+    if here.task.children() != 0 {
+        wait_for_children(here);
+    }
+}
+
+#[cold]
+fn wait_for_children(here: Here) {
+    let task = here.task;
+    // ORDERING: Relaxed; only its place in the word's modification order matters, see `drop_child`.
+    task.counts.fetch_or(WAITING, Ordering::Relaxed);
+    ult::sched::wait(&Wait {
+        ready: &|| task.children() == 0,
+        seek: Some(&|last| queue::find(here.thread, last)),
+        sleepers: Some(here.thread.team().sleepers()),
+        spin: here.thread.team().spin(),
+    });
+    // ORDERING: Relaxed; see above.
+    task.counts.fetch_and(!WAITING, Ordering::Relaxed);
+}
+
+/// `taskyield` (5.2 §12.7): lets other ready tasks of the team run before the running task goes on.
+pub fn taskyield(here: Here) {
+    if here.thread.team().has_used_tasks() {
+        queue::run_some(here, 1);
+    }
+}
+
+/// Runs a task at once on the stack of its creator, and completes it. Dependences must be satisfied. The task must
+/// have been announced.
+pub fn run_undeferred(here: Here, task: NonNull<Task>) {
+    // SAFETY: the task is ours; `execute` frees it when nobody refers to it any more.
+    unsafe { execute(here.thread, task) };
+}
+
+/// The job form of [`execute`]: the argument is the task, the thread is the one that was waiting.
+///
+/// # Safety
+/// `data` is a published task that the caller has taken, `thread` hosted by this kernel thread.
+pub fn job(thread: &Thread, task: NonNull<Task>) -> Job {
+    // SAFETY: the task was taken by this thread alone.
+    unsafe { task.as_ref() }.thread.set(thread);
+    Job { run: run_job, data: task.as_ptr().cast() }
+}
+
+unsafe fn run_job(data: *mut ()) {
+    // SAFETY: `job` made the argument from a task that it had taken, and set its thread.
+    unsafe {
+        let task = NonNull::new_unchecked(data.cast::<Task>());
+        let thread: *const Thread = task.as_ref().thread.get();
+        execute(&*thread, task);
+    }
+}
+
+/// Runs `task` in the name of `thread` on the current stack, then completes it.
+///
+/// # Safety
+/// The task has been taken by the caller alone and its dependences are satisfied; this kernel thread hosts `thread`.
+unsafe fn execute(thread: &Thread, task: NonNull<Task>) {
+    // SAFETY: the task's own reference keeps it until `complete`.
+    let task_ref = unsafe { task.as_ref() };
+    task_ref.thread.set(thread);
+    begin(thread, task_ref);
+    // SAFETY: the task stays alive while it runs; this kernel thread hosts the thread.
+    let before = unsafe { Here::set(thread, task_ref) };
+    thread.team().adopt_floating_point();
+    if !is_cancelled(task_ref)
+        && let Some(run) = task_ref.run.get()
+    {
+        // SAFETY: the front made the task for this function.
+        unsafe { run(task_ref) };
+    }
+    ult::worker::set_locals(before);
+    end(thread, task_ref);
+    // SAFETY: the body is done, and this is the only place that ends it.
+    unsafe { body_done(thread, task) };
+}
+
+/// A task of a cancelled taskgroup or region that has not begun is discarded (5.2 §11.2).
+fn is_cancelled(task: &Task) -> bool {
+    if task.flags().has(Flags::UNDEFERRED) && task.flags().has(Flags::MERGED) {
+        return false;
+    }
+    // SAFETY: a taskgroup is alive while it has members.
+    let group = unsafe { task.member_of.get().as_ref() };
+    group.is_some_and(Taskgroup::is_cancelled) || task.team().is_cancelled()
+}
+
+/// Marks a task as started by `thread`.
+pub fn begin(thread: &Thread, task: &Task) {
+    task.thread.set(thread);
+    if !task.flags().has(Flags::UNTIED) {
+        // SAFETY: own thread only: we run in its name.
+        unsafe { thread.own() }.tied.push(task);
+    }
+}
+
+/// Marks a task that [`begin`] marked as having reached its end.
+pub fn end(thread: &Thread, task: &Task) {
+    if !task.flags().has(Flags::UNTIED) {
+        // SAFETY: own thread only.
+        let tied = unsafe { &mut thread.own().tied };
+        if let Some(at) = tied.iter().rposition(|&t| ptr::eq(t, task)) {
+            tied.remove(at);
+        }
+    }
+    DependTable::discard(&task.children_depend);
+}
+
+/// The task's code has ended: the task is complete unless its event is still to come.
+///
+/// # Safety
+/// Called once per task, by the thread that ran it (or skipped it).
+pub unsafe fn body_done(thread: &Thread, task: NonNull<Task>) {
+    // SAFETY: the task's own reference is ours.
+    let task_ref = unsafe { task.as_ref() };
+    if task_ref.flags().has(Flags::DETACH) {
+        // ORDERING: AcqRel; pairs with the same in `fulfill`: whoever comes second sees what the first wrote.
+        let before = task_ref.event.fetch_or(EVENT_BODY_DONE, Ordering::AcqRel);
+        if before & EVENT_FULFILLED == 0 {
+            return;
+        }
+    }
+    // SAFETY: both conditions hold.
+    unsafe { complete(Some(thread), task) };
+}
+
+/// `omp_fulfill_event` (5.2 §18.11.1): completes the task if its body has ended. Any thread may call it, once.
+///
+/// # Safety
+/// `task` is a detachable task that has not been fulfilled.
+pub unsafe fn fulfill(task: NonNull<Task>) {
+    // SAFETY: an unfulfilled detachable task is not complete, hence alive.
+    let task_ref = unsafe { task.as_ref() };
+    // ORDERING: AcqRel, pairs with `body_done`.
+    let before = task_ref.event.fetch_or(EVENT_FULFILLED, Ordering::AcqRel);
+    if before & EVENT_BODY_DONE == 0 {
+        return;
+    }
+    let thread = Here::if_known().map(|h| h.thread).filter(|t| ptr::eq(t.team(), task_ref.team.get()));
+    // SAFETY: both conditions hold.
+    unsafe { complete(thread, task) };
+}
+
+/// Completes a task: releases its successors, its taskgroup, its parent, and its own reference. `thread` is the
+/// completing thread when it belongs to the task's team.
+///
+/// # Safety
+/// The task has ended and is completed once.
+unsafe fn complete(thread: Option<&Thread>, task: NonNull<Task>) {
+    // SAFETY: our own reference keeps the task alive until `release_own`.
+    let t = unsafe { task.as_ref() };
+    let team = t.team.get();
+    if let Some(node) = t.node.get() {
+        super::depend::complete(node, thread, t.team());
+    }
+    // SAFETY: the taskgroup ends only when we have left it.
+    if let Some(group) = unsafe { t.member_of.get().as_ref() } {
+        group.leave();
+    }
+    // SAFETY: as above: our own reference is dropped here.
+    unsafe { leave_parent(t) };
+    match thread {
+        Some(thread) => thread.count_completed(),
+        // SAFETY: the team is not quiet before this count.
+        None => unsafe { &*team }.count_foreign_completion(),
+    }
+}
+
+/// Takes the task off its parent's incomplete children and drops its own reference.
+///
+/// # Safety
+/// The task is complete; the caller does not touch it afterwards.
+unsafe fn leave_parent(task: &Task) {
+    let parent = task.parent.get();
+    // ORDERING: Acquire, pairs with the subtractions of the children: the last one is over before we free.
+    if task.counts.load(Ordering::Acquire) == REFERENCE {
+        // SAFETY: nobody else refers to the task; its own reference is the last, and with the task goes the
+        // reference on its parent, both shares at once.
+        unsafe {
+            free(ptr::from_ref(task).cast_mut());
+            drop_child(&*parent, CHILD);
+        }
+    } else {
+        // SAFETY: the parent loses an incomplete child now, and the reference when the last child frees the task.
+        unsafe {
+            drop_child(&*parent, 1);
+            drop_reference(task);
+        }
+    }
+}
+
+/// Subtracts a child's share from `parent`, wakes its kernel thread if that was the last incomplete child of a waiting
+/// parent, and frees the parent if that was the last reference.
+///
+/// # Safety
+/// The share is the caller's.
+unsafe fn drop_child(parent: &Task, share: u64) {
+    // Read first: after the subtraction the parent may be gone. A task that has children has started, so its thread
+    // is set, and it stays on that thread's worker.
+    let worker = parent.thread().worker();
+    let explicit = parent.is_explicit();
+    // ORDERING: AcqRel: Release publishes the child's writes to `children`; Acquire orders freeing the parent after the
+    // other children's last access. WAITING is set by a read-modify-write of the same word (`wait_for_children`): either
+    // it comes first and is seen here, or it sees this subtraction.
+    let before = parent.counts.fetch_sub(share, Ordering::AcqRel);
+    if before & CHILDREN == 1 && before & WAITING != 0 {
+        worker.parker.unpark();
+    }
+    if explicit && before == share {
+        // SAFETY: the last reference is gone.
+        unsafe { release(parent) };
+    }
+}
+
+/// Drops one reference on `task`.
+///
+/// # Safety
+/// The reference is the caller's.
+unsafe fn drop_reference(task: &Task) {
+    // ORDERING: AcqRel, as in `drop_child`.
+    if task.counts.fetch_sub(REFERENCE, Ordering::AcqRel) == REFERENCE {
+        // SAFETY: the last reference is gone.
+        unsafe { release(task) };
+    }
+}
+
+/// Frees a task without references, and drops the reference it held on its parent.
+///
+/// # Safety
+/// No reference is left.
+unsafe fn release(task: &Task) {
+    let parent = task.parent.get();
+    // SAFETY: as the caller says.
+    unsafe { free(ptr::from_ref(task).cast_mut()) };
+    // SAFETY: the freed task's reference on its parent.
+    let parent = unsafe { &*parent };
+    if parent.is_explicit() {
+        // SAFETY: as above.
+        unsafe { drop_reference(parent) };
+    } else {
+        // ORDERING: Relaxed; an implicit task's references free nothing.
+        parent.counts.fetch_sub(REFERENCE, Ordering::Relaxed);
+    }
+}
+
+/// # Safety
+/// Nobody refers to the task.
+unsafe fn free(task: *mut Task) {
+    // SAFETY: as the caller says; the block was allocated by `Task::allocate` with this layout.
+    unsafe {
+        if let Some(node) = (*task).node.get() {
+            Node::drop_reference(node);
+        }
+        let layout = Task::layout((*task).payload.get());
+        std::alloc::dealloc(task.cast(), layout);
+    }
+}

@@ -1,0 +1,108 @@
+//! Taskgroups (OpenMP 5.2 §15.4): a count of incomplete members, a cancellation flag, and what reductions need.
+//!
+//! A taskgroup lives on the heap between its start and its end, and is referred to by its members and by nested
+//! taskgroups only while it is open. The last member to leave wakes the kernel thread that waits at the end.
+
+use core::cell::Cell;
+use core::ptr;
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use ult::sched::Wait;
+use ult::worker::Worker;
+
+use super::queue;
+use super::thread::Here;
+
+/// The owner sleeps, or is about to, until the group has no members.
+const WAITING: u64 = 1 << 63;
+
+/// An open taskgroup.
+pub struct Taskgroup {
+    /// The taskgroup around it, null for none.
+    pub outer: *const Taskgroup,
+    /// Incomplete member tasks, and [`WAITING`].
+    members: AtomicU64,
+    cancelled: AtomicBool,
+    /// The kernel thread of the task that opened the group.
+    worker: &'static Worker,
+    /// The fronts' reduction descriptors registered with this group.
+    pub reductions: Cell<*mut ()>,
+}
+
+// SAFETY: `reductions` is set by the owner before members are created; the rest is atomic or constant.
+unsafe impl Sync for Taskgroup {}
+
+/// Opens a taskgroup in the running task.
+pub fn start(here: Here) -> *const Taskgroup {
+    let group = Box::new(Taskgroup {
+        outer: here.task.taskgroup.get(),
+        members: AtomicU64::new(0),
+        cancelled: AtomicBool::new(false),
+        worker: here.thread.worker(),
+        reductions: Cell::new(ptr::null_mut()),
+    });
+    let group = Box::into_raw(group);
+    here.task.taskgroup.set(group);
+    group
+}
+
+/// Ends the running task's innermost taskgroup: waits for its members and their descendants. Without an open taskgroup
+/// it does nothing.
+pub fn end(here: Here) {
+    let group = here.task.taskgroup.get();
+    // SAFETY: the task's innermost taskgroup is open; only this task closes it.
+    let Some(open) = (unsafe { group.as_ref() }) else { return };
+    if open.count() != 0 {
+        open.wait(here);
+    }
+    here.task.taskgroup.set(open.outer);
+    // SAFETY: it came from Box::into_raw in `start`, has no members and is not the task's any more.
+    drop(unsafe { Box::from_raw(group.cast_mut()) });
+}
+
+impl Taskgroup {
+    fn count(&self) -> u64 {
+        // ORDERING: Acquire, pairs with `leave`: who sees no members sees what they wrote.
+        self.members.load(Ordering::Acquire) & !WAITING
+    }
+
+    #[cold]
+    fn wait(&self, here: Here) {
+        // ORDERING: Relaxed; its place in the word's modification order is what `leave` relies on.
+        self.members.fetch_or(WAITING, Ordering::Relaxed);
+        ult::sched::wait(&Wait {
+            ready: &|| self.count() == 0,
+            seek: Some(&|last| queue::find(here.thread, last)),
+            sleepers: Some(here.thread.team().sleepers()),
+            spin: here.thread.team().spin(),
+        });
+    }
+
+    /// Counts a member.
+    pub fn enter(&self) {
+        // ORDERING: Relaxed; the member is published later, and the creator is itself a member or the owner.
+        self.members.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A member is complete. The group may be gone when this returns.
+    pub fn leave(&self) {
+        let worker = self.worker;
+        // ORDERING: AcqRel; Release pairs with `count`. WAITING is set by a read-modify-write of the same word: either
+        // it is seen here, or the owner's next look sees this.
+        if self.members.fetch_sub(1, Ordering::AcqRel) == WAITING | 1 {
+            worker.parker.unpark();
+        }
+    }
+
+    /// `cancel taskgroup`: members that have not begun are discarded.
+    pub fn cancel(&self) {
+        // ORDERING: Relaxed; cancellation is observed eventually, it publishes nothing.
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// Has this group, or one around it, been cancelled?
+    pub fn is_cancelled(&self) -> bool {
+        // ORDERING: Relaxed, as in `cancel`.
+        self.cancelled.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,246 @@
+//! An OpenMP thread: one member of one team, and how running code finds the thread and task it is.
+//!
+//! What lives here: [`Thread`], and [`Here`], the pair (thread, task) of the running context. What may not: forking
+//! and joining ([`super::parallel`]), tasks ([`super::task`]).
+//!
+//! A kernel thread serves several `Thread`s at once when regions nest: thread 3 of the outer team is also thread 0
+//! of the inner team it forked. Which one is running is the first local word of the running context.
+//!
+//! Invariant **own thread only**: what is in [`Thread::own`] is touched only by code that runs in the name of that
+//! thread, and all such code runs on the one kernel thread that hosts it.
+
+use core::cell::{Cell, UnsafeCell};
+use core::ops::Range;
+use core::ptr;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use ult::deque::Deque;
+use ult::worker::{self, Locals, Worker};
+
+use super::task::Task;
+use super::team::Team;
+use super::worksharing::Dispatch;
+
+/// One thread of a team (OpenMP 5.2 §1.2.2).
+#[repr(align(128))]
+pub struct Thread {
+    /// The team this thread is a member of; alive as long as the thread.
+    team: Cell<*const Team>,
+    /// Thread number in the team.
+    num: u32,
+    /// The kernel thread that hosts this thread.
+    worker: Cell<*const Worker>,
+    /// LLVM's "global thread id", in memory because its compiler passes it by address.
+    pub gtid: Cell<i32>,
+    /// The thread number, in memory for the same reason.
+    pub tid: Cell<i32>,
+    /// The last region this member has taken part in (`Team::epoch`).
+    pub seen_epoch: Cell<u64>,
+    /// The implicit task of the thread.
+    pub implicit: Task,
+    /// Ready explicit tasks that this thread made; the other threads of the team steal from it.
+    pub deque: Deque<Task>,
+    /// Explicit tasks this thread has created, see [`Team::is_quiet`].
+    created: AtomicU64,
+    /// Explicit tasks completed in this thread's name.
+    completed: AtomicU64,
+    own: UnsafeCell<Own>,
+}
+
+/// The part of a thread that only itself touches.
+pub struct Own {
+    /// Worksharing constructs with a shared descriptor met so far in this region.
+    pub constructs: u64,
+    /// `single` constructs met so far in this region.
+    pub singles: u64,
+    /// The worksharing loop this thread is in.
+    pub dispatch: Dispatch,
+    /// Teams kept for the regions this thread forks.
+    pub teams: Vec<Box<Team>>,
+    /// Explicit tied tasks that this thread has started and not completed, oldest first (each a descendant of
+    /// the one before it, by the task scheduling constraint).
+    pub tied: Vec<*const Task>,
+    /// State of the generator that picks victims.
+    pub random: u32,
+    /// Whether a task ran since this thread last told the closer of a barrier.
+    pub ran: bool,
+    /// `num_threads`, `proc_bind`, … pushed by LLVM's compiler for the next region.
+    pub pushed: Pushed,
+    /// The place this thread is bound to, −1 when it is not.
+    pub place: i32,
+    /// Places this thread may use.
+    pub partition: Range<u32>,
+    /// Slot in which a front keeps what it must carry from one call to the next (copyprivate, reductions).
+    pub scratch: usize,
+}
+
+/// Clauses that arrive by calls of their own before the region they belong to.
+#[derive(Clone, Copy, Default)]
+pub struct Pushed {
+    /// `num_threads`, 0 when not given.
+    pub num_threads: u32,
+    /// `proc_bind` as the ABI counts it, 0 when not given.
+    pub proc_bind: u32,
+    /// `num_teams` lower and upper bound, 0 when not given.
+    pub num_teams: (u32, u32),
+    /// `thread_limit` of `teams`, 0 when not given.
+    pub thread_limit: u32,
+}
+
+// SAFETY: `own` and the cells are touched only as "own thread only" says, or by the forking thread while the thread
+// waits for its next region (the epoch's release/acquire pair orders the two); the rest is atomic.
+unsafe impl Sync for Thread {}
+// SAFETY: as above.
+unsafe impl Send for Thread {}
+
+impl Thread {
+    /// A thread with number `num`, of no team yet.
+    pub fn new(num: u32) -> Box<Self> {
+        Box::new(Self {
+            team: Cell::new(ptr::null()),
+            num,
+            worker: Cell::new(ptr::null()),
+            gtid: Cell::new(0),
+            tid: Cell::new(num as i32),
+            seen_epoch: Cell::new(0),
+            implicit: Task::implicit(),
+            deque: Deque::new(64),
+            created: AtomicU64::new(0),
+            completed: AtomicU64::new(0),
+            own: UnsafeCell::new(Own {
+                constructs: 0,
+                singles: 0,
+                dispatch: Dispatch::default(),
+                teams: Vec::new(),
+                tied: Vec::new(),
+                random: (num + 1).wrapping_mul(0x9E37_79B9) | 1,
+                ran: false,
+                pushed: Pushed::default(),
+                place: -1,
+                partition: 0..0,
+                scratch: 0,
+            }),
+        })
+    }
+
+    /// Makes the thread a member of `team`, hosted by `worker`.
+    ///
+    /// # Safety
+    /// Before the thread's first region, or while it waits between regions; `team` outlives the membership.
+    pub unsafe fn join_team(&self, team: *const Team, worker: &'static Worker) {
+        self.team.set(team);
+        self.worker.set(worker);
+        self.gtid.set(worker.index() as i32);
+    }
+
+    /// The team.
+    #[inline(always)]
+    pub fn team(&self) -> &Team {
+        // SAFETY: set by `join_team` before the thread runs; the team outlives the membership.
+        unsafe { &*self.team.get() }
+    }
+
+    /// Thread number in the team.
+    #[inline(always)]
+    pub fn num(&self) -> u32 {
+        self.num
+    }
+
+    /// The kernel thread that hosts this thread.
+    #[inline(always)]
+    pub fn worker(&self) -> &'static Worker {
+        // SAFETY: set by `join_team`; worker records are never freed.
+        unsafe { &*self.worker.get() }
+    }
+
+    /// The thread's own part.
+    ///
+    /// # Safety
+    /// Only under "own thread only". The reference must not be kept across anything that may wait or run user
+    /// code.
+    #[inline(always)]
+    #[allow(clippy::mut_from_ref, reason = "an owner-only cell; the safety contract is the borrow check")]
+    pub unsafe fn own(&self) -> &mut Own {
+        // SAFETY: as the caller says.
+        unsafe { &mut *self.own.get() }
+    }
+
+    /// Counts a task created by this thread.
+    #[inline(always)]
+    pub fn count_created(&self) {
+        // ORDERING: Relaxed load of our own counter; Release store pairs with the Acquire in `Team::is_quiet`.
+        self.created.store(self.created.load(Ordering::Relaxed) + 1, Ordering::Release);
+    }
+
+    /// Counts a task completed in this thread's name.
+    #[inline(always)]
+    pub fn count_completed(&self) {
+        // ORDERING: Relaxed load of our own counter; Release store pairs with the Acquire in `Team::is_quiet`:
+        // what the task wrote is seen by whoever sees the team quiet.
+        self.completed.store(self.completed.load(Ordering::Relaxed) + 1, Ordering::Release);
+    }
+
+    /// Tasks created and completed so far.
+    pub fn created(&self) -> u64 {
+        // ORDERING: Acquire, pairs with `count_created`.
+        self.created.load(Ordering::Acquire)
+    }
+
+    /// Tasks completed so far.
+    pub fn completed(&self) -> u64 {
+        // ORDERING: Acquire, pairs with `count_completed`.
+        self.completed.load(Ordering::Acquire)
+    }
+}
+
+/// Where the running code is: its thread and its task.
+#[derive(Clone, Copy)]
+pub struct Here {
+    /// The OpenMP thread.
+    pub thread: &'static Thread,
+    /// The task region, implicit or explicit.
+    pub task: &'static Task,
+}
+
+impl Here {
+    /// The running thread and task. A kernel thread that meets OpenMP for the first time becomes an initial thread.
+    #[inline(always)]
+    pub fn get() -> Self {
+        let Locals([thread, task]) = worker::locals();
+        if thread == 0 {
+            return super::root::enter();
+        }
+        // SAFETY: the words are set only by `set` below and saved with the context: thread and task are alive while
+        // code runs in their name. `'static` stands for that; a `Here` is not kept beyond the construct it serves.
+        unsafe { Self { thread: &*(thread as *const Thread), task: &*(task as *const Task) } }
+    }
+
+    /// The running thread and task, or `None` on a kernel thread that has not met OpenMP.
+    #[inline(always)]
+    pub fn if_known() -> Option<Self> {
+        let Locals([thread, task]) = worker::locals();
+        if thread == 0 {
+            return None;
+        }
+        // SAFETY: as in `get`.
+        Some(unsafe { Self { thread: &*(thread as *const Thread), task: &*(task as *const Task) } })
+    }
+
+    /// Makes `thread` and `task` the running ones and returns the words before.
+    ///
+    /// # Safety
+    /// Both stay alive until the words are changed again; the running kernel thread hosts `thread`.
+    #[inline(always)]
+    pub unsafe fn set(thread: &Thread, task: &Task) -> Locals {
+        let before = worker::locals();
+        worker::set_locals(Locals([ptr::from_ref(thread) as usize, ptr::from_ref(task) as usize]));
+        before
+    }
+
+    /// The team of the running thread.
+    #[inline(always)]
+    pub fn team(&self) -> &'static Team {
+        // SAFETY: as in `get`: the team is alive while its thread runs.
+        unsafe { &*ptr::from_ref(self.thread.team()) }
+    }
+}
