@@ -312,7 +312,7 @@ pub fn submit(here: Here, task: NonNull<Task>, items: impl Iterator<Item = Depen
     task_ref.set_node(node);
     let reference = enter(here, node, items);
     if release_entry(reference.get()) {
-        if here.thread.team().size() == 1 {
+        if task::is_included(here) {
             task::run_undeferred(here, task);
         } else {
             queue::push(here.thread, task);

@@ -5,23 +5,30 @@
 //! | [`env`], [`icv`], [`display`] | the environment, control variables, and how they are shown |
 //! | [`root`], [`thread`], [`team`], [`parallel`] | initial threads, threads, teams and their barrier, fork and join |
 //! | [`affinity`], [`binding`] | places, and binding threads to them |
-//! | [`task`], [`queue`], [`depend`], [`taskgroup`] | tasks, where ready ones stand, dependences, taskgroups |
+//! | [`task`], [`queue`], [`depend`], [`taskgroup`], [`taskloop`] | tasks, where ready ones stand, dependences, taskgroups, taskloops |
 //! | [`worksharing`] | loops, sections, single, ordered, doacross |
+//! | [`cancel`] | cancellation |
+//! | [`target`] | target regions, run on the host |
+//! | [`reduction`] | how copies of a reduction are combined |
 //! | [`alloc`] | memory allocators |
 //! | [`report`] | messages to the user |
 pub mod affinity;
 pub mod alloc;
 pub mod binding;
+pub mod cancel;
 pub mod depend;
 pub mod display;
 pub mod env;
 pub mod icv;
 pub mod parallel;
 pub mod queue;
+pub mod reduction;
 pub mod report;
 pub mod root;
+pub mod target;
 pub mod task;
 pub mod taskgroup;
+pub mod taskloop;
 pub mod team;
 pub mod thread;
 pub mod worksharing;

@@ -48,7 +48,33 @@ pub fn parallel(here: Here, body: Body, request: Request) {
     region.end();
 }
 
+/// Runs `body` once per team of a league of `teams` initial teams, one after the other on the calling thread (5.2
+/// §10.2). `thread_limit` is that of each team's contention group, 0 when not given.
+pub fn league(here: Here, body: Body, teams: u32, thread_limit: u32) {
+    for number in 0..teams.max(1) {
+        let region = Region::begin_initial(here, body, (teams.max(1), number), thread_limit);
+        region.run_primary();
+        region.end();
+    }
+}
+
 impl Region {
+    /// Makes the calling code the initial thread of team `league.1` of `league.0`.
+    pub fn begin_initial(here: Here, body: Body, league: (u32, u32), thread_limit: u32) -> Self {
+        let team = take_team(here, 1);
+        plan(here, &team, body, 1, None);
+        // SAFETY: we are the forking thread and the team is between regions.
+        let plan = unsafe { team.plan_mut() };
+        plan.level -= 1;
+        plan.icv = here.task.icv.get();
+        if thread_limit != 0 {
+            plan.icv.thread_limit = thread_limit;
+        }
+        plan.league = league;
+        plan.group_threads = &raw const team.group_threads;
+        Self::enter(team, 0)
+    }
+
     /// Forks: when this returns, the calling code runs as thread 0 of the new team.
     pub fn begin(here: Here, body: Body, request: Request) -> Self {
         let wanted = team_size(here, request);
@@ -56,11 +82,33 @@ impl Region {
         let size = man(&team, wanted);
         let counted = count_threads(here, size);
         plan(here, &team, body, size, request.bind);
+        Self::enter(team, counted)
+    }
+
+    /// Makes the calling code the initial thread of a target region that runs on the host.
+    pub fn begin_target(here: Here, body: Body, thread_limit: u32) -> Self {
+        let team = take_team(here, 1);
+        plan(here, &team, body, 1, None);
+        // SAFETY: we are the forking thread and the team is between regions.
+        let plan = unsafe { team.plan_mut() };
+        plan.level = 0;
+        plan.active_level = 0;
+        plan.icv = here.task.icv.get();
+        if thread_limit != 0 {
+            plan.icv.thread_limit = thread_limit;
+        }
+        plan.league = (1, 0);
+        plan.group_threads = &raw const team.group_threads;
+        Self::enter(team, 0)
+    }
+
+    /// Publishes a planned region; the calling code goes on as its thread 0.
+    fn enter(team: Box<Team>, counted: u32) -> Self {
         let Some(primary) = team.thread(0) else { report::fatal("a team has no primary thread") };
         begin_member(primary, &team);
         // SAFETY: the thread and its implicit task live as long as the team, which `end` gives back last.
         let outer = unsafe { Here::set(primary, &primary.implicit) };
-        if size > 1 {
+        if team.size() > 1 {
             ult::exceptions::refresh();
             team.start_region();
         }

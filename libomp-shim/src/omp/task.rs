@@ -108,8 +108,8 @@ pub struct Task {
     pub front: [Cell<usize>; 2],
 }
 
-/// Runs the code of a task.
-pub type RunFn = unsafe extern "C-unwind" fn(&Task);
+/// Runs the code of a task. False: only a part of an untied task has run, the task is to be queued again.
+pub type RunFn = unsafe fn(&Thread, &Task) -> bool;
 
 // SAFETY: the cells are written before the task is published (pushed or its node released) or by the thread that
 // runs it; publication by the deque or the dependence node orders them. The rest is atomic.
@@ -185,6 +185,29 @@ impl Task {
         // SAFETY: the block is fresh and large enough.
         unsafe { block.write(task) };
         block
+    }
+
+    /// A copy of this unsubmitted task, payload and all, as another child of `here.task`.
+    pub fn duplicate_for(&self, here: Here) -> NonNull<Task> {
+        let size = self.payload.get();
+        let Some(run) = self.run.get() else { super::report::fatal("a task without code was duplicated") };
+        let copy = Self::allocate(here, size, run, self.flags());
+        // SAFETY: both payloads have `size` bytes and do not overlap.
+        unsafe {
+            ptr::copy_nonoverlapping(self.payload(), copy.as_ref().payload(), size);
+            copy.as_ref().priority.set(self.priority.get());
+            copy.as_ref().front[0].set(self.front[0].get());
+        }
+        copy
+    }
+
+    /// Frees a task that was never announced.
+    ///
+    /// # Safety
+    /// Nobody else knows the task.
+    pub unsafe fn free_unsubmitted(task: NonNull<Task>) {
+        // SAFETY: as the caller says.
+        unsafe { free(task.as_ptr()) };
     }
 
     fn layout(payload: usize) -> Layout {
@@ -297,16 +320,22 @@ pub fn publish(here: Here, task: NonNull<Task>) {
     queue::push(here.thread, task);
 }
 
-/// Creates a deferred task without dependences. A team of one runs it at once: nobody could take it.
+/// Creates a task without dependences: deferred, or run at once where [`is_included`] says so.
 pub fn submit(here: Here, task: NonNull<Task>) {
     // SAFETY: the task is ours until it is published.
     announce(here, unsafe { task.as_ref() });
-    if here.thread.team().size() == 1 {
+    if is_included(here) {
         run_undeferred(here, task);
     } else {
         queue::push(here.thread, task);
         queue::throttle(here);
     }
+}
+
+/// Are children of the running task run at once: is it final (5.2 §12.5), or alone in its team?
+#[inline(always)]
+pub fn is_included(here: Here) -> bool {
+    here.thread.team().size() == 1 || here.task.flags().has(Flags::FINAL)
 }
 
 /// `taskwait` (5.2 §15.5): waits for the children of the running task, running ready tasks meanwhile.
@@ -376,16 +405,19 @@ unsafe fn execute(thread: &Thread, task: NonNull<Task>) {
     // SAFETY: the task stays alive while it runs; this kernel thread hosts the thread.
     let before = unsafe { Here::set(thread, task_ref) };
     thread.team().adopt_floating_point();
-    if !is_cancelled(task_ref)
-        && let Some(run) = task_ref.run.get()
-    {
+    let finished = match task_ref.run.get() {
         // SAFETY: the front made the task for this function.
-        unsafe { run(task_ref) };
-    }
+        Some(run) if !is_cancelled(task_ref) => unsafe { run(thread, task_ref) },
+        _ => true,
+    };
     ult::worker::set_locals(before);
     end(thread, task_ref);
-    // SAFETY: the body is done, and this is the only place that ends it.
-    unsafe { body_done(thread, task) };
+    if finished {
+        // SAFETY: the body is done, and this is the only place that ends it.
+        unsafe { body_done(thread, task) };
+    } else {
+        queue::push(thread, task);
+    }
 }
 
 /// A task of a cancelled taskgroup or region that has not begun is discarded (5.2 §11.2).
@@ -416,7 +448,6 @@ pub fn end(thread: &Thread, task: &Task) {
             tied.remove(at);
         }
     }
-    DependTable::discard(&task.children_depend);
 }
 
 /// The task's code has ended: the task is complete unless its event is still to come.
@@ -426,6 +457,7 @@ pub fn end(thread: &Thread, task: &Task) {
 pub unsafe fn body_done(thread: &Thread, task: NonNull<Task>) {
     // SAFETY: the task's own reference is ours.
     let task_ref = unsafe { task.as_ref() };
+    DependTable::discard(&task_ref.children_depend);
     if task_ref.flags().has(Flags::DETACH) {
         // ORDERING: AcqRel; pairs with the same in `fulfill`: whoever comes second sees what the first wrote.
         let before = task_ref.event.fetch_or(EVENT_BODY_DONE, Ordering::AcqRel);

@@ -4,7 +4,6 @@
 //! taskgroups only while it is open. The last member to leave wakes the kernel thread that waits at the end.
 
 use core::cell::Cell;
-use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use ult::sched::Wait;
@@ -25,8 +24,17 @@ pub struct Taskgroup {
     cancelled: AtomicBool,
     /// The kernel thread of the task that opened the group.
     worker: &'static Worker,
-    /// The fronts' reduction descriptors registered with this group.
-    pub reductions: Cell<*mut ()>,
+    /// The reductions of this group, in the format of the front that registered them.
+    pub reductions: Cell<Option<Reductions>>,
+}
+
+/// Reductions registered with a taskgroup. The descriptor belongs to the front.
+#[derive(Clone, Copy)]
+pub enum Reductions {
+    /// LLVM's.
+    Kmpc(*mut ()),
+    /// GCC's array.
+    Gomp(*mut usize),
 }
 
 // SAFETY: `reductions` is set by the owner before members are created; the rest is atomic or constant.
@@ -39,22 +47,23 @@ pub fn start(here: Here) -> *const Taskgroup {
         members: AtomicU64::new(0),
         cancelled: AtomicBool::new(false),
         worker: here.thread.worker(),
-        reductions: Cell::new(ptr::null_mut()),
+        reductions: Cell::new(None),
     });
     let group = Box::into_raw(group);
     here.task.taskgroup.set(group);
     group
 }
 
-/// Ends the running task's innermost taskgroup: waits for its members and their descendants. Without an open taskgroup
-/// it does nothing.
-pub fn end(here: Here) {
+/// Ends the running task's innermost taskgroup: waits for its members and their descendants, then calls `finish` with
+/// the empty group (to combine reductions). Without an open taskgroup it does nothing.
+pub fn end(here: Here, finish: impl FnOnce(&Taskgroup)) {
     let group = here.task.taskgroup.get();
     // SAFETY: the task's innermost taskgroup is open; only this task closes it.
     let Some(open) = (unsafe { group.as_ref() }) else { return };
     if open.count() != 0 {
         open.wait(here);
     }
+    finish(open);
     here.task.taskgroup.set(open.outer);
     // SAFETY: it came from Box::into_raw in `start`, has no members and is not the task's any more.
     drop(unsafe { Box::from_raw(group.cast_mut()) });
@@ -100,7 +109,7 @@ impl Taskgroup {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// Has this group, or one around it, been cancelled?
+    /// Has this group been cancelled?
     pub fn is_cancelled(&self) -> bool {
         // ORDERING: Relaxed, as in `cancel`.
         self.cancelled.load(Ordering::Relaxed)

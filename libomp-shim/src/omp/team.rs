@@ -106,7 +106,10 @@ pub struct Team {
     epoch: Padded<AtomicU64>,
     /// Members told to leave for good.
     retired: AtomicBool,
+    /// Threads that have arrived at the present barrier, and at the end of the region. Two counters, because a
+    /// cancelled region is left with threads still counted at a barrier.
     arrived: Padded<AtomicU32>,
+    joined: Padded<AtomicU32>,
     passed: Padded<AtomicU64>,
     sleepers: Padded<AtomicU32>,
     /// The kernel thread of the last arriver while it waits for the last tasks.
@@ -122,6 +125,7 @@ pub struct Team {
     /// One slot per thread for tree reductions.
     pub contributions: Box<[Padded<AtomicPtr<()>>]>,
     cancelled: AtomicBool,
+    construct_cancelled: AtomicBool,
     /// Reductions registered with the region (`reduction(task, …)` on `parallel`).
     pub reductions: AtomicPtr<()>,
 }
@@ -164,6 +168,7 @@ impl Team {
             epoch: Padded(AtomicU64::new(0)),
             retired: AtomicBool::new(false),
             arrived: Padded(AtomicU32::new(0)),
+            joined: Padded(AtomicU32::new(0)),
             passed: Padded(AtomicU64::new(0)),
             sleepers: Padded(AtomicU32::new(0)),
             closer: AtomicPtr::new(ptr::null_mut()),
@@ -175,6 +180,7 @@ impl Team {
             broadcast: AtomicPtr::new(ptr::null_mut()),
             contributions,
             cancelled: AtomicBool::new(false),
+            construct_cancelled: AtomicBool::new(false),
             reductions: AtomicPtr::new(ptr::null_mut()),
         })
     }
@@ -330,6 +336,7 @@ impl Team {
         let size = self.size();
         if size == 1 {
             self.await_quiet(thread);
+            self.forget_cancelled_construct();
             return true;
         }
         // ORDERING: Relaxed; the value cannot change before this thread has arrived.
@@ -350,6 +357,7 @@ impl Team {
     }
 
     fn release(&self, passed: u64) {
+        self.forget_cancelled_construct();
         // ORDERING: Relaxed; ordered by the Release below.
         self.arrived.0.store(0, Ordering::Relaxed);
         // ORDERING: Release, pairs with the Acquire in `await_release`.
@@ -368,12 +376,41 @@ impl Team {
         });
     }
 
+    /// A barrier that is left early when the region is cancelled (5.2 §11.2): true if it has been.
+    pub fn cancellable_barrier(&self, thread: &Thread) -> bool {
+        let size = self.size();
+        if self.is_cancelled() {
+            return true;
+        }
+        // ORDERING: Relaxed, as in `barrier`.
+        let passed = self.passed.0.load(Ordering::Relaxed);
+        if size == 1 || self.arrive() == size {
+            self.await_quiet(thread);
+            if size == 1 {
+                self.forget_cancelled_construct();
+            } else {
+                self.release(passed);
+            }
+        } else {
+            ult::sched::wait(&Wait {
+                // ORDERING: Acquire, pairs with `release`.
+                ready: &|| self.passed.0.load(Ordering::Acquire) != passed || self.is_cancelled(),
+                seek: Some(&|last| queue::find(thread, last)),
+                sleepers: Some(&self.sleepers.0),
+                spin: self.spin(),
+            });
+        }
+        self.is_cancelled()
+    }
+
     /// The end of a region for a member: arrives, and does not wait here (it waits for the next region).
     pub fn arrive_at_join(&self) {
-        let parent_worker = self.thread(0).map(Thread::worker);
+        let primary_worker = self.thread(0).map(Thread::worker);
         let size = self.size();
-        if self.arrive() == size
-            && let Some(worker) = parent_worker
+        // ORDERING: Release, pairs with the Acquire in `await_join`. AcqRel because the counts of earlier members are
+        // passed on.
+        if self.joined.0.fetch_add(1, Ordering::AcqRel) + 2 == size
+            && let Some(worker) = primary_worker
         {
             worker.parker.unpark();
         }
@@ -383,10 +420,9 @@ impl Team {
     pub fn await_join(&self, thread: &Thread) {
         let size = self.size();
         if size > 1 {
-            self.arrive();
             ult::sched::wait(&Wait {
-                // ORDERING: Acquire, pairs with `arrive`: the members' writes are seen.
-                ready: &|| self.arrived.0.load(Ordering::Acquire) == size || !self.is_of_this_process(),
+                // ORDERING: Acquire, pairs with `arrive_at_join`: the members' writes are seen.
+                ready: &|| self.joined.0.load(Ordering::Acquire) + 1 == size || !self.is_of_this_process(),
                 seek: Some(&|last| queue::find(thread, last)),
                 sleepers: Some(&self.sleepers.0),
                 spin: self.spin(),
@@ -394,7 +430,7 @@ impl Team {
         }
         self.await_quiet(thread);
         // ORDERING: Relaxed; published by the epoch of the next region.
-        self.arrived.0.store(0, Ordering::Relaxed);
+        self.joined.0.store(0, Ordering::Relaxed);
     }
 
     /// Waits until no explicit task of the team is incomplete. All other threads wait at the same barrier.
@@ -550,6 +586,27 @@ impl Team {
         self.wake_all();
     }
 
+    /// `cancel for` and `cancel sections`.
+    pub fn cancel_construct(&self) {
+        // ORDERING: Relaxed; observed eventually, it publishes nothing.
+        self.construct_cancelled.store(true, Ordering::Relaxed);
+        self.wake_all();
+    }
+
+    /// Has the worksharing construct that the team is in been cancelled?
+    #[inline(always)]
+    pub fn is_construct_cancelled(&self) -> bool {
+        // ORDERING: Relaxed, as in `cancel_construct`.
+        self.construct_cancelled.load(Ordering::Relaxed)
+    }
+
+    fn forget_cancelled_construct(&self) {
+        if self.is_construct_cancelled() {
+            // ORDERING: Relaxed; ordered by the barrier that the caller is about to release.
+            self.construct_cancelled.store(false, Ordering::Relaxed);
+        }
+    }
+
     /// Has the region been cancelled?
     #[inline(always)]
     pub fn is_cancelled(&self) -> bool {
@@ -566,6 +623,8 @@ impl Team {
         }
         if constructs || self.is_cancelled() {
             self.cancelled.store(false, Ordering::Relaxed);
+            self.construct_cancelled.store(false, Ordering::Relaxed);
+            self.arrived.0.store(0, Ordering::Relaxed);
             self.ring.reset();
         }
         if self.singles.0.load(Ordering::Relaxed) != 0 {

@@ -17,6 +17,8 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use ult::deque::Deque;
 use ult::worker::{self, Locals, Worker};
 
+use super::parallel::Region;
+use super::reduction::Way;
 use super::task::Task;
 use super::team::Team;
 use super::worksharing::Dispatch;
@@ -70,8 +72,10 @@ pub struct Own {
     pub place: i32,
     /// Places this thread may use.
     pub partition: Range<u32>,
-    /// Slot in which a front keeps what it must carry from one call to the next (copyprivate, reductions).
-    pub scratch: usize,
+    /// The region whose thread 0 this is, where a front forks and joins by separate calls.
+    pub region: Option<Box<Region>>,
+    /// The way the reduction in progress has taken.
+    pub reduction: Way,
 }
 
 /// Clauses that arrive by calls of their own before the region they belong to.
@@ -118,7 +122,8 @@ impl Thread {
                 pushed: Pushed::default(),
                 place: -1,
                 partition: 0..0,
-                scratch: 0,
+                region: None,
+                reduction: Way::default(),
             }),
         })
     }

@@ -1,1 +1,34 @@
-//! See the table in the parent module.
+//! Cancellation as gcc emits it.
+
+use core::ffi::c_int;
+
+use crate::omp::cancel::{self, Construct};
+use crate::omp::thread::Here;
+
+fn construct(which: c_int) -> Construct {
+    match which {
+        1 => Construct::Parallel,
+        2 | 4 => Construct::Worksharing,
+        _ => Construct::Taskgroup,
+    }
+}
+
+/// `cancel` when `active` (its `if` clause), a cancellation point otherwise. True: go to the end of the construct.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_cancel(which: c_int, active: bool) -> bool {
+    let here = Here::get();
+    if active { cancel::cancel(here, construct(which)) } else { cancel::is_cancelled(here, construct(which)) }
+}
+
+/// `cancellation point`.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_cancellation_point(which: c_int) -> bool {
+    cancel::is_cancelled(Here::get(), construct(which))
+}
+
+/// A barrier in a region that may be cancelled: true if it has been.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn GOMP_barrier_cancel() -> bool {
+    let here = Here::get();
+    here.team().cancellable_barrier(here.thread)
+}

@@ -5,7 +5,7 @@
 //! | [`parallel`] | `parallel`, barriers, `teams` |
 //! | [`worksharing`] | loops, sections, single, ordered, doacross, scope |
 //! | [`sync`] | `critical`, `atomic`, `flush` |
-//! | [`task`] | tasks, taskloop, taskgroup, task reductions |
+//! | [`task`], [`taskloop`], [`task_reduction`] | tasks, taskloop, taskgroup, task reductions |
 //! | [`cancel`] | cancellation |
 //! | [`target`] | `target` constructs, run on the host |
 //! | [`memory`] | allocators, `error` |
@@ -15,4 +15,6 @@ pub mod parallel;
 pub mod sync;
 pub mod target;
 pub mod task;
+pub mod task_reduction;
+pub mod taskloop;
 pub mod worksharing;

@@ -1,1 +1,34 @@
-//! See the table in the parent module.
+//! Cancellation as clang emits it.
+
+use core::ffi::c_int;
+
+use super::parallel::Location;
+use crate::omp::cancel::{self, Construct};
+use crate::omp::thread::Here;
+
+fn construct(kind: c_int) -> Construct {
+    match kind {
+        1 => Construct::Parallel,
+        2 | 3 => Construct::Worksharing,
+        _ => Construct::Taskgroup,
+    }
+}
+
+/// `cancel`: not 0 when the thread is to go to the end of the construct.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_cancel(_: Location, _gtid: c_int, kind: c_int) -> c_int {
+    c_int::from(cancel::cancel(Here::get(), construct(kind)))
+}
+
+/// `cancellation point`.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_cancellationpoint(_: Location, _gtid: c_int, kind: c_int) -> c_int {
+    c_int::from(cancel::is_cancelled(Here::get(), construct(kind)))
+}
+
+/// A barrier in a region that may be cancelled: not 0 if it has been.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn __kmpc_cancel_barrier(_: Location, _gtid: c_int) -> c_int {
+    let here = Here::get();
+    c_int::from(here.team().cancellable_barrier(here.thread))
+}

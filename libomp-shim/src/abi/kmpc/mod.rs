@@ -7,7 +7,7 @@
 //! | [`worksharing`] | loops, sections, single, copyprivate, ordered, doacross |
 //! | [`sync`] | `critical`, locks, `flush` |
 //! | [`reduction`] | `reduction` on parallel and worksharing constructs |
-//! | [`task`] | tasks, taskloop, taskgroup, task reductions |
+//! | [`task`], [`taskloop`], [`task_reduction`] | tasks, taskloop, taskgroup, task reductions |
 //! | [`threadprivate`] | threadprivate data without compiler TLS |
 //! | [`cancel`] | cancellation |
 //! | [`target`] | `target` constructs, run on the host |
@@ -19,5 +19,7 @@ pub mod reduction;
 pub mod sync;
 pub mod target;
 pub mod task;
+pub mod task_reduction;
+pub mod taskloop;
 pub mod threadprivate;
 pub mod worksharing;

@@ -1,1 +1,391 @@
-//! See the table in the parent module.
+//! `parallel`, barriers, `master` and `masked`, `teams`, and the clauses that are pushed before a region.
+
+use core::arch::naked_asm;
+use core::ffi::{c_int, c_void};
+
+use crate::omp::icv::{self, ProcBind};
+use crate::omp::parallel::{self, Region, Request};
+use crate::omp::report;
+use crate::omp::team::{self, Body};
+use crate::omp::thread::{Here, Pushed, Thread};
+
+/// Source location that the compiler passes first (`ident_t`); not looked into here.
+pub type Location = *const c_void;
+
+// ---- calling outlined functions -----------------------------------------------------------------------------------
+
+/// Calls `function(gtid, tid, arguments[0], …)` with `count` arguments, however many there are: four go in registers,
+/// the rest on the stack, right to left, with padding that keeps the stack aligned to 16.
+#[cfg(target_arch = "x86_64")]
+#[unsafe(naked)]
+unsafe extern "C-unwind" fn invoke(
+    function: *const (),
+    gtid: *const i32,
+    tid: *const i32,
+    arguments: *const *mut c_void,
+    count: usize,
+) {
+    naked_asm!(
+        ".cfi_startproc",
+        "push rbp",
+        ".cfi_def_cfa_offset 16",
+        ".cfi_offset rbp, -16",
+        "mov rbp, rsp",
+        ".cfi_def_cfa_register rbp",
+        "mov rax, rdi",    // function
+        "mov rdi, rsi",    // gtid
+        "mov rsi, rdx",    // tid
+        "mov r10, rcx",    // arguments
+        "mov r11, r8",     // count
+        "cmp r11, 4",
+        "jbe 3f",
+        "test r11, 1",     // an odd number on the stack needs 8 bytes of padding
+        "jz 2f",
+        "sub rsp, 8",
+        "2:",
+        "push qword ptr [r10 + 8*r11 - 8]",
+        "dec r11",
+        "cmp r11, 4",
+        "ja 2b",
+        "3:",
+        "cmp r11, 1",
+        "jb 4f",
+        "mov rdx, [r10]",
+        "je 4f",
+        "mov rcx, [r10 + 8]",
+        "cmp r11, 3",
+        "jb 4f",
+        "mov r8, [r10 + 16]",
+        "je 4f",
+        "mov r9, [r10 + 24]",
+        "4:",
+        "call rax",
+        "mov rsp, rbp",
+        "pop rbp",
+        ".cfi_def_cfa rsp, 8",
+        "ret",
+        ".cfi_endproc",
+    )
+}
+
+unsafe fn call(thread: &Thread, body: &Body) {
+    // SAFETY: the body was made by `body_of` from what the compiler passed.
+    unsafe { invoke(body.function, thread.gtid.as_ptr(), thread.tid.as_ptr(), body.data.cast(), body.count) };
+}
+
+fn body_of(function: *const (), arguments: *const *mut c_void, count: usize) -> Body {
+    Body { call, function, data: arguments.cast_mut().cast(), count }
+}
+
+/// Takes the clauses that were pushed for the next region.
+fn pushed(here: Here) -> Pushed {
+    // SAFETY: own thread only.
+    core::mem::take(&mut unsafe { here.thread.own() }.pushed)
+}
+
+fn fork(function: *const (), arguments: *const *mut c_void, count: usize) {
+    let here = Here::get();
+    let clauses = pushed(here);
+    let request = Request {
+        num_threads: clauses.num_threads,
+        bind: ProcBind::from_omp(clauses.proc_bind).filter(|b| *b != ProcBind::False),
+    };
+    parallel::parallel(here, body_of(function, arguments, count), request);
+}
+
+/// The arguments of a variadic entry point, gathered from registers and stack.
+///
+/// # Safety
+/// `registers` holds three arguments and `stack` the others, `count` in all.
+unsafe fn gather(count: usize, registers: *const *mut c_void, stack: *const *mut c_void) -> Vec<*mut c_void> {
+    let in_registers = count.min(3);
+    // SAFETY: as the caller says.
+    let (first, rest) = unsafe {
+        (core::slice::from_raw_parts(registers, in_registers), core::slice::from_raw_parts(stack, count - in_registers))
+    };
+    [first, rest].concat()
+}
+
+macro_rules! variadic_entry {
+    ($(#[$doc:meta])* $name:ident => $target:path) => {
+        $(#[$doc])*
+        #[cfg(target_arch = "x86_64")]
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub unsafe extern "C-unwind" fn $name() {
+            naked_asm!(
+                ".cfi_startproc",
+                "sub rsp, 24",
+                ".cfi_adjust_cfa_offset 24",
+                "mov [rsp], rcx",      // variadic arguments 0 to 2 came in registers
+                "mov [rsp + 8], r8",
+                "mov [rsp + 16], r9",
+                "mov rcx, rsp",
+                "lea r8, [rsp + 32]",  // the others stand above the return address
+                "call {target}",
+                "add rsp, 24",
+                ".cfi_adjust_cfa_offset -24",
+                "ret",
+                ".cfi_endproc",
+                target = sym $target,
+            )
+        }
+    };
+}
+
+variadic_entry! {
+    /// `parallel`: `(location, count, function, arguments…)`.
+    __kmpc_fork_call => fork_call
+}
+variadic_entry! {
+    /// `teams`: `(location, count, function, arguments…)`.
+    __kmpc_fork_teams => fork_teams
+}
+
+/// # Safety
+/// Called by the entry above.
+unsafe extern "C-unwind" fn fork_call(
+    _: Location,
+    count: c_int,
+    function: *const (),
+    registers: *const *mut c_void,
+    stack: *const *mut c_void,
+) {
+    let count = count.max(0) as usize;
+    if count <= 3 {
+        fork(function, registers, count);
+    } else {
+        // SAFETY: the entry passes both areas.
+        let arguments = unsafe { gather(count, registers, stack) };
+        fork(function, arguments.as_ptr(), count);
+    }
+}
+
+/// # Safety
+/// Called by the entry above.
+unsafe extern "C-unwind" fn fork_teams(
+    _: Location,
+    count: c_int,
+    function: *const (),
+    registers: *const *mut c_void,
+    stack: *const *mut c_void,
+) {
+    // SAFETY: the entry passes both areas.
+    let arguments = unsafe { gather(count.max(0) as usize, registers, stack) };
+    let here = Here::get();
+    let clauses = pushed(here);
+    let (lower, upper) = clauses.num_teams;
+    let teams = [upper, lower, icv::nteams()].into_iter().find(|&n| n != 0).unwrap_or(1);
+    let limit = [clauses.thread_limit, icv::teams_thread_limit()].into_iter().find(|&n| n != 0).unwrap_or(0);
+    parallel::league(here, body_of(function, arguments.as_ptr(), arguments.len()), teams, limit);
+}
+
+/// `parallel if(condition)` as flang emits it: one argument pointer.
+///
+/// # Safety
+/// Called by compiled code.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __kmpc_fork_call_if(
+    _: Location,
+    count: c_int,
+    function: *const (),
+    condition: c_int,
+    argument: *mut c_void,
+) {
+    if condition == 0 {
+        let here = Here::get();
+        // SAFETY: own thread only.
+        unsafe { here.thread.own() }.pushed.num_threads = 1;
+    }
+    fork(function, &raw const argument, usize::from(count > 0));
+}
+
+/// `parallel if(false)`: the compiler calls the outlined function itself, between this and its end.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn __kmpc_serialized_parallel(_: Location, _gtid: c_int) {
+    let here = Here::get();
+    pushed(here);
+    let region = Region::begin(here, Body::EMPTY, Request { num_threads: 1, bind: None });
+    let inner = Here::get();
+    // SAFETY: own thread only. The region is kept by the thread that it made.
+    unsafe { inner.thread.own() }.region = Some(Box::new(region));
+}
+
+/// End of what [`__kmpc_serialized_parallel`] began.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn __kmpc_end_serialized_parallel(_: Location, _gtid: c_int) {
+    // SAFETY: own thread only.
+    let region = unsafe { Here::get().thread.own() }.region.take();
+    match region {
+        Some(region) => region.end(),
+        None => report::fatal("__kmpc_end_serialized_parallel without its beginning"),
+    }
+}
+
+// ---- clauses ------------------------------------------------------------------------------------------------------
+
+fn push(set: impl FnOnce(&mut Pushed)) {
+    // SAFETY: own thread only.
+    set(unsafe { &mut Here::get().thread.own().pushed });
+}
+
+/// `num_threads(n)` of the next region.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_push_num_threads(_: Location, _gtid: c_int, n: c_int) {
+    push(|p| p.num_threads = n.max(0) as u32);
+}
+
+/// `num_threads(strict: n)` of the next region; fewer threads than asked for are reported by severity and message.
+///
+/// # Safety
+/// `message` is null or a C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __kmpc_push_num_threads_strict(
+    _: Location,
+    _gtid: c_int,
+    n: c_int,
+    _severity: c_int,
+    _message: *const core::ffi::c_char,
+) {
+    push(|p| p.num_threads = n.max(0) as u32);
+}
+
+/// Drops a pushed `num_threads`.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_pop_num_threads(_: Location, _gtid: c_int) {
+    push(|p| p.num_threads = 0);
+}
+
+/// `proc_bind(policy)` of the next region.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_push_proc_bind(_: Location, _gtid: c_int, policy: c_int) {
+    push(|p| p.proc_bind = policy.max(0) as u32);
+}
+
+/// `num_teams(n) thread_limit(limit)` of the next `teams`.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_push_num_teams(_: Location, _gtid: c_int, n: c_int, limit: c_int) {
+    push(|p| {
+        p.num_teams = (0, n.max(0) as u32);
+        p.thread_limit = limit.max(0) as u32;
+    });
+}
+
+/// `num_teams(lower: upper) thread_limit(limit)` of the next `teams`.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_push_num_teams_51(_: Location, _gtid: c_int, lower: c_int, upper: c_int, limit: c_int) {
+    push(|p| {
+        p.num_teams = (lower.max(0) as u32, upper.max(0) as u32);
+        p.thread_limit = limit.max(0) as u32;
+    });
+}
+
+/// `thread_limit(limit)` on `target`: the limit of the running task's contention group.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_set_thread_limit(_: Location, _gtid: c_int, limit: c_int) {
+    if limit > 0 {
+        let here = Here::get();
+        let mut icv = here.task.icv.get();
+        icv.thread_limit = limit as u32;
+        here.task.icv.set(icv);
+    }
+}
+
+// ---- who and where ------------------------------------------------------------------------------------------------
+
+/// A small number that no other live thread of the process has.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_global_thread_num(_: Location) -> c_int {
+    Here::get().thread.gtid.get()
+}
+
+/// Number of threads that the runtime has in the process.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_global_num_threads(_: Location) -> c_int {
+    Here::get();
+    ult::pool::started() as c_int + crate::omp::root::count() as c_int
+}
+
+/// Thread number in the team.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_bound_thread_num(_: Location) -> c_int {
+    Here::get().thread.num() as c_int
+}
+
+/// Number of threads of the team.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_bound_num_threads(_: Location) -> c_int {
+    Here::get().team().size() as c_int
+}
+
+/// Inside an active region?
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_in_parallel(_: Location) -> c_int {
+    c_int::from(Here::get().team().plan().active_level > 0)
+}
+
+/// Always true: regions may be forked anywhere.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_ok_to_fork(_: Location) -> c_int {
+    1
+}
+
+/// Optional start of the library: nothing is owed, everything starts at the first use.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_begin(_: Location, _flags: c_int) {}
+
+/// Optional end of the library: nothing is owed, regions may still follow.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_end(_: Location) {}
+
+/// `barrier`.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn __kmpc_barrier(_: Location, _gtid: c_int) {
+    team::barrier(Here::get());
+}
+
+/// A barrier whose primary thread goes on alone (true there) until `__kmpc_end_barrier_master`.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn __kmpc_barrier_master(_: Location, _gtid: c_int) -> c_int {
+    let here = Here::get();
+    team::barrier(here);
+    if here.thread.num() == 0 {
+        return 1;
+    }
+    team::barrier(here);
+    0
+}
+
+/// Lets the other threads of `__kmpc_barrier_master` go on.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn __kmpc_end_barrier_master(_: Location, _gtid: c_int) {
+    team::barrier(Here::get());
+}
+
+/// A barrier after which the primary thread (true there) does something while the others go on.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn __kmpc_barrier_master_nowait(_: Location, _gtid: c_int) -> c_int {
+    let here = Here::get();
+    team::barrier(here);
+    c_int::from(here.thread.num() == 0)
+}
+
+/// `master`: true in the primary thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_master(_: Location, _gtid: c_int) -> c_int {
+    c_int::from(Here::get().thread.num() == 0)
+}
+
+/// End of `master`: nothing is owed.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_end_master(_: Location, _gtid: c_int) {}
+
+/// `masked filter(number)`: true in the thread with that number.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_masked(_: Location, _gtid: c_int, filter: c_int) -> c_int {
+    c_int::from(Here::get().thread.num() as c_int == filter)
+}
+
+/// End of `masked`: nothing is owed.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_end_masked(_: Location, _gtid: c_int) {}

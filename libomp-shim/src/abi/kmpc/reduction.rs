@@ -1,1 +1,153 @@
-//! See the table in the parent module.
+//! `reduction` on parallel and worksharing constructs. The compiler asks which of three ways to take:
+//!
+//! | way | answer | what follows |
+//! |---|---|---|
+//! | alone, critical | 1 | the thread combines, then calls the end; critical holds a lock meanwhile |
+//! | atomic | 2 | the thread combines with atomic operations |
+//! | tree | 1 in thread 0, 0 elsewhere | the runtime has combined into thread 0's copy, which combines that |
+//!
+//! In a tree the others stay in the call until thread 0 has ended the construct, `nowait` or not: their private
+//! copies stand on their stacks. Thread 0 combines the copies in the order of thread numbers, so that the result of a
+//! floating-point reduction is the same in every run with the same number of threads.
+
+use core::ffi::{c_int, c_void};
+use core::ptr;
+use core::sync::atomic::Ordering;
+
+use super::parallel::Location;
+use crate::omp::reduction::{Way, choose};
+use crate::omp::team;
+use crate::omp::thread::Here;
+
+/// Combines the second argument's items into the first's.
+type Combine = unsafe extern "C-unwind" fn(*mut c_void, *mut c_void);
+
+/// `ident_t` flag: the compiler has generated an atomic variant.
+const ATOMIC_AVAILABLE: i32 = 0x10;
+
+/// # Safety
+/// `location` is null or the compiler's `ident_t`.
+unsafe fn flags_of(location: Location) -> i32 {
+    if location.is_null() {
+        return 0;
+    }
+    // SAFETY: flags are the second i32 of an ident_t.
+    unsafe { location.cast::<i32>().add(1).read() }
+}
+
+/// # Safety
+/// As the entry points below.
+unsafe fn begin(location: Location, data: *mut c_void, combine: Option<Combine>, lock: *mut c_void) -> c_int {
+    let here = Here::get();
+    // SAFETY: the compiler's location.
+    let atomic = unsafe { flags_of(location) } & ATOMIC_AVAILABLE != 0;
+    let way = choose(here, atomic, combine.is_some());
+    // SAFETY: own thread only.
+    unsafe { here.thread.own() }.reduction = way;
+    match way {
+        Way::Alone => 1,
+        Way::Atomic => 2,
+        Way::Critical => {
+            // SAFETY: the compiler's lock for this construct.
+            unsafe { super::sync::__kmpc_critical(location, 0, lock.cast()) };
+            1
+        }
+        // SAFETY: `choose` takes the tree only with a combiner.
+        Way::Tree => unsafe { tree(here, data, combine) },
+    }
+}
+
+/// # Safety
+/// Every thread of the team calls this with its own copies.
+unsafe fn tree(here: Here, data: *mut c_void, combine: Option<Combine>) -> c_int {
+    let slots = &here.team().contributions;
+    // ORDERING: Relaxed; published by the barrier.
+    slots[here.thread.num() as usize].0.store(data.cast(), Ordering::Relaxed);
+    team::barrier(here);
+    if here.thread.num() != 0 {
+        team::barrier(here); // thread 0 ends the construct
+        return 0;
+    }
+    let Some(combine) = combine else { return 1 };
+    for slot in &slots[1..here.team().size() as usize] {
+        // ORDERING: Relaxed; published by the barrier.
+        let other = slot.0.swap(ptr::null_mut(), Ordering::Relaxed);
+        // SAFETY: the compiler's combiner on two threads' copies; the other thread waits.
+        unsafe { combine(data, other.cast()) };
+    }
+    1
+}
+
+/// # Safety
+/// As the entry points below.
+unsafe fn end(location: Location, lock: *mut c_void) -> Way {
+    // SAFETY: own thread only.
+    let way = core::mem::take(&mut unsafe { Here::get().thread.own() }.reduction);
+    match way {
+        // SAFETY: taken in `begin`.
+        Way::Critical => unsafe { super::sync::__kmpc_end_critical(location, 0, lock.cast()) },
+        Way::Tree => {
+            team::barrier(Here::get());
+        }
+        Way::Alone | Way::Atomic => {}
+    }
+    way
+}
+
+/// A reduction that ends with a barrier: asks for the way.
+///
+/// # Safety
+/// Called by compiled code: `data` is an array of `num` pointers to the thread's copies, `lock` 32 zeroed bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __kmpc_reduce(
+    location: Location,
+    _gtid: c_int,
+    _num: c_int,
+    _size: usize,
+    data: *mut c_void,
+    combine: Option<Combine>,
+    lock: *mut c_void,
+) -> c_int {
+    // SAFETY: as for this function.
+    unsafe { begin(location, data, combine, lock) }
+}
+
+/// A reduction without a barrier at its end: asks for the way.
+///
+/// # Safety
+/// As [`__kmpc_reduce`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __kmpc_reduce_nowait(
+    location: Location,
+    _gtid: c_int,
+    _num: c_int,
+    _size: usize,
+    data: *mut c_void,
+    combine: Option<Combine>,
+    lock: *mut c_void,
+) -> c_int {
+    // SAFETY: as for this function.
+    unsafe { begin(location, data, combine, lock) }
+}
+
+/// End of [`__kmpc_reduce`], with the construct's barrier.
+///
+/// # Safety
+/// As [`__kmpc_reduce`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __kmpc_end_reduce(location: Location, _gtid: c_int, lock: *mut c_void) {
+    // SAFETY: as for this function. In a tree the others' barrier is the construct's.
+    if unsafe { end(location, lock) } != Way::Tree {
+        team::barrier(Here::get());
+    }
+}
+
+/// End of [`__kmpc_reduce_nowait`].
+///
+/// # Safety
+/// As [`__kmpc_reduce`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __kmpc_end_reduce_nowait(location: Location, _gtid: c_int, lock: *mut c_void) {
+    // SAFETY: as for this function.
+    unsafe { end(location, lock) };
+}

@@ -1,1 +1,375 @@
-//! See the table in the parent module.
+//! Tasks, taskwait, taskgroup and dependences as clang emits them. Taskloops are in [`super::taskloop`], reductions in
+//! [`super::task_reduction`].
+
+use core::ffi::{c_int, c_void};
+use core::ptr::{self, NonNull};
+
+use super::parallel::Location;
+use crate::omp::depend::{self, Dependence, Kind};
+use crate::omp::task::{self, Flags, Task};
+use crate::omp::taskgroup;
+use crate::omp::thread::{Here, Thread};
+
+/// `kmp_task_t`: what the compiler knows of a task. The task's private variables follow.
+#[repr(C)]
+pub struct KmpTask {
+    /// Captured variables, behind the privates.
+    pub shareds: *mut c_void,
+    /// The outlined function.
+    pub routine: Option<Routine>,
+    /// Part of an untied task that runs next; the compiled code keeps it.
+    pub part: i32,
+    /// With `destructors`: destroys the privates when the task has ended.
+    pub destructors: Option<Routine>,
+    /// With `priority`: the priority, an i32.
+    pub priority: i32,
+}
+
+/// An outlined task function: `(gtid, task)`.
+pub type Routine = unsafe extern "C-unwind" fn(c_int, *mut KmpTask) -> c_int;
+
+/// `kmp_depend_info`: one item of a `depend` clause.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct DependInfo {
+    base: usize,
+    length: usize,
+    flags: u8,
+}
+
+const _: () = assert!(size_of::<KmpTask>() == 40 && size_of::<DependInfo>() == 24);
+
+const TIED: i32 = 1;
+const FINAL: i32 = 2;
+const DESTRUCTORS: i32 = 8;
+const PRIORITY: i32 = 32;
+const DETACHABLE: i32 = 64;
+
+/// First front word of a task: the flags the compiler passed. Second: its state.
+const FLAGS: usize = 0;
+/// The task has been submitted; another submission queues the next part of an untied task.
+const STATE: usize = 1;
+const SUBMITTED: usize = 1;
+const NEXT_PART: usize = 2;
+
+/// The task whose `kmp_task_t` this is.
+///
+/// # Safety
+/// `task` came from [`__kmpc_omp_task_alloc`] and has not been freed.
+pub unsafe fn task_of(task: *mut KmpTask) -> NonNull<Task> {
+    // SAFETY: the kmp_task_t is the payload.
+    NonNull::from(unsafe { Task::of_payload(task.cast()) })
+}
+
+/// Runs a task, or the next part of an untied one.
+unsafe fn run(thread: &Thread, task: &Task) -> bool {
+    let kmp = task.payload().cast::<KmpTask>();
+    let untied = task.flags().has(Flags::UNTIED);
+    // SAFETY: the compiler's routine on its own task.
+    unsafe {
+        if let Some(routine) = (*kmp).routine {
+            routine(thread.gtid.get(), kmp);
+        }
+        if untied && task.front[STATE].get() & NEXT_PART != 0 {
+            task.front[STATE].set(SUBMITTED);
+            return false;
+        }
+        if task.front[FLAGS].get() as i32 & DESTRUCTORS != 0
+            && let Some(destroy) = (*kmp).destructors
+        {
+            destroy(thread.gtid.get(), kmp);
+        }
+    }
+    true
+}
+
+/// Allocates a task: `size` bytes of `kmp_task_t` with privates, then `shareds` bytes.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_omp_task_alloc(
+    _: Location,
+    _gtid: c_int,
+    flags: c_int,
+    size: usize,
+    shareds: usize,
+    routine: Option<Routine>,
+) -> *mut KmpTask {
+    let here = Here::get();
+    let offset = size.next_multiple_of(16);
+    let properties = Flags::default()
+        .with_if(flags & TIED == 0, Flags::UNTIED)
+        .with_if(flags & FINAL != 0, Flags::FINAL)
+        .with_if(flags & DETACHABLE != 0, Flags::DETACH);
+    let task = Task::allocate(here, offset + shareds, run, properties);
+    // SAFETY: a fresh task with a payload large enough.
+    unsafe {
+        let task = task.as_ref();
+        task.front[FLAGS].set(flags as usize);
+        let kmp = task.payload().cast::<KmpTask>();
+        kmp.write(KmpTask {
+            shareds: if shareds == 0 { ptr::null_mut() } else { task.payload().add(offset).cast() },
+            routine,
+            part: 0,
+            destructors: None,
+            priority: 0,
+        });
+        kmp
+    }
+}
+
+/// Allocates a `target` task; the device is chosen elsewhere.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_omp_target_task_alloc(
+    location: Location,
+    gtid: c_int,
+    flags: c_int,
+    size: usize,
+    shareds: usize,
+    routine: Option<Routine>,
+    _device: i64,
+) -> *mut KmpTask {
+    __kmpc_omp_task_alloc(location, gtid, flags, size, shareds, routine)
+}
+
+/// Reads what the compiler stored in the task after its allocation.
+fn prepare(task: &Task) {
+    if task.front[FLAGS].get() as i32 & PRIORITY != 0 {
+        // SAFETY: the payload is a kmp_task_t.
+        task.priority.set(unsafe { (*task.payload().cast::<KmpTask>()).priority }.max(0));
+    }
+    task.front[STATE].set(SUBMITTED);
+}
+
+/// Submits a task; from inside an untied task: its next part.
+///
+/// # Safety
+/// `task` came from [`__kmpc_omp_task_alloc`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __kmpc_omp_task(_: Location, _gtid: c_int, task: *mut KmpTask) -> c_int {
+    // SAFETY: as for this function.
+    let task = unsafe { task_of(task) };
+    // SAFETY: the task is alive: not submitted, or running here.
+    let task_ref = unsafe { task.as_ref() };
+    if task_ref.front[STATE].get() & SUBMITTED != 0 {
+        task_ref.front[STATE].set(SUBMITTED | NEXT_PART);
+        return 0;
+    }
+    prepare(task_ref);
+    task::submit(Here::get(), task);
+    0
+}
+
+/// [`__kmpc_omp_task`] under the name for parts.
+///
+/// # Safety
+/// As [`__kmpc_omp_task`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __kmpc_omp_task_parts(location: Location, gtid: c_int, task: *mut KmpTask) -> c_int {
+    // SAFETY: as for this function.
+    unsafe { __kmpc_omp_task(location, gtid, task) }
+}
+
+/// Runs a task at once, to its end, before the caller goes on.
+///
+/// # Safety
+/// As [`__kmpc_omp_task`].
+pub unsafe fn run_at_once(here: Here, task: *mut KmpTask) {
+    // SAFETY: as for this function; the task is not shared yet.
+    unsafe {
+        let task = task_of(task);
+        prepare(task.as_ref());
+        task::announce(here, task.as_ref());
+        task::run_undeferred(here, task);
+    }
+}
+
+/// The items of a compiler's dependence list.
+///
+/// # Safety
+/// `list` points to `count` items, or `count` is 0.
+unsafe fn items(list: *const DependInfo, count: c_int) -> impl Iterator<Item = Dependence> {
+    let count = if list.is_null() { 0 } else { count.max(0) as usize };
+    // SAFETY: as the caller says; a null list is replaced by an empty one.
+    let list = if count == 0 { &[] } else { unsafe { core::slice::from_raw_parts(list, count) } };
+    list.iter().map(|item| item.decode())
+}
+
+impl DependInfo {
+    fn decode(self) -> Dependence {
+        let all_memory = self.flags & 0x80 != 0;
+        let kind = match self.flags & 0xF {
+            1 => Kind::In,
+            4 => Kind::MutexInOutSet,
+            8 => Kind::InOutSet,
+            _ => Kind::Out,
+        };
+        Dependence { address: (!all_memory).then_some(self.base), kind }
+    }
+}
+
+/// Submits a task with dependences.
+///
+/// # Safety
+/// As [`__kmpc_omp_task`]; both lists hold as many items as said.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __kmpc_omp_task_with_deps(
+    location: Location,
+    gtid: c_int,
+    task: *mut KmpTask,
+    count: c_int,
+    list: *const DependInfo,
+    count_noalias: c_int,
+    noalias: *const DependInfo,
+) -> c_int {
+    let here = Here::get();
+    if count + count_noalias <= 0 {
+        // SAFETY: as for this function.
+        return unsafe { __kmpc_omp_task(location, gtid, task) };
+    }
+    // SAFETY: as for this function.
+    unsafe {
+        let task = task_of(task);
+        prepare(task.as_ref());
+        depend::submit(here, task, items(list, count).chain(items(noalias, count_noalias)));
+    }
+    0
+}
+
+/// Waits for the dependences of an undeferred task, or `taskwait depend(…)` of older compilers.
+///
+/// # Safety
+/// Both lists hold as many items as said.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __kmpc_omp_wait_deps(
+    _: Location,
+    _gtid: c_int,
+    count: c_int,
+    list: *const DependInfo,
+    count_noalias: c_int,
+    noalias: *const DependInfo,
+) {
+    // SAFETY: as for this function.
+    depend::wait_for(Here::get(), unsafe { items(list, count).chain(items(noalias, count_noalias)) });
+}
+
+/// `taskwait depend(…) [nowait]`. With `nowait` the wait would be a task without code: the dependences are entered and
+/// completed in order by such a task.
+///
+/// # Safety
+/// Both lists hold as many items as said.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __kmpc_omp_taskwait_deps_51(
+    location: Location,
+    gtid: c_int,
+    count: c_int,
+    list: *const DependInfo,
+    count_noalias: c_int,
+    noalias: *const DependInfo,
+    nowait: c_int,
+) {
+    if nowait == 0 {
+        // SAFETY: as for this function.
+        return unsafe { __kmpc_omp_wait_deps(location, gtid, count, list, count_noalias, noalias) };
+    }
+    let empty = __kmpc_omp_task_alloc(location, gtid, TIED, size_of::<KmpTask>(), 0, None);
+    // SAFETY: a fresh task; the lists are the caller's.
+    unsafe { __kmpc_omp_task_with_deps(location, gtid, empty, count, list, count_noalias, noalias) };
+}
+
+/// An undeferred task begins: the compiler calls its function between this and the completion.
+///
+/// # Safety
+/// As [`__kmpc_omp_task`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __kmpc_omp_task_begin_if0(_: Location, _gtid: c_int, task: *mut KmpTask) {
+    let here = Here::get();
+    // SAFETY: as for this function.
+    let task = unsafe { task_of(task).as_ref() };
+    prepare(task);
+    task::announce(here, task);
+    task::begin(here.thread, task);
+    // SAFETY: the task is alive until its completion, which sets the words back.
+    unsafe { Here::set(here.thread, task) };
+}
+
+/// An undeferred task is over.
+///
+/// # Safety
+/// The task that [`__kmpc_omp_task_begin_if0`] began, which is the running one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __kmpc_omp_task_complete_if0(_: Location, _gtid: c_int, task: *mut KmpTask) {
+    let here = Here::get();
+    // SAFETY: as for this function.
+    let task = unsafe { task_of(task) };
+    // SAFETY: alive until `body_done`.
+    let task_ref = unsafe { task.as_ref() };
+    task::end(here.thread, task_ref);
+    if let Some(generating) = task_ref.parent() {
+        // SAFETY: the generating task is suspended in this construct on the same thread.
+        unsafe { Here::set(here.thread, generating) };
+    }
+    // SAFETY: the body has ended, once.
+    unsafe { task::body_done(here.thread, task) };
+}
+
+/// `taskwait`.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn __kmpc_omp_taskwait(_: Location, _gtid: c_int) -> c_int {
+    task::taskwait(Here::get());
+    0
+}
+
+/// `taskyield`.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn __kmpc_omp_taskyield(_: Location, _gtid: c_int, _end_part: c_int) -> c_int {
+    task::taskyield(Here::get());
+    0
+}
+
+/// `taskgroup` begins.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_taskgroup(_: Location, _gtid: c_int) {
+    taskgroup::start(Here::get());
+}
+
+/// `taskgroup` ends.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn __kmpc_end_taskgroup(_: Location, _gtid: c_int) {
+    super::task_reduction::end_taskgroup(Here::get());
+}
+
+/// The event of a detachable task: the task itself, opaque to the program.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_task_allow_completion_event(_: Location, _gtid: c_int, task: *mut KmpTask) -> *mut c_void {
+    // SAFETY: the compiler passes the task it has just allocated.
+    unsafe { task_of(task) }.as_ptr().cast()
+}
+
+/// `affinity` clause: a hint, which is not used yet (tasks run where a thread is free).
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_omp_reg_task_with_affinity(
+    _: Location,
+    _gtid: c_int,
+    _task: *mut KmpTask,
+    _count: c_int,
+    _list: *const c_void,
+) -> c_int {
+    0
+}
+
+/// A number that tells task regions apart.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_get_taskid() -> u64 {
+    Here::if_known().map_or(0, |h| ptr::from_ref(h.task) as u64)
+}
+
+/// The number of the generating task's region.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_get_parent_taskid() -> u64 {
+    Here::if_known().and_then(|h| h.task.parent()).map_or(0, |p| ptr::from_ref(p) as u64)
+}
+
+/// Does the thread's team run tasks?
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_omp_has_task_team(_gtid: c_int) -> bool {
+    Here::get().team().has_used_tasks()
+}

@@ -1,0 +1,53 @@
+//! Cancellation (OpenMP 5.2 §11.2). Active only with `OMP_CANCELLATION=true`; otherwise every question is answered no.
+//!
+//! A cancelled construct is a flag that its threads and tasks look at: at cancellation points, at cancellable barriers
+//! and before a task or chunk begins. The flag of a worksharing construct is the team's, cleared by the barrier that
+//! ends the construct (a construct with `cancel` may not be `nowait`).
+
+use super::env;
+use super::thread::Here;
+
+/// The construct that a `cancel` names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Construct {
+    /// `cancel parallel`
+    Parallel,
+    /// `cancel for` and `cancel sections`
+    Worksharing,
+    /// `cancel taskgroup`
+    Taskgroup,
+}
+
+/// `cancel`: true when the construct is cancelled now, and the thread goes to its end.
+pub fn cancel(here: Here, construct: Construct) -> bool {
+    if !env::settings().cancellation {
+        return false;
+    }
+    match construct {
+        Construct::Parallel => here.team().cancel(),
+        Construct::Worksharing => here.team().cancel_construct(),
+        Construct::Taskgroup => {
+            // SAFETY: the running task's innermost taskgroup is open.
+            if let Some(group) = unsafe { here.task.taskgroup.get().as_ref() } {
+                group.cancel();
+            }
+        }
+    }
+    true
+}
+
+/// `cancellation point`: has the construct been cancelled?
+pub fn is_cancelled(here: Here, construct: Construct) -> bool {
+    if !env::settings().cancellation {
+        return false;
+    }
+    match construct {
+        Construct::Parallel => here.team().is_cancelled(),
+        Construct::Worksharing => here.team().is_construct_cancelled(),
+        Construct::Taskgroup => {
+            // SAFETY: as in `cancel`.
+            let group = unsafe { here.task.taskgroup.get().as_ref() };
+            group.is_some_and(|g| g.is_cancelled()) || here.team().is_cancelled()
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Reductions on parallel and worksharing constructs: which way a team takes. The ways themselves are in the front that
+//! has them ([`crate::abi::kmpc`]); GCC's code combines by itself.
+
+use super::env::{self, ReductionMethod};
+use super::thread::Here;
+
+/// The way a construct has taken, kept by the thread until its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Way {
+    /// The team has one thread.
+    #[default]
+    Alone,
+    /// One thread after the other, under a lock.
+    Critical,
+    /// Atomic operations.
+    Atomic,
+    /// In the order of thread numbers; this is thread 0.
+    Tree,
+}
+
+/// Largest team that combines with atomic operations where both are possible: beyond it they contend more than a
+/// tree waits.
+const ATOMIC_TEAM: u32 = 4;
+
+/// Chooses a way. `atomic`: the compiler has generated an atomic variant; `combiner`: it has passed a function that
+/// combines two threads' copies. `KMP_FORCE_REDUCTION` and `KMP_DETERMINISTIC_REDUCTION` decide where they can.
+pub fn choose(here: Here, atomic: bool, combiner: bool) -> Way {
+    let size = here.team().size();
+    if size == 1 {
+        return Way::Alone;
+    }
+    match env::settings().reduction_method {
+        Some(ReductionMethod::Critical) => return Way::Critical,
+        Some(ReductionMethod::Atomic) if atomic => return Way::Atomic,
+        Some(ReductionMethod::Tree) if combiner => return Way::Tree,
+        _ => {}
+    }
+    match (atomic, combiner) {
+        (true, _) if size <= ATOMIC_TEAM => Way::Atomic,
+        (_, true) => Way::Tree,
+        (true, false) => Way::Atomic,
+        (false, false) => Way::Critical,
+    }
+}
