@@ -56,11 +56,17 @@ impl<T> Deque<T> {
     /// # Panics
     /// If `capacity` is not a power of two.
     pub fn new(capacity: usize) -> Self {
-        assert!(capacity.is_power_of_two(), "a deque's capacity is a power of two, not {capacity}");
+        assert!(
+            capacity.is_power_of_two(),
+            "a deque's capacity is a power of two, not {capacity}"
+        );
         let buffer = Buffer::allocate(capacity, ptr::null_mut());
         Self {
             top: CachePadded(AtomicIsize::new(0)),
-            bottom: CachePadded(Bottom { index: AtomicIsize::new(0), buffer: AtomicPtr::new(buffer) }),
+            bottom: CachePadded(Bottom {
+                index: AtomicIsize::new(0),
+                buffer: AtomicPtr::new(buffer),
+            }),
         }
     }
 
@@ -84,7 +90,9 @@ impl<T> Deque<T> {
         // publish them too, and they are relaxed.
         fence(Ordering::Release);
         // ORDERING: Relaxed, after the fence above.
-        self.bottom.index.store(bottom.wrapping_add(1), Ordering::Relaxed);
+        self.bottom
+            .index
+            .store(bottom.wrapping_add(1), Ordering::Relaxed);
     }
 
     /// Takes the youngest element.
@@ -108,9 +116,15 @@ impl<T> Deque<T> {
             return NonNull::new(buffer.read(bottom));
         }
         // Nothing left, or a last element that thieves may want as well: `top` decides.
-        let item = if left == 0 && self.advance_top(top) { NonNull::new(buffer.read(bottom)) } else { None };
+        let item = if left == 0 && self.advance_top(top) {
+            NonNull::new(buffer.read(bottom))
+        } else {
+            None
+        };
         // ORDERING: Relaxed: no element is published, and the fence of the last `push` covers older ones.
-        self.bottom.index.store(bottom.wrapping_add(1), Ordering::Relaxed);
+        self.bottom
+            .index
+            .store(bottom.wrapping_add(1), Ordering::Relaxed);
         item
     }
 
@@ -163,7 +177,14 @@ impl<T> Deque<T> {
         // and, with the Acquire loads of `top`, puts this step before the fences of those who see it. SeqCst is the
         // paper's, for C11; under C++20's rules, and in the model, acquire and release are enough. On failure nothing
         // was read that is used.
-        self.top.compare_exchange(top, top.wrapping_add(1), Ordering::SeqCst, Ordering::Relaxed).is_ok()
+        self.top
+            .compare_exchange(
+                top,
+                top.wrapping_add(1),
+                Ordering::SeqCst,
+                Ordering::Relaxed,
+            )
+            .is_ok()
     }
 
     /// The current buffer, for the owner.
@@ -218,7 +239,9 @@ struct Buffer<T> {
 
 impl<T> Buffer<T> {
     fn allocate(capacity: usize, previous: *mut Self) -> *mut Self {
-        let slots = (0..capacity).map(|_| AtomicPtr::new(ptr::null_mut())).collect();
+        let slots = (0..capacity)
+            .map(|_| AtomicPtr::new(ptr::null_mut()))
+            .collect();
         Box::into_raw(Box::new(Self { slots, previous }))
     }
 

@@ -49,7 +49,11 @@ impl Parker {
     ///
     /// `stay_awake` must look at everything the caller waits for; relaxed loads are enough there. It is called once. The
     /// caller loops: returning says nothing about the condition. Only the owning thread may call this.
-    pub fn park_unless(&self, mut stay_awake: impl FnMut() -> bool, timeout: Option<Duration>) -> bool {
+    pub fn park_unless(
+        &self,
+        mut stay_awake: impl FnMut() -> bool,
+        timeout: Option<Duration>,
+    ) -> bool {
         let state = self.state.word();
         // ORDERING: Relaxed: the fence below orders it before the look; it publishes nothing else.
         state.store(PARKED, Ordering::Relaxed);
@@ -97,7 +101,12 @@ impl Parker {
     #[cold]
     fn notify(&self) -> bool {
         // ORDERING: Release pairs with the Acquire swap in `park_unless`. A failure needs nothing: see the protocol page.
-        let taken = self.state.word().compare_exchange(PARKED, NOTIFIED, Ordering::Release, Ordering::Relaxed);
+        let taken = self.state.word().compare_exchange(
+            PARKED,
+            NOTIFIED,
+            Ordering::Release,
+            Ordering::Relaxed,
+        );
         if taken.is_ok() {
             self.state.wake(1);
         }

@@ -71,7 +71,9 @@ mod os {
     impl Futex {
         /// A word that holds `value`, with nobody asleep on it.
         pub const fn new(value: u32) -> Self {
-            Self { word: AtomicU32::new(value) }
+            Self {
+                word: AtomicU32::new(value),
+            }
         }
 
         /// The word itself, for the protocol's own atomic operations.
@@ -142,7 +144,10 @@ mod os {
 pub mod model {
     use super::{AtomicU32, Ordering};
     use core::{cell::Cell, time::Duration};
-    use loom::sync::{Condvar, Mutex};
+    use loom::{
+        sync::Mutex,
+        thread::{self, Thread},
+    };
 
     loom::thread_local! {
         static IGNORED: Cell<Option<Ordering>> = Cell::new(None);
@@ -164,18 +169,21 @@ pub mod model {
     /// The futex as the kernel promises it: compare-and-queue is one step with respect to wake.
     ///
     /// No timeout means forever, so that a lost wake-up shows as loom's deadlock report; any timeout is taken
-    /// to have run out at once (loom's interleavings move that moment about).
+    /// to have run out at once (loom's interleavings move that moment about). Not a condition variable: its guard
+    /// would be dropped while the deadlock report unwinds, which ends the process instead of the test.
     #[derive(Debug)]
     pub struct Futex {
         word: AtomicU32,
-        bucket: Mutex<()>,
-        queue: Condvar,
+        queue: Mutex<Vec<Thread>>,
     }
 
     impl Futex {
         /// A word that holds `value`, with nobody asleep on it.
         pub fn new(value: u32) -> Self {
-            Self { word: AtomicU32::new(value), bucket: Mutex::new(()), queue: Condvar::new() }
+            Self {
+                word: AtomicU32::new(value),
+                queue: Mutex::new(Vec::new()),
+            }
         }
 
         /// The word itself.
@@ -185,18 +193,42 @@ pub mod model {
 
         /// See the kernel's side of this façade.
         pub fn wait(&self, expected: u32, timeout: Option<Duration>) {
-            let bucket = self.bucket.lock().unwrap();
-            // ORDERING: the bucket lock orders this with `wake`, as the kernel's does; callers may not rely on it.
-            if self.word.load(Ordering::Relaxed) == expected && timeout.is_none() {
-                drop(self.queue.wait(bucket).unwrap());
+            if timeout.is_none() && self.enqueue(expected) {
+                thread::park();
+                while self.is_queued() {
+                    thread::park();
+                }
             }
         }
 
-        /// See the kernel's side of this façade; the count is not known to the model.
+        /// See the kernel's side of this façade.
         pub fn wake(&self, count: u32) -> usize {
-            let _bucket = self.bucket.lock().unwrap();
-            if count == 1 { self.queue.notify_one() } else { self.queue.notify_all() }
-            0
+            let woken: Vec<Thread> = {
+                let mut queue = self.queue.lock().unwrap();
+                let count = queue.len().min(count as usize);
+                queue.drain(..count).collect()
+            };
+            woken.iter().for_each(Thread::unpark);
+            woken.len()
+        }
+
+        fn enqueue(&self, expected: u32) -> bool {
+            let mut queue = self.queue.lock().unwrap();
+            // ORDERING: the lock orders this with `wake`, as the kernel's does; callers may not rely on it.
+            let same = self.word.load(Ordering::Relaxed) == expected;
+            if same {
+                queue.push(thread::current());
+            }
+            same
+        }
+
+        fn is_queued(&self) -> bool {
+            let me = thread::current().id();
+            self.queue
+                .lock()
+                .unwrap()
+                .iter()
+                .any(|sleeper| sleeper.id() == me)
         }
     }
 }

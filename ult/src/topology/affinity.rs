@@ -33,8 +33,13 @@ pub(super) fn process_cpus() -> Vec<usize> {
 pub fn bind_current_thread(cpus: &[usize]) -> io::Result<()> {
     let words = words_of(cpus);
     // SAFETY: the pointer and the size in bytes describe `words`, which the kernel only reads.
-    let refused = unsafe { libc::sched_setaffinity(0, size_of_val(&*words), words.as_ptr().cast()) };
-    if refused == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    let refused =
+        unsafe { libc::sched_setaffinity(0, size_of_val(&*words), words.as_ptr().cast()) };
+    if refused == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }
 
 /// The processor the caller runs on at this moment; 0 where the kernel does not tell.
@@ -55,7 +60,9 @@ fn mask_of(thread: libc::pid_t) -> io::Result<Vec<usize>> {
     let mut words: Vec<Word> = vec![0; FIRST_WORDS];
     loop {
         // SAFETY: the pointer and the size in bytes describe `words`, which the kernel may write.
-        let refused = unsafe { libc::sched_getaffinity(thread, size_of_val(&*words), words.as_mut_ptr().cast()) };
+        let refused = unsafe {
+            libc::sched_getaffinity(thread, size_of_val(&*words), words.as_mut_ptr().cast())
+        };
         if refused == 0 {
             return Ok(numbers_of(&words));
         }
@@ -74,7 +81,12 @@ fn numbers_of(words: &[Word]) -> Vec<usize> {
 }
 
 fn words_of(cpus: &[usize]) -> Vec<Word> {
-    let highest = cpus.iter().copied().max().unwrap_or(0).min(LAST_WORDS * WORD_BITS - 1);
+    let highest = cpus
+        .iter()
+        .copied()
+        .max()
+        .unwrap_or(0)
+        .min(LAST_WORDS * WORD_BITS - 1);
     let mut words = vec![0; (highest / WORD_BITS + 1).max(FIRST_WORDS)];
     for &cpu in cpus.iter().filter(|&&cpu| cpu <= highest) {
         words[cpu / WORD_BITS] |= 1 << (cpu % WORD_BITS);
@@ -92,7 +104,10 @@ mod tests {
         for cpus in table {
             assert_eq!(numbers_of(&words_of(cpus)), cpus);
         }
-        assert!(numbers_of(&words_of(&[usize::MAX])).is_empty(), "no such processor, no allocation for it");
+        assert!(
+            numbers_of(&words_of(&[usize::MAX])).is_empty(),
+            "no such processor, no allocation for it"
+        );
     }
 
     #[test]
@@ -109,7 +124,10 @@ mod tests {
 
     #[test]
     fn binding_to_nothing_is_an_error() {
-        assert_eq!(bind_current_thread(&[]).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+        assert_eq!(
+            bind_current_thread(&[]).unwrap_err().kind(),
+            io::ErrorKind::InvalidInput
+        );
     }
 
     #[test]

@@ -17,7 +17,10 @@ pub(super) fn quota(root: &Path) -> Option<f64> {
     let memberships = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
     let mountinfo = fs::read_to_string(root.join("proc/self/mountinfo")).unwrap_or_default();
     let mounts: Vec<Mount> = mountinfo.lines().filter_map(Mount::parse).collect();
-    let limits = memberships.lines().filter_map(Membership::parse).flat_map(|group| group.limits(root, &mounts));
+    let limits = memberships
+        .lines()
+        .filter_map(Membership::parse)
+        .flat_map(|group| group.limits(root, &mounts));
     limits.min_by(f64::total_cmp)
 }
 
@@ -50,8 +53,12 @@ impl<'a> Membership<'a> {
         let (point, group) = self.directory(mounts);
         let top = below(root, &point);
         let bottom = below(&top, &group);
-        let levels = bottom.ancestors().take_while(|level| level.starts_with(&top));
-        levels.filter_map(|level| limit_of(level, self.version)).collect()
+        let levels = bottom
+            .ancestors()
+            .take_while(|level| level.starts_with(&top));
+        levels
+            .filter_map(|level| limit_of(level, self.version))
+            .collect()
     }
 
     /// Mount point, and the group's path below it.
@@ -61,7 +68,11 @@ impl<'a> Membership<'a> {
         // Bind mounts may show several parts of the hierarchy: the one that holds our group says most.
         let best = fitting.max_by_key(|mount| path.strip_prefix(&mount.shows).is_ok());
         let Some(mount) = best else {
-            let usual = if self.version == Version::Two { "/sys/fs/cgroup" } else { "/sys/fs/cgroup/cpu" };
+            let usual = if self.version == Version::Two {
+                "/sys/fs/cgroup"
+            } else {
+                "/sys/fs/cgroup/cpu"
+            };
             return (usual.into(), path.into());
         };
         let group = path.strip_prefix(&mount.shows).unwrap_or(Path::new(""));
@@ -89,7 +100,11 @@ impl Mount {
             "cgroup" if has_word(kind.nth(1)?, "cpu") => Version::One,
             _ => return None,
         };
-        Some(Self { version, shows: shows.into(), point: point.into() })
+        Some(Self {
+            version,
+            shows: shows.into(),
+            point: point.into(),
+        })
     }
 }
 
@@ -134,6 +149,13 @@ fn has_word(list: &str, word: &str) -> bool {
 
 /// Undoes mountinfo's octal escapes for space, tab, newline and backslash.
 fn unescape(text: &str) -> String {
-    let escapes = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
-    escapes.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
+    let escapes = [
+        ("\\040", " "),
+        ("\\011", "\t"),
+        ("\\012", "\n"),
+        ("\\134", "\\"),
+    ];
+    escapes
+        .iter()
+        .fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
 }

@@ -18,7 +18,11 @@ fn range(part: &str) -> Option<Vec<usize>> {
     if group == 0 || last.checked_sub(first)? >= LIMIT {
         return None;
     }
-    Some((first..=last).filter(|number| (number - first) % group < used).collect())
+    Some(
+        (first..=last)
+            .filter(|number| (number - first) % group < used)
+            .collect(),
+    )
 }
 
 #[cfg(test)]

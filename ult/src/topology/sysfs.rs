@@ -12,13 +12,21 @@ use std::path::{Path, PathBuf};
 /// Describes the processors `numbers`, sorted by socket, NUMA node, core and number.
 pub(super) fn describe(root: &Path, numbers: &[usize]) -> Vec<Cpu> {
     let system = root.join("sys/devices/system");
-    let cores = groups(&system, numbers, &["core_cpus_list", "thread_siblings_list"], |os, members| {
-        members.iter().copied().min().unwrap_or(os)
-    });
-    let sockets = groups(&system, numbers, &["package_cpus_list", "core_siblings_list"], |os, _| {
-        // Virtual machines on some architectures say -1.
-        number_in(&topology_file(&system, os, "physical_package_id")).unwrap_or(0)
-    });
+    let cores = groups(
+        &system,
+        numbers,
+        &["core_cpus_list", "thread_siblings_list"],
+        |os, members| members.iter().copied().min().unwrap_or(os),
+    );
+    let sockets = groups(
+        &system,
+        numbers,
+        &["package_cpus_list", "core_siblings_list"],
+        |os, _| {
+            // Virtual machines on some architectures say -1.
+            number_in(&topology_file(&system, os, "physical_package_id")).unwrap_or(0)
+        },
+    );
     let nodes = nodes(&system);
     let describe_one = |&os: &usize| Cpu {
         os,
@@ -44,7 +52,10 @@ fn groups(
         if group_of.contains_key(&os) {
             continue;
         }
-        let members = lists.iter().find_map(|list| list_in(&topology_file(system, os, list))).unwrap_or_default();
+        let members = lists
+            .iter()
+            .find_map(|list| list_in(&topology_file(system, os, list)))
+            .unwrap_or_default();
         let name = name_of(os, &members);
         group_of.insert(os, name);
         for member in members {
@@ -69,7 +80,9 @@ fn topology_file(system: &Path, os: usize, name: &str) -> PathBuf {
 }
 
 fn list_in(file: &Path) -> Option<Vec<usize>> {
-    fs::read_to_string(file).ok().map(|text| cpulist::parse(&text))
+    fs::read_to_string(file)
+        .ok()
+        .map(|text| cpulist::parse(&text))
 }
 
 fn number_in(file: &Path) -> Option<usize> {
