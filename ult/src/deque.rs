@@ -131,7 +131,7 @@ impl<T> Deque<T> {
     /// Takes the oldest element. Any thread, the owner included, may call this.
     #[inline]
     pub fn steal(&self) -> Steal<T> {
-        // ORDERING: Acquire pairs with the CAS of other thieves, so that what they saw happens before our fence.
+        // ORDERING: Acquire pairs with the CAS of other thieves (the paper's, for C11; under C++20 our fence does it).
         let top = self.top.load(Ordering::Acquire);
         // ORDERING: SeqCst pairs with the fence in `pop`: either we see its `bottom`, or it sees our `top`.
         fence(Ordering::SeqCst);
@@ -173,10 +173,9 @@ impl<T> Deque<T> {
     /// Takes the element at `top`, unless somebody else did.
     #[inline]
     fn advance_top(&self, top: isize) -> bool {
-        // ORDERING: on success, Release makes our read of the slot happen before its reuse (Acquire of `top` in `push`)
-        // and, with the Acquire loads of `top`, puts this step before the fences of those who see it. SeqCst is the
-        // paper's, for C11; under C++20's rules, and in the model, acquire and release are enough. On failure nothing
-        // was read that is used.
+        // ORDERING: on success, Release pairs with the Acquire of `top` in `push`: our read of the slot happens before its
+        // reuse. SeqCst is the paper's, for C11's fences; C++20's, and the model, are content with less. On failure
+        // nothing that was read is used.
         self.top
             .compare_exchange(
                 top,

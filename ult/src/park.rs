@@ -100,7 +100,8 @@ impl Parker {
 
     #[cold]
     fn notify(&self) -> bool {
-        // ORDERING: Release pairs with the Acquire swap in `park_unless`. A failure needs nothing: see the protocol page.
+        // ORDERING: Release pairs with the Acquire swap in `park_unless`. The fence in `unpark` releases as much already; this
+        // says so to readers and to race detectors that do not understand fences. A failure publishes nothing.
         let taken = self.state.word().compare_exchange(
             PARKED,
             NOTIFIED,
