@@ -4,13 +4,13 @@
 //! and nowhere else. Two things differ between the two worlds and are kept in mind by every user:
 //!
 //! * loom's constructors are not `const`. What is built by a `const fn` or lives in a `static` is
-//!   declared with [`const_fn_unless_loom!`], or, when no model reaches it, uses `core` directly.
+//!   declared with [`const_fn_unless_loom!`](crate::const_fn_unless_loom), or, when no model reaches it, uses `core` directly.
 //! * loom treats `SeqCst` *accesses* as acquire/release, but checks `SeqCst` *fences* in full. Protocols
 //!   that need a total order therefore say so with [`fence`].
 //!
 //! Rejected: a model-only copy of each algorithm (copies drift), and `#[cfg(loom)]` inside algorithms.
 //! A model proves that it can fail by running the shipped code with fences left out: see
-//! [`model::ignore_fences`], which exists only under `--cfg loom`.
+//! `model::ignore_fences`, which exists only under `--cfg loom`.
 
 #[cfg(not(loom))]
 pub use core::{

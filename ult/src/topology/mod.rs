@@ -2,10 +2,10 @@
 //!
 //! | file | what lives there |
 //! |---|---|
-//! | [`affinity`] | the kernel's affinity masks: reading, binding, where am I |
-//! | [`sysfs`] | core, socket and NUMA node of each processor, from `/sys/devices/system` |
-//! | [`cgroup`] | CPU quotas of control groups, version 1 and 2 |
-//! | [`cpulist`] | the kernel's `0-3,8` notation |
+//! | `affinity` | the kernel's affinity masks: reading, binding, where am I |
+//! | `sysfs` | core, socket and NUMA node of each processor, from `/sys/devices/system` |
+//! | `cgroup` | CPU quotas of control groups, version 1 and 2 |
+//! | `cpulist` | the kernel's `0-3,8` notation |
 //!
 //! Nothing is read before the first call that needs it: the library may be loaded into a process that never uses it. What
 //! is read below `/sys` and `/proc` goes through a root directory, so that tests describe machines nobody has.
