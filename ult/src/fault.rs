@@ -21,7 +21,7 @@ use crate::stack::guards;
 use core::cell::UnsafeCell;
 use core::mem::{self, MaybeUninit};
 use core::ptr;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use libc::{c_int, c_void, siginfo_t, ucontext_t};
 
 /// Bytes of an alternate signal stack of ours: room for a handler of the program that was meant for a normal stack.
@@ -49,8 +49,7 @@ static PREVIOUS: [Previous; 2] = [const {
     Previous { action: UnsafeCell::new(MaybeUninit::zeroed()), spent: AtomicBool::new(false) }
 }; 2];
 static INSTALLED: AtomicBool = AtomicBool::new(false);
-static HINT: AtomicPtr<u8> = AtomicPtr::new(ptr::null_mut());
-static HINT_LENGTH: AtomicUsize = AtomicUsize::new(0);
+static HINT: AtomicPtr<&'static str> = AtomicPtr::new(ptr::null_mut());
 
 /// Installs the handler for SIGSEGV and SIGBUS, once per process; later calls do nothing. Any thread.
 pub fn install() {
@@ -75,14 +74,10 @@ pub fn install() {
 
 /// What to tell the user after "gangway: stack overflow of a user-level thread; ". One line, without a full stop.
 ///
-/// The text must live as long as the process. Any thread; the last call counts.
+/// Any thread; the last call counts. Each call keeps 16 bytes for good, so that the handler never reads a freed text.
 pub fn set_overflow_hint(hint: &'static str) {
-    // ORDERING: no length goes with no other text than its own or a longer one: it is zero while the text changes.
-    HINT_LENGTH.store(0, Release);
-    // ORDERING: published by the Release store of the length below.
-    HINT.store(hint.as_ptr().cast_mut(), Relaxed);
     // ORDERING: Release pairs with the Acquire load in `report`.
-    HINT_LENGTH.store(hint.len(), Release);
+    HINT.store(Box::leak(Box::new(hint)), Release);
 }
 
 /// Gives this kernel thread an alternate signal stack if it has none. Cheap when it has one (one system call).
@@ -158,20 +153,15 @@ unsafe extern "C" fn on_fault(signal: c_int, info: *mut siginfo_t, context: *mut
     unsafe { chain(signal, by_kernel, info, context) };
 }
 
-/// The one line, with nothing but `writev`-free plain writes: the heap and every lock may be held by the victim.
+/// The one line, by one plain `write`: the heap and every lock may be held by the victim.
 fn report() {
     let mut line = [0_u8; 512];
     // ORDERING: Acquire pairs with the Release store in `set_overflow_hint`.
-    let length = HINT_LENGTH.load(Acquire);
-    // ORDERING: published by the Release store of the length.
-    let hint = HINT.load(Relaxed);
-    let hint = match length {
-        0 => &b"the program ends here"[..],
-        // SAFETY: pointer and length are those of one `&'static str` (see `set_overflow_hint`).
-        _ => unsafe { core::slice::from_raw_parts(hint, length) },
-    };
+    let hint = HINT.load(Acquire);
+    // SAFETY: null or a leaked, never changed text.
+    let hint = unsafe { hint.as_ref() }.map_or("the program ends here", |hint| *hint);
     let mut end = 0;
-    for &byte in b"gangway: stack overflow of a user-level thread; ".iter().chain(hint).take(line.len() - 1) {
+    for &byte in b"gangway: stack overflow of a user-level thread; ".iter().chain(hint.as_bytes()).take(line.len() - 1) {
         line[end] = byte;
         end += 1;
     }

@@ -1,43 +1,10 @@
 //! The switch alone: ping-pong, arguments, alignment, floating-point words, another kernel thread.
 use std::arch::asm;
-use std::cell::Cell;
-use std::ptr;
-use ult::arch::{fp_state, pause, prepare, set_fp_state, switch, thread_block};
+use ult::arch::{fp_state, pause, prepare, set_fp_state, thread_block};
 use ult::stack;
 
-/// What the two sides of a ping-pong share: where each of them continues.
-struct Pair {
-    main: Cell<*mut u8>,
-    other: Cell<*mut u8>,
-    seen: Cell<usize>,
-}
-
-impl Pair {
-    fn new() -> Pair {
-        Pair { main: Cell::new(ptr::null_mut()), other: Cell::new(ptr::null_mut()), seen: Cell::new(0) }
-    }
-
-    /// From the main side; returns what the other side passes.
-    fn to_other(&self, arg: usize) -> usize {
-        // SAFETY: `other` was stored by `prepare` or by the other side's last switch.
-        unsafe { switch(self.main.as_ptr(), self.other.get(), arg) }
-    }
-
-    fn to_main(&self, arg: usize) -> usize {
-        // SAFETY: `main` was stored by the switch that brought us here.
-        unsafe { switch(self.other.as_ptr(), self.main.get(), arg) }
-    }
-
-    fn start(&self, stack: &stack::Stack, entry: unsafe extern "C" fn(usize) -> !) {
-        // SAFETY: a fresh stack.
-        self.other.set(unsafe { prepare(stack.top(), entry) });
-    }
-}
-
-fn pair(arg: usize) -> &'static Pair {
-    // SAFETY: every test passes the address of a pair that outlives its stack.
-    unsafe { &*(arg as *const Pair) }
-}
+mod common;
+use common::{Pair, pair};
 
 unsafe extern "C" fn add_one(arg: usize) -> ! {
     let pair = pair(arg);
