@@ -118,10 +118,10 @@ fn role_of_child() {
             touch_protected();
             touch_protected();
         }
-        "default-fault" => under(libc::SIG_DFL, libc::SIGSEGV, || touch_protected()),
+        "default-fault" => under(libc::SIG_DFL, libc::SIGSEGV, touch_protected),
         "default-sent" => under(libc::SIG_DFL, libc::SIGSEGV, || send(libc::SIGSEGV)),
         "default-bus-sent" => under(libc::SIG_DFL, libc::SIGBUS, || send(libc::SIGBUS)),
-        "ignore-fault" => under(libc::SIG_IGN, libc::SIGSEGV, || touch_protected()),
+        "ignore-fault" => under(libc::SIG_IGN, libc::SIGSEGV, touch_protected),
         "ignore-sent" => under(libc::SIG_IGN, libc::SIGSEGV, || send(libc::SIGSEGV)),
         "alternate" => on_bare_thread(alternate_role),
         other => panic!("no role {other}"),
