@@ -41,17 +41,22 @@ const TRIM_EVERY: u32 = 32;
 /// How many stacks of another size to pass over in one list.
 const LOOK_AT: usize = 8;
 const LISTS: usize = 16;
+const LIST_MAX: usize = POOLED_MAX / LISTS;
 /// A list's head while somebody is at work on it; no address has this value.
 const BUSY: usize = 1;
 /// `MADV_GUARD_INSTALL`, Linux 6.13; not in the `libc` crate of every version.
 const MADV_GUARD_INSTALL: libc::c_int = 102;
 
+/// One list of free stacks. On a pair of cache lines of its own.
 #[repr(align(128))]
-struct List(AtomicUsize);
+struct List {
+    /// The first node, zero, or [`BUSY`].
+    head: AtomicUsize,
+    /// Its length; written only by whoever swapped the head out.
+    length: AtomicUsize,
+}
 
-static POOL: [List; LISTS] = [const { List(AtomicUsize::new(0)) }; LISTS];
-/// Free stacks in all lists; approximate while several threads work.
-static POOLED: AtomicUsize = AtomicUsize::new(0);
+static POOL: [List; LISTS] = [const { List { head: AtomicUsize::new(0), length: AtomicUsize::new(0) } }; LISTS];
 static PAGE: AtomicUsize = AtomicUsize::new(0);
 
 /// A mapped stack, owned. Dropping it unmaps it; [`give`] keeps it for the next [`take`].
@@ -147,30 +152,25 @@ pub fn take(size: usize) -> io::Result<Stack> {
 }
 
 /// Back to the pool, or to the kernel above [`POOLED_MAX`]. Nobody runs on the stack any more, the caller included.
+///
+/// Any thread. Waits for no lock and allocates nothing; about 10 ns.
 pub fn give(mut stack: Stack) {
-    // ORDERING: a count to steer by; publishes nothing.
-    if POOLED.load(Relaxed) >= POOLED_MAX {
-        return; // dropped: unmapped
-    }
     stack.trim();
-    let node = stack.top().wrapping_sub(size_of::<Free>() + 15).map_addr(|a| a & !15).cast::<Free>();
     let home = home();
-    let mut turn = 0_usize;
     loop {
-        let list = &POOL[(home + turn) % LISTS].0;
-        // ORDERING: Acquire pairs with the Release store that ends every turn at this list (here and in `pop`).
-        let head = list.swap(BUSY, Acquire);
-        if head != BUSY {
-            // SAFETY: the topmost bytes of a stack that nobody runs on; aligned above.
-            unsafe { node.write(Free { next: head, stack }) };
-            // ORDERING: Release publishes the node to the next Acquire swap of this list.
-            list.store(node as usize, Release);
-            // ORDERING: a count to steer by; publishes nothing.
-            POOLED.fetch_add(1, Relaxed);
-            return;
+        let mut busy = false;
+        for step in 0..LISTS {
+            match POOL[(home + step) % LISTS].push(stack) {
+                Push::Done => return,
+                Push::Full(back) => stack = back,
+                Push::Busy(back) => (stack, busy) = (back, true),
+            }
         }
-        turn += 1;
-        yield_after_a_round(turn);
+        if !busy {
+            return; // dropped: unmapped
+        }
+        // Whoever is at work on the last lists with room may have lost its processor.
+        std::thread::yield_now();
     }
 }
 
@@ -184,37 +184,63 @@ pub fn give(mut stack: Stack) {
 pub unsafe fn reset_after_fork() {
     for list in &POOL {
         // ORDERING: the only thread.
-        list.0.store(0, Relaxed);
+        list.head.store(0, Relaxed);
+        // ORDERING: the only thread.
+        list.length.store(0, Relaxed);
     }
-    // ORDERING: the only thread.
-    POOLED.store(0, Relaxed);
 }
 
 fn take_pooled(size: usize) -> Option<Stack> {
-    // ORDERING: a count to steer by; a stale zero only means a fresh mapping.
-    if POOLED.load(Relaxed) == 0 {
-        return None;
-    }
     let home = home();
-    (0..LISTS).find_map(|step| pop(&POOL[(home + step) % LISTS].0, size))
+    (0..LISTS).find_map(|step| POOL[(home + step) % LISTS].pop(size))
 }
 
-/// Takes the first stack of exactly `size` bytes from one list; `None` also if somebody else is at work on it.
-fn pop(list: &AtomicUsize, size: usize) -> Option<Stack> {
-    // ORDERING: a look without taking the line; the swap below decides.
-    if matches!(list.load(Relaxed), 0 | BUSY) {
-        return None;
+/// What became of a stack that was to go into a list.
+enum Push {
+    Done,
+    Full(Stack),
+    Busy(Stack),
+}
+
+impl List {
+    fn push(&self, stack: Stack) -> Push {
+        // ORDERING: a look before taking the line; the length changes only while the head is swapped out.
+        if self.length.load(Relaxed) >= LIST_MAX {
+            return Push::Full(stack);
+        }
+        // ORDERING: Acquire pairs with the Release store that ended the last turn at this list (here or in `pop`).
+        let head = self.head.swap(BUSY, Acquire);
+        if head == BUSY {
+            return Push::Busy(stack);
+        }
+        let node = stack.top().wrapping_sub(size_of::<Free>() + 15).map_addr(|a| a & !15).cast::<Free>();
+        // SAFETY: the topmost bytes of a stack that nobody runs on; aligned above.
+        unsafe { node.write(Free { next: head, stack }) };
+        // ORDERING: ours until the head is back.
+        self.length.store(self.length.load(Relaxed) + 1, Relaxed);
+        // ORDERING: Release publishes node and length to the next Acquire swap.
+        self.head.store(node as usize, Release);
+        Push::Done
     }
-    // ORDERING: Acquire pairs with the Release store that ended the last turn at this list.
-    let mut head = list.swap(BUSY, Acquire);
-    if head == BUSY {
-        return None;
+
+    /// Takes the first stack of exactly `size` bytes; `None` also if somebody else is at work here.
+    fn pop(&self, size: usize) -> Option<Stack> {
+        // ORDERING: a look without taking the line; the swap below decides.
+        if matches!(self.head.load(Relaxed), 0 | BUSY) {
+            return None;
+        }
+        // ORDERING: Acquire pairs with the Release store that ended the last turn at this list.
+        let mut head = self.head.swap(BUSY, Acquire);
+        if head == BUSY {
+            return None;
+        }
+        let found = unlink(&mut head, size);
+        // ORDERING: ours until the head is back.
+        self.length.store(self.length.load(Relaxed) - usize::from(found.is_some()), Relaxed);
+        // ORDERING: Release publishes the changed links and the length to the next Acquire swap.
+        self.head.store(head, Release);
+        found
     }
-    let found = unlink(&mut head, size);
-    // ORDERING: Release publishes the changed links to the next Acquire swap.
-    list.store(head, Release);
-    // ORDERING: a count to steer by; publishes nothing.
-    found.inspect(|_| _ = POOLED.fetch_sub(1, Relaxed))
 }
 
 /// Removes the first node of exactly `size` bytes among the first few behind `link`, which the caller owns.
@@ -242,14 +268,6 @@ fn home() -> usize {
     // Thread blocks are at least a thread's stack apart or neighbours in one arena: fold the middle bits.
     let address = crate::arch::thread_block() as usize;
     (address >> 6 ^ address >> 12 ^ address >> 20 ^ address >> 23) % LISTS
-}
-
-/// Every list was busy once: the holder of one may have lost its processor.
-#[cold]
-fn yield_after_a_round(turn: usize) {
-    if turn.is_multiple_of(LISTS) {
-        std::thread::yield_now();
-    }
 }
 
 /// `size` rounded up to whole pages, at least [`MIN_SIZE`]; `None` if no address space could hold it.
