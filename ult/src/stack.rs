@@ -2,12 +2,12 @@
 //!
 //! ```text
 //!   mapping            bottom                                  top
-//!   | guard (1 MiB)     | usable, grows downwards  <---          |
+//!   | guard (1 MiB)     | usable, grows downwards  <---          | header |
 //! ```
 //!
 //! * A stack is mapped when nobody has one to spare and costs 10 to 20 us then; a pooled one costs tens of nanoseconds.
 //! * The pool is a handful of lists, chosen by kernel thread so that workers rarely meet; the links lie in the free
-//!   stacks' own top pages, so neither [`take`] nor [`give`] allocates. The head of a list is its lock too: whoever
+//!   stacks' own headers, so neither [`take`] nor [`give`] allocates. The head of a list is its lock too: whoever
 //!   swaps it out owns the list until the new head is stored, and everybody else goes to the next list.
 //! * Touched memory: a stack that was used deeper than [`KEEP_TOUCHED`] gives the deeper pages back when it is pooled.
 //!   More than [`POOLED_MAX`] free stacks are really unmapped.
@@ -20,6 +20,7 @@
 //! Tried and rejected: a lock-free list (free stacks are unmapped, so a popping thread could read a link in memory that
 //! is gone); one global list under a lock (every worker's task switch meets there); `mincore` to learn how deep a stack
 //! was used (microseconds per give).
+use core::mem::ManuallyDrop;
 use core::ptr;
 use core::sync::atomic::{AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use std::io;
@@ -41,6 +42,7 @@ const TRIM_EVERY: u32 = 32;
 /// How many stacks of another size to pass over in one list.
 const LOOK_AT: usize = 8;
 const LISTS: usize = 16;
+const HEADER: usize = size_of::<Header>();
 const LIST_MAX: usize = POOLED_MAX / LISTS;
 /// A list's head while somebody is at work on it; no address has this value.
 const BUSY: usize = 1;
@@ -59,8 +61,14 @@ struct List {
 static POOL: [List; LISTS] = [const { List { head: AtomicUsize::new(0), length: AtomicUsize::new(0) } }; LISTS];
 static PAGE: AtomicUsize = AtomicUsize::new(0);
 
-/// A mapped stack, owned. Dropping it unmaps it; [`give`] keeps it for the next [`take`].
-pub struct Stack {
+/// A mapped stack, owned. Dropping it unmaps it; [`give`] keeps it for the next [`take`]. One word.
+pub struct Stack(ptr::NonNull<Header>);
+
+/// What is known about a stack, in its own topmost bytes: moving a `Stack` or linking a free one copies one word.
+#[repr(align(64))]
+struct Header {
+    /// The next free stack, while this one is in a list.
+    next: usize,
     bottom: *mut u8,
     size: usize,
     /// Its entry in the table of guard areas.
@@ -72,53 +80,62 @@ pub struct Stack {
 
 // SAFETY: a `Stack` owns its mapping; nothing about it is tied to the kernel thread that mapped it.
 unsafe impl Send for Stack {}
-
-/// What a free stack carries in its topmost bytes.
-struct Free {
-    next: usize,
-    stack: Stack,
-}
+// SAFETY: a shared `Stack` only tells its bounds, which do not change while it is owned.
+unsafe impl Sync for Stack {}
 
 impl Stack {
-    /// The end of the usable bytes, where the first frame goes (page aligned).
+    /// The end of the usable bytes, where the first frame goes (64-byte aligned).
     pub fn top(&self) -> *mut u8 {
-        self.bottom.wrapping_add(self.size)
+        self.0.as_ptr().cast()
     }
 
     /// The lowest usable byte; the guard area ends here.
     pub fn bottom(&self) -> *mut u8 {
-        self.bottom
+        self.header().bottom
     }
 
     /// Usable bytes: at least what was asked for.
     pub fn size(&self) -> usize {
-        self.size
+        self.header().size
+    }
+
+    fn header(&self) -> &Header {
+        // SAFETY: written by `map`; changed only through `&mut self` and, for `next`, by the list that owns the stack.
+        unsafe { self.0.as_ref() }
     }
 
     fn map(size: usize) -> io::Result<Stack> {
         let bottom = map_guarded(size)?;
         let Some(slot) = guards::add(bottom as usize - GUARD) else {
             // SAFETY: the mapping was made above and nobody knows of it yet.
-            unsafe { libc::munmap(bottom.sub(GUARD).cast(), GUARD + size) };
+            unsafe { libc::munmap(bottom.sub(GUARD).cast(), mapping(size)) };
             return Err(io::Error::other(format!("{} stacks are in use", guards::CAPACITY)));
         };
         let valgrind = valgrind::register_stack(bottom as usize, bottom as usize + size - 1);
-        Ok(Stack { bottom, size, slot, valgrind, gives: 0 })
+        let header = bottom.wrapping_add(size).cast::<Header>();
+        // SAFETY: `map_guarded` left room for a header at the end of the mapping, aligned like the mapping's end.
+        unsafe { header.write(Header { next: 0, bottom, size, slot, valgrind, gives: 0 }) };
+        ptr::NonNull::new(header).map(Stack).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
     }
 
     /// Gives the pages below the part that is worth keeping back to the kernel, if they seem to have been used.
     fn trim(&mut self) {
-        self.gives = self.gives.wrapping_add(1);
-        if self.size > KEEP_TOUCHED && (self.gives.is_multiple_of(TRIM_EVERY) || self.was_deep()) {
+        // SAFETY: the stack is ours alone.
+        let header = unsafe { self.0.as_mut() };
+        header.gives = header.gives.wrapping_add(1);
+        let (bottom, size, due) = (header.bottom, header.size, header.gives.is_multiple_of(TRIM_EVERY));
+        if size > KEEP_TOUCHED + 4096 && (due || self.was_deep()) {
+            // The header's page is the topmost of the pages that stay.
+            let length = mapping(size) - GUARD - KEEP_TOUCHED;
             // SAFETY: the range lies in this free stack, whose contents nobody needs.
-            unsafe { libc::madvise(self.bottom.cast(), self.size - KEEP_TOUCHED, libc::MADV_DONTNEED) };
+            unsafe { libc::madvise(bottom.cast(), length, libc::MADV_DONTNEED) };
         }
     }
 
     /// Looks at the cache line just below the part to keep: fresh memory is zero, and few call chains pass it without
     /// a trace. Those that do are caught by the regular trim.
     fn was_deep(&self) -> bool {
-        if self.valgrind != 0 {
+        if self.header().valgrind != 0 {
             return true; // Memory below the stack pointer must not be looked at there.
         }
         let line = self.top().wrapping_sub(KEEP_TOUCHED + 64).cast::<u64>();
@@ -130,10 +147,11 @@ impl Stack {
 
 impl Drop for Stack {
     fn drop(&mut self) {
-        valgrind::deregister_stack(self.valgrind);
-        guards::remove(self.slot);
+        let &Header { bottom, size, slot, valgrind, .. } = self.header();
+        valgrind::deregister_stack(valgrind);
+        guards::remove(slot);
         // SAFETY: the mapping is ours, made by `map_guarded` with this length; the owner says that nobody runs on it.
-        unsafe { libc::munmap(self.bottom.sub(GUARD).cast(), GUARD + self.size) };
+        unsafe { libc::munmap(bottom.sub(GUARD).cast(), mapping(size)) };
     }
 }
 
@@ -213,9 +231,9 @@ impl List {
         if head == BUSY {
             return Push::Busy(stack);
         }
-        let node = stack.top().wrapping_sub(size_of::<Free>() + 15).map_addr(|a| a & !15).cast::<Free>();
-        // SAFETY: the topmost bytes of a stack that nobody runs on; aligned above.
-        unsafe { node.write(Free { next: head, stack }) };
+        let node = ManuallyDrop::new(stack).0.as_ptr();
+        // SAFETY: the header of a stack that the list owns from here on.
+        unsafe { (*node).next = head };
         // ORDERING: ours until the head is back.
         self.length.store(self.length.load(Relaxed) + 1, Relaxed);
         // ORDERING: Release publishes node and length to the next Acquire swap.
@@ -246,19 +264,14 @@ impl List {
 /// Removes the first node of exactly `size` bytes among the first few behind `link`, which the caller owns.
 fn unlink(mut link: &mut usize, size: usize) -> Option<Stack> {
     for _ in 0..LOOK_AT {
-        let node = *link as *mut Free;
-        if node.is_null() {
-            return None;
+        let mut node = ptr::NonNull::new(*link as *mut Header)?;
+        // SAFETY: a free stack of a list that we own (its head is swapped out).
+        let header = unsafe { node.as_mut() };
+        if header.size == size {
+            *link = header.next;
+            return Some(Stack(node));
         }
-        // SAFETY: nodes of a list that we own (its head is swapped out) are initialised and live in free stacks.
-        unsafe {
-            if (*node).stack.size == size {
-                let Free { next, stack } = node.read();
-                *link = next;
-                return Some(stack);
-            }
-            link = &mut (*node).next;
-        }
+        link = &mut header.next;
     }
     None
 }
@@ -270,11 +283,17 @@ fn home() -> usize {
     (address >> 6 ^ address >> 12 ^ address >> 20 ^ address >> 23) % LISTS
 }
 
-/// `size` rounded up to whole pages, at least [`MIN_SIZE`]; `None` if no address space could hold it.
+/// The least number of usable bytes from `size` on that fills whole pages together with the header; at least
+/// [`MIN_SIZE`]. `None` if no address space could hold it.
 fn round(size: usize) -> Option<usize> {
     let page = page_size();
-    let rounded = size.max(MIN_SIZE).checked_add(page - 1)? & !(page - 1);
-    rounded.checked_add(GUARD).filter(|total| isize::try_from(*total).is_ok()).map(|_| rounded)
+    let whole = size.max(MIN_SIZE).checked_add(HEADER + page - 1)? & !(page - 1);
+    whole.checked_add(GUARD).filter(|total| isize::try_from(*total).is_ok()).map(|_| whole - HEADER)
+}
+
+/// Bytes of the whole mapping of a stack with `size` usable bytes.
+fn mapping(size: usize) -> usize {
+    GUARD + size + HEADER
 }
 
 fn page_size() -> usize {
@@ -296,20 +315,20 @@ fn map_guarded(size: usize) -> io::Result<*mut u8> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_STACK;
     let access = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: a new mapping at an address that the kernel chooses.
-    let base = unsafe { libc::mmap(ptr::null_mut(), GUARD + size, access, flags, -1, 0) };
+    let base = unsafe { libc::mmap(ptr::null_mut(), mapping(size), access, flags, -1, 0) };
     if base == libc::MAP_FAILED {
         return Err(io::Error::last_os_error());
     }
     // SAFETY: all three calls change the mapping made above, which nobody uses yet. Huge pages would make every stack
     // cost 2 MiB of memory; a kernel without them answers with an error that does not matter.
     let guarded = unsafe {
-        libc::madvise(base, GUARD + size, libc::MADV_NOHUGEPAGE);
+        libc::madvise(base, mapping(size), libc::MADV_NOHUGEPAGE);
         libc::madvise(base, GUARD, MADV_GUARD_INSTALL) == 0 || libc::mprotect(base, GUARD, libc::PROT_NONE) == 0
     };
     if !guarded {
         let error = io::Error::last_os_error();
         // SAFETY: the mapping made above.
-        unsafe { libc::munmap(base, GUARD + size) };
+        unsafe { libc::munmap(base, mapping(size)) };
         return Err(error);
     }
     Ok(base.cast::<u8>().wrapping_add(GUARD))

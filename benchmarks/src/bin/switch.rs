@@ -19,7 +19,7 @@ const ITERATIONS: usize = 4000;
 
 /// One candidate's answer to one question: does `n` of it, says how long all took.
 type Run = fn(usize) -> Duration;
-const QUESTIONS: [(&str, &[(&str, Run)]); 3] = [
+const QUESTIONS: [(&str, &[(&str, Run)]); 4] = [
     (
         "from one user-level thread to another",
         &[
@@ -48,6 +48,13 @@ const QUESTIONS: [(&str, &[(&str, Run)]); 3] = [
             ("corosensei", by_corosensei::create),
         ],
     ),
+    (
+        "what a scheduler adds, with libstdc++ loaded",
+        &[
+            ("save and restore the exception state", exception_state),
+            ("look for new copies of the C++ runtime", |n| timed(n, ult::exceptions::refresh)),
+        ],
+    ),
 ];
 
 fn main() {
@@ -66,6 +73,18 @@ fn main() {
             println!("  {name:<50} {:>8.1} {:>8.1}", times[0], times[times.len() / 2]);
         }
     }
+}
+
+fn exception_state(n: usize) -> Duration {
+    // SAFETY: loads a library that this program does not otherwise need, once.
+    unsafe { libc::dlopen(c"libstdc++.so.6".as_ptr(), libc::RTLD_NOW) };
+    ult::exceptions::refresh();
+    let mut saved = ult::exceptions::Saved::default();
+    // SAFETY: this thread handles no exception.
+    timed(n, || unsafe {
+        ult::exceptions::save_and_clear(&mut saved);
+        ult::exceptions::restore(black_box(&saved));
+    })
 }
 
 fn processor() -> String {
