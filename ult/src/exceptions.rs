@@ -177,8 +177,10 @@ fn report_too_many() {
 
 /// # Safety
 /// As [`save_and_clear`].
-unsafe fn save_live(saved: &mut Saved, live: usize) {
-    for copy in (0..COPIES).filter(|copy| live & 1 << copy != 0) {
+unsafe fn save_live(saved: &mut Saved, mut live: usize) {
+    while live != 0 {
+        let copy = live.trailing_zeros() as usize % COPIES;
+        live &= live - 1;
         let globals = globals(copy);
         // SAFETY: this thread's own 16 bytes, as its C++ runtime reported them; nobody else touches them.
         unsafe {
@@ -194,8 +196,10 @@ unsafe fn save_live(saved: &mut Saved, live: usize) {
 /// As [`restore`].
 unsafe fn restore_live(saved: &Saved) {
     // ORDERING: as in `save_and_clear`.
-    let live = LIVE.load(Acquire) & saved.copies;
-    for copy in (0..COPIES).rev().filter(|copy| live & 1 << copy != 0) {
+    let mut live = LIVE.load(Acquire) & saved.copies;
+    while live != 0 {
+        let copy = live.ilog2() as usize % COPIES;
+        live &= !(1 << copy);
         // SAFETY: this thread's own 16 bytes, as in `save_live`.
         unsafe { *globals(copy) = saved.state[copy] };
     }

@@ -85,7 +85,9 @@ fn control_words_are_inherited_at_prepare_and_travel() {
     let (pair, stack) = (Pair::new(), stack::take(0).unwrap());
     set_flush_to_zero();
     let flushing = fp_state();
-    assert!(flushing != plain);
+    if flushing == plain {
+        return common::skip("this processor has no flush-to-zero mode (valgrind's has none)");
+    }
     pair.start(&stack, floating_point);
     // SAFETY: the words that Rust expects.
     unsafe { set_fp_state(plain) };
