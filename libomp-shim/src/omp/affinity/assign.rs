@@ -109,3 +109,125 @@ fn part_of(i: u32, total: u32, parts: u32) -> u32 {
         larger + (i - in_larger) / size
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(policy: ProcBind, parent: u32, partition: Range<u32>, n: u32) -> Vec<u32> {
+        assign(policy, Some(parent), partition, n)
+            .unwrap()
+            .map(|(place, _)| place)
+            .collect()
+    }
+
+    fn parts(parent: u32, partition: Range<u32>, n: u32) -> Vec<(u32, Range<u32>)> {
+        assign(ProcBind::Spread, Some(parent), partition, n)
+            .unwrap()
+            .collect()
+    }
+
+    #[test]
+    fn primary_keeps_everybody_with_the_parent() {
+        let got: Vec<_> = assign(ProcBind::Primary, Some(5), 4..8, 3)
+            .unwrap()
+            .collect();
+        assert_eq!(got, vec![(5, 4..8); 3]);
+    }
+
+    #[test]
+    fn close_with_enough_places_goes_around_the_partition() {
+        assert_eq!(places(ProcBind::Close, 0, 0..8, 4), [0, 1, 2, 3]);
+        assert_eq!(places(ProcBind::Close, 6, 0..8, 4), [6, 7, 0, 1]);
+        assert_eq!(places(ProcBind::Close, 5, 4..7, 3), [5, 6, 4]);
+        assert!(
+            assign(ProcBind::Close, Some(5), 4..7, 3)
+                .unwrap()
+                .all(|(_, p)| p == (4..7))
+        );
+    }
+
+    #[test]
+    fn close_with_too_few_places_puts_consecutive_threads_together() {
+        assert_eq!(
+            places(ProcBind::Close, 0, 0..8, 16),
+            [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7]
+        );
+        assert_eq!(
+            places(ProcBind::Close, 6, 0..8, 16),
+            [6, 6, 7, 7, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
+        );
+        assert_eq!(places(ProcBind::Close, 1, 0..3, 5), [1, 1, 2, 2, 0]);
+    }
+
+    #[test]
+    fn spread_gives_each_thread_its_part() {
+        assert_eq!(
+            parts(0, 0..8, 4),
+            [(0, 0..2), (2, 2..4), (4, 4..6), (6, 6..8)]
+        );
+        assert_eq!(
+            parts(3, 0..8, 4),
+            [(3, 2..4), (4, 4..6), (6, 6..8), (0, 0..2)]
+        );
+        assert_eq!(parts(0, 0..8, 3), [(0, 0..3), (3, 3..6), (6, 6..8)]);
+        assert_eq!(parts(7, 4..9, 2), [(7, 7..9), (4, 4..7)]);
+        assert_eq!(parts(2, 0..4, 1), [(2, 0..4)]);
+    }
+
+    #[test]
+    fn spread_with_too_few_places_gives_parts_of_one_place() {
+        assert_eq!(
+            parts(1, 0..2, 4),
+            [(1, 1..2), (1, 1..2), (0, 0..1), (0, 0..1)]
+        );
+    }
+
+    #[test]
+    fn unbound_and_odd_requests() {
+        assert!(assign(ProcBind::False, Some(0), 0..4, 2).is_none());
+        assert!(assign(ProcBind::Close, Some(0), 0..0, 2).is_none());
+        assert!(assign(ProcBind::Close, Some(0), 0..4, 0).is_none());
+        assert_eq!(
+            assign(ProcBind::True, None, 2..4, 2).unwrap().thread(0).0,
+            2
+        );
+        assert_eq!(places(ProcBind::Close, 9, 2..4, 2), [2, 3]);
+    }
+
+    /// Every clause of the specification that can be stated for all inputs.
+    #[test]
+    fn the_rules_hold_for_every_small_case() {
+        for (p, t) in (1..9u32).flat_map(|p| (1..20u32).map(move |t| (p, t))) {
+            for parent in 3..3 + p {
+                check(ProcBind::Close, parent, 3..3 + p, t);
+                check(ProcBind::Spread, parent, 3..3 + p, t);
+            }
+        }
+    }
+
+    fn check(policy: ProcBind, parent: u32, partition: Range<u32>, t: u32) {
+        let p = partition.len() as u32;
+        let team: Vec<_> = assign(policy, Some(parent), partition.clone(), t)
+            .unwrap()
+            .collect();
+        let what = format!("{policy:?} {parent} of {partition:?}, {t} threads: {team:?}");
+        assert_eq!(team[0].0, parent, "thread 0 stays: {what}");
+        assert!(
+            team.iter().all(|(place, part)| part.contains(place)),
+            "{what}"
+        );
+        for place in partition.clone() {
+            let here = team.iter().filter(|(on, _)| *on == place).count() as u32;
+            assert!(
+                here <= t.div_ceil(p) && (t <= p || here >= t / p),
+                "even: {what}"
+            );
+        }
+        if policy == ProcBind::Spread && t <= p {
+            let sizes = || team.iter().map(|(_, part)| part.len() as u32);
+            assert_eq!(sizes().sum::<u32>(), p, "disjoint and complete: {what}");
+            assert!(sizes().all(|s| s == p / t || s == p.div_ceil(t)), "{what}");
+        }
+    }
+}

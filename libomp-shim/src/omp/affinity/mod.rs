@@ -3,13 +3,18 @@
 //! | file | what lives there |
 //! |---|---|
 //! | `places` | the places of this machine, from what the environment asked for |
+//! | `order` | the order in which `KMP_AFFINITY` takes them |
+//! | `caches` | who shares a last-level cache |
 //! | `assign` | the policies `primary`, `close`, `spread`, as arithmetic |
 //!
 //! Nothing here binds a thread: that is the worker's business.
 
 mod assign;
+mod caches;
+mod order;
 mod places;
-pub mod topology;
 
 pub use self::assign::{Assignment, assign};
+pub use self::caches::last_level;
 pub use self::places::{Level, Places};
+pub use ult::topology;

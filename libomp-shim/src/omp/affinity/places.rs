@@ -3,6 +3,7 @@
 use core::fmt;
 use core::ops::Range;
 
+use super::order::Order;
 use super::topology::Cpu;
 use crate::omp::env::{KmpAffinity, KmpKind, Machine, PlacesSpec};
 
@@ -41,7 +42,7 @@ impl Places {
 
     /// One place per thing of this level, all of them.
     pub fn at_level(machine: &Machine, level: Level) -> Places {
-        let all = || vec![machine.cpus.iter().map(|cpu| cpu.os).collect()];
+        let all = || vec![(machine.cpus)().iter().map(|cpu| cpu.os).collect()];
         Places::of(grouped(machine, level))
             .or_else(|| Places::of(all()))
             .unwrap_or(Places(Box::new([Box::new([0])])))
@@ -51,19 +52,10 @@ impl Places {
     pub fn from_kmp(machine: &Machine, kind: KmpKind, kmp: &KmpAffinity) -> Places {
         let level = kmp.granularity.unwrap_or(Level::Core);
         let mut sets = grouped(machine, level);
-        let key = |set: &Vec<usize>| {
-            machine
-                .cpus
-                .iter()
-                .find(|cpu| set.first() == Some(&cpu.os))
-                .map(coordinates(machine))
-        };
-        let (permute, scatter) = (kmp.permute as usize, kind == KmpKind::Scatter);
-        sets.sort_by_key(|set| key(set).map(|c| reorder(c, permute, scatter)));
-        if !sets.is_empty() {
-            let offset = kmp.offset as usize % sets.len();
-            sets.rotate_left(offset);
-        }
+        let order = Order::new((machine.cpus)(), kind, kmp.permute as usize);
+        sets.sort_by_key(|set| order.key(set[0]));
+        let offset = kmp.offset as usize % sets.len().max(1);
+        sets.rotate_left(offset);
         Places::of(sets).unwrap_or_else(|| Places::at_level(machine, level))
     }
 
@@ -122,17 +114,21 @@ impl fmt::Display for Places {
 
 /// Usable processors grouped by `level`, in the order socket, NUMA node, core, processor.
 fn grouped(machine: &Machine, level: Level) -> Vec<Vec<usize>> {
-    if level == Level::LastCache && !machine.ll_caches.is_empty() {
-        return caches(machine);
+    let caches = match level {
+        Level::LastCache => (machine.ll_caches)((machine.cpus)()),
+        _ => Vec::new(),
+    };
+    if !caches.is_empty() {
+        return caches;
     }
-    let of = coordinates(machine);
-    let mut cpus: Vec<[usize; 4]> = machine.cpus.iter().map(&of).collect();
+    let of = |cpu: &Cpu| [cpu.socket, cpu.numa, cpu.core, cpu.os];
+    let mut cpus: Vec<[usize; 4]> = (machine.cpus)().iter().map(of).collect();
     cpus.sort_unstable();
     let same = |a: &[usize; 4], b: &[usize; 4]| match level {
         Level::Thread => a == b,
         Level::Core => a[..3] == b[..3],
         // Without a word from the kernel a node is the best guess for who shares the last cache.
-        Level::LastCache | Level::Numa => a[1] == b[1],
+        Level::LastCache | Level::Numa => a[..2] == b[..2],
         Level::Socket => a[0] == b[0],
     };
     let ascending = |run: &[[usize; 4]]| {
@@ -143,30 +139,8 @@ fn grouped(machine: &Machine, level: Level) -> Vec<Vec<usize>> {
     cpus.chunk_by(same).map(ascending).collect()
 }
 
-/// Where a processor is: `[socket, node, core, os]`.
-fn coordinates(_machine: &Machine) -> impl Fn(&Cpu) -> [usize; 4] {
-    |cpu| [cpu.socket, cpu.numa, cpu.core, cpu.os]
-}
-
-/// The last-level caches, restricted to usable processors.
-fn caches(machine: &Machine) -> Vec<Vec<usize>> {
-    let usable = |os: &usize| machine.cpus.iter().any(|cpu| cpu.os == *os);
-    machine
-        .ll_caches
-        .iter()
-        .map(|set| set.iter().copied().filter(usable).collect())
-        .filter(|set: &Vec<usize>| !set.is_empty())
-        .collect()
-}
-
-/// Sort key for `KMP_AFFINITY`.
-fn reorder(c: [usize; 4], permute: usize, scatter: bool) -> [usize; 4] {
-    let _ = (permute, scatter);
-    c
-}
-
 fn explicit(machine: &Machine, list: &[Vec<usize>]) -> (Option<Places>, usize) {
-    let usable = |os: &usize| machine.cpus.iter().any(|cpu| cpu.os == *os);
+    let usable = |os: &usize| (machine.cpus)().iter().any(|cpu| cpu.os == *os);
     let mut unusable: Vec<usize> = list
         .iter()
         .flatten()
@@ -180,4 +154,91 @@ fn explicit(machine: &Machine, list: &[Vec<usize>]) -> (Option<Places>, usize) {
         .map(|set| set.iter().copied().filter(usable).collect())
         .collect();
     (Places::of(sets), unusable.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::omp::env::{test_machine, test_settings};
+
+    fn shown(name: &str, value: &str) -> String {
+        test_settings(&[(name, value)]).places.unwrap().to_string()
+    }
+
+    #[test]
+    fn abstract_places() {
+        assert_eq!(
+            shown("OMP_PLACES", "cores"),
+            "{0,8},{1,9},{2,10},{3,11},{4,12},{5,13},{6,14},{7,15}"
+        );
+        assert_eq!(shown("OMP_PLACES", "sockets"), "{0:4,8:4},{4:4,12:4}");
+        assert_eq!(shown("OMP_PLACES", "numa_domains(1)"), "{0:4,8:4}");
+        assert_eq!(shown("OMP_PLACES", "threads(3)"), "{0},{8},{1}");
+        assert_eq!(shown("OMP_PLACES", "ll_caches"), "{0:4,8:4},{4:4,12:4}");
+        assert_eq!(
+            shown("OMP_PLACES", "cores(100)"),
+            shown("OMP_PLACES", "cores")
+        );
+    }
+
+    #[test]
+    fn known_caches_are_used() {
+        let machine = Machine {
+            ll_caches: |_| vec![vec![0, 1], vec![2, 3]],
+            ..test_machine()
+        };
+        assert_eq!(
+            Places::at_level(&machine, Level::LastCache).to_string(),
+            "{0:2},{2:2}"
+        );
+    }
+
+    #[test]
+    fn explicit_places_lose_what_may_not_be_used() {
+        let spec = PlacesSpec::Explicit(vec![vec![0, 99], vec![77], vec![1]]);
+        let (places, unusable) = Places::resolve(&test_machine(), &spec);
+        assert_eq!(
+            (places.unwrap().to_string().as_str(), unusable),
+            ("{0},{1}", 2)
+        );
+    }
+
+    #[test]
+    fn questions() {
+        let places = test_settings(&[("OMP_PLACES", "sockets")]).places.unwrap();
+        assert_eq!(
+            (places.len(), places.find(13), places.find(99)),
+            (2, Some(1), None)
+        );
+        assert_eq!(places.procs(1), [4, 5, 6, 7, 12, 13, 14, 15]);
+        assert!(places.procs(2).is_empty());
+        assert_eq!(places.all(), 0..2);
+    }
+
+    #[test]
+    fn kmp_affinity_orders() {
+        assert_eq!(
+            shown("KMP_AFFINITY", "compact"),
+            shown("OMP_PLACES", "cores")
+        );
+        assert_eq!(
+            shown("KMP_AFFINITY", "scatter"),
+            "{0,8},{4,12},{1,9},{5,13},{2,10},{6,14},{3,11},{7,15}"
+        );
+        let fine = shown("KMP_AFFINITY", "granularity=fine,scatter");
+        assert!(
+            fine.starts_with("{0},{4},{1},{5}") && fine.ends_with("{11},{15}"),
+            "{fine}"
+        );
+        let fine = shown("KMP_AFFINITY", "granularity=fine,compact,1,0");
+        assert!(
+            fine.starts_with("{0},{1},{2},{3},{4}") && fine.ends_with("{14},{15}"),
+            "{fine}"
+        );
+        assert!(shown("KMP_AFFINITY", "compact,0,3").starts_with("{3,11},{4,12}"));
+        assert_eq!(
+            shown("KMP_AFFINITY", "explicit,proclist=[3,{1,2},0]"),
+            "{3},{1:2},{0}"
+        );
+    }
 }

@@ -14,8 +14,7 @@ pub enum AllocatorSpec {
 
 /// Parses `OMP_ALLOCATOR`.
 pub fn allocator(text: &str) -> Result<AllocatorSpec, String> {
-    let predefined: Vec<(&str, usize)> = alloc::PREDEFINED.iter().copied().collect();
-    if let Ok(handle) = one_of(&predefined)(text) {
+    if let Ok(handle) = one_of(&alloc::PREDEFINED)(text) {
         return Ok(AllocatorSpec::Predefined(handle));
     }
     let (space, traits) = text.split_once(':').unwrap_or((text, ""));

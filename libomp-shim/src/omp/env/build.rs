@@ -364,24 +364,31 @@ fn from_kmp(
 
 #[cfg(test)]
 pub(super) mod tests {
+    use std::sync::OnceLock;
+
     use super::*;
     use crate::omp::affinity::topology::Cpu;
 
     /// Eight cores with two hardware threads each in two sockets; processor n and n+8 share core n.
     pub(crate) fn machine() -> Machine {
+        Machine {
+            cpus,
+            ll_caches: |_| Vec::new(),
+            num_procs: 16,
+            worker_target: 16,
+            stack_limit: Some(8 << 20),
+        }
+    }
+
+    fn cpus() -> &'static [Cpu] {
+        static CPUS: OnceLock<Vec<Cpu>> = OnceLock::new();
         let cpu = |os: usize| Cpu {
             os,
             core: os % 8,
             socket: os % 8 / 4,
             numa: os % 8 / 4,
         };
-        Machine {
-            cpus: (0..16).map(cpu).collect(),
-            ll_caches: Vec::new(),
-            num_procs: 16,
-            worker_target: 16,
-            stack_limit: Some(8 << 20),
-        }
+        CPUS.get_or_init(|| (0..16).map(cpu).collect())
     }
 
     pub(crate) fn build(pairs: &[(&str, &str)]) -> (Settings, Vec<String>) {

@@ -26,10 +26,11 @@ use std::sync::OnceLock;
 
 pub use self::kmp_affinity::{KmpAffinity, KmpKind};
 pub use self::places::PlacesSpec;
+pub(in crate::omp) use self::places::range as cpu_range;
 pub use self::types::*;
 pub use self::vars::Vars;
-use super::affinity::Places;
 use super::affinity::topology::{self, Cpu};
+use super::affinity::{self, Places};
 use super::icv::{Icv, ProcBind};
 use super::{display, report};
 
@@ -97,10 +98,11 @@ pub struct Settings {
 /// What parsing needs to know of the machine; a parameter so that tests have the same machine everywhere.
 #[derive(Clone, Debug)]
 pub struct Machine {
-    /// Usable processors.
-    pub cpus: Vec<Cpu>,
-    /// Last-level caches: sets of processor numbers; empty = not known.
-    pub ll_caches: Vec<Vec<usize>>,
+    /// Usable processors, never empty. A function for the same reason as the next one: only who binds needs them.
+    pub cpus: fn() -> &'static [Cpu],
+    /// Finds the last-level caches of these processors: sets of processor numbers, empty = not known. A function,
+    /// because the answer costs several files per processor and next to nobody asks.
+    pub ll_caches: fn(&[Cpu]) -> Vec<Vec<usize>>,
     /// Processors, the quota considered.
     pub num_procs: u32,
     /// Default number of threads.
@@ -124,14 +126,13 @@ pub fn settings() -> &'static Settings {
 impl Machine {
     /// The machine that this process runs on, as far as it may use it.
     pub fn this() -> Machine {
-        let cpus = topology::usable().to_vec();
-        let quota = topology::quota().map_or(usize::MAX, |q| q.ceil() as usize);
+        let processors = topology::worker_target().max(1) as u32;
         Machine {
-            num_procs: cpus.len().min(quota).max(1) as u32,
-            worker_target: topology::worker_target().max(1) as u32,
+            cpus: topology::usable,
+            ll_caches: affinity::last_level,
+            num_procs: processors,
+            worker_target: processors,
             stack_limit: stack_limit(),
-            ll_caches: Vec::new(),
-            cpus,
         }
     }
 }
@@ -153,3 +154,7 @@ pub(crate) fn test_settings(pairs: &[(&str, &str)]) -> Settings {
     assert_eq!(complaints, Vec::<String>::new());
     settings
 }
+
+/// The made-up machine of [`test_settings`].
+#[cfg(test)]
+pub(crate) use build::tests::machine as test_machine;
