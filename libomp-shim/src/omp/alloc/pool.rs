@@ -54,7 +54,7 @@ pub unsafe fn aligned_calloc(
     allocator: usize,
 ) -> *mut c_void {
     // A product that overflows is as impossible as the largest size, and takes the same way through the fallbacks.
-    let bytes = count.checked_mul(size).unwrap_or(usize::MAX);
+    let bytes = count.saturating_mul(size);
     // SAFETY: the same promise.
     unsafe { serve(bytes, alignment, true, allocator) }
 }

@@ -158,3 +158,70 @@ pub(crate) fn test_settings(pairs: &[(&str, &str)]) -> Settings {
 /// The made-up machine of [`test_settings`].
 #[cfg(test)]
 pub(crate) use build::tests::machine as test_machine;
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    /// Not a test by itself: what the others run in a process of its own, where `settings()` has not been called.
+    #[test]
+    fn child() {
+        if std::env::var_os("GANGWAY_TEST_CHILD").is_some() {
+            let start = std::time::Instant::now();
+            let threads = settings().initial.nthreads;
+            println!("threads={threads} us={}", start.elapsed().as_micros());
+        }
+    }
+
+    /// Standard output and error of a process with these variables.
+    fn run(pairs: &[(&str, &str)]) -> (String, String) {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command
+            .args(["--exact", "--nocapture", "omp::env::tests::child"])
+            .env_clear()
+            .env("GANGWAY_TEST_CHILD", "1");
+        let output = command.envs(pairs.iter().copied()).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        (
+            String::from_utf8(output.stdout).unwrap(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    }
+
+    #[test]
+    fn a_quiet_process_says_nothing() {
+        let (out, err) = run(&[("OMP_NUM_THREADS", "3")]);
+        assert!(out.contains("threads=3 "), "{out}");
+        assert_eq!(err, "");
+    }
+
+    #[test]
+    fn a_wrong_value_is_one_line_and_can_be_silenced() {
+        let (_, err) = run(&[("OMP_DYNAMIC", "perhaps")]);
+        assert_eq!(
+            err,
+            "gangway: OMP_DYNAMIC='perhaps': not true or false; using false\n"
+        );
+        assert_eq!(
+            run(&[("OMP_DYNAMIC", "perhaps"), ("KMP_WARNINGS", "0")]).1,
+            ""
+        );
+    }
+
+    #[test]
+    fn the_environment_is_displayed_once_when_asked_for() {
+        let (_, err) = run(&[("OMP_DISPLAY_ENV", "true"), ("OMP_NUM_THREADS", "5")]);
+        assert_eq!(err.matches("DISPLAY ENVIRONMENT BEGIN").count(), 1);
+        assert!(
+            err.contains("  [host] OMP_NUM_THREADS='5'\n") && !err.contains("KMP_"),
+            "{err}"
+        );
+        assert!(
+            run(&[("KMP_SETTINGS", "1")])
+                .1
+                .contains("Effective settings:")
+        );
+    }
+}
