@@ -81,6 +81,13 @@ pub unsafe fn realloc(ptr: *mut c_void, size: usize, allocator: usize) -> *mut c
     } else {
         allocator
     };
+    if allocator == old.allocator {
+        // SAFETY: `ptr` is a living block and its allocator is alive, says the caller.
+        let resized = unsafe { resize(ptr, old.size, size, allocator) };
+        if !resized.is_null() {
+            return resized;
+        }
+    }
     // SAFETY: the same promise.
     let new = unsafe { alloc(size, allocator) };
     if !new.is_null() {
@@ -91,6 +98,35 @@ pub unsafe fn realloc(ptr: *mut c_void, size: usize, allocator: usize) -> *mut c
             free(ptr);
         }
     }
+    new
+}
+
+/// Moves a block to a new size in its own pool, which must hold only the larger of both sizes, not their sum. Null,
+/// with nothing changed, if it does not fit or the allocator has no pool.
+///
+/// # Safety
+/// `ptr` is a living block of `old` bytes from the living allocator `handle`; unless null is returned it is freed.
+unsafe fn resize(ptr: *mut c_void, old: usize, size: usize, handle: usize) -> *mut c_void {
+    // SAFETY: the allocator is alive, says the caller.
+    let Some(a) = (unsafe { lookup(handle) }) else {
+        return null_mut();
+    };
+    let (grow, shrink) = (size.saturating_sub(old), old.saturating_sub(size));
+    if !take(&a.used, grow, a.pool_size) {
+        return null_mut();
+    }
+    let new = block::make(size, kind(a, 1, false), handle);
+    if new.is_null() {
+        give_back(&a.used, grow);
+        return new;
+    }
+    // SAFETY: both blocks are alive, different, and at least `size.min(old)` long; the old one is given back once, and
+    // what of it counted against the pool now counts for the new one.
+    unsafe {
+        core::ptr::copy_nonoverlapping(ptr.cast::<u8>(), new.cast::<u8>(), size.min(old));
+        block::unmake(ptr);
+    }
+    give_back(&a.used, shrink);
     new
 }
 
@@ -170,17 +206,21 @@ fn from_pool(
     if !take(&a.used, size, a.pool_size) {
         return null_mut();
     }
-    let kind = Kind {
-        alignment: alignment.max(a.alignment),
-        zeroed,
-        pinned: a.pinned,
-        interleaved: a.interleaved,
-    };
-    let block = block::make(size, kind, handle);
+    let block = block::make(size, kind(a, alignment, zeroed), handle);
     if block.is_null() {
         give_back(&a.used, size);
     }
     block
+}
+
+/// The memory that allocator `a` gives for a request.
+fn kind(a: &Allocator, alignment: usize, zeroed: bool) -> Kind {
+    Kind {
+        alignment: alignment.max(a.alignment),
+        zeroed,
+        pinned: a.pinned,
+        interleaved: a.interleaved,
+    }
 }
 
 /// Counts `size` bytes against the pool; false if they do not fit.
@@ -318,10 +358,11 @@ mod tests {
         unsafe {
             let a = realloc(null_mut(), 40, pool);
             a.cast::<u8>().write_bytes(7, 40);
-            assert!(
-                realloc(a, 80, NULL_ALLOCATOR).is_null(),
-                "both would be in the pool for a moment"
-            );
+            assert!(realloc(a, 101, NULL_ALLOCATOR).is_null() && used(pool) == 40);
+            let a = realloc(a, 80, NULL_ALLOCATOR);
+            assert_eq!((a.cast::<u8>().add(39).read(), used(pool)), (7, 80));
+            let a = realloc(a, 50, pool);
+            assert_eq!((a.cast::<u8>().add(39).read(), used(pool)), (7, 50));
             let b = realloc(a, 80, DEFAULT_MEM_ALLOC);
             assert_eq!((b.cast::<u8>().add(39).read(), used(pool)), (7, 0));
             let c = realloc(b, 20, pool);

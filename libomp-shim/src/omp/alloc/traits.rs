@@ -162,9 +162,10 @@ fn with_traits(traits: &[Alloctrait]) -> Option<Allocator> {
         fallback: match last(key::FALLBACK) {
             Some(tv::NULL_FB) => Fallback::Null,
             Some(tv::ABORT_FB) => Fallback::Abort,
-            // The standard leaves `allocator_fb` without `fb_data` open.
+            // The standard leaves `allocator_fb` without an allocator in `fb_data` open.
             Some(tv::ALLOCATOR_FB) => {
-                Fallback::Allocator(last(key::FB_DATA).unwrap_or(DEFAULT_MEM_ALLOC))
+                let named = last(key::FB_DATA).filter(|&handle| handle != NULL_ALLOCATOR);
+                Fallback::Allocator(named.unwrap_or(DEFAULT_MEM_ALLOC))
             }
             _ => Fallback::DefaultMem,
         },
@@ -183,7 +184,7 @@ fn valid(t: &Alloctrait) -> bool {
         key::ACCESS => (tv::ALL..=tv::CGROUP).contains(&t.value),
         key::POOL_SIZE => t.value > 0,
         key::FALLBACK => (tv::DEFAULT_MEM_FB..=tv::ALLOCATOR_FB).contains(&t.value),
-        key::FB_DATA => t.value != NULL_ALLOCATOR,
+        key::FB_DATA => true,
         key::PINNED => t.value <= tv::TRUE,
         key::PARTITION => (tv::ENVIRONMENT..=tv::INTERLEAVED).contains(&t.value),
         _ => false,
@@ -212,7 +213,6 @@ mod tests {
             (key::POOL_SIZE, 0),
             (key::FALLBACK, 1),
             (key::PINNED, 2),
-            (key::FB_DATA, 0),
             (key::PARTITION, 3),
             (key::ACCESS, 3),
             (key::SYNC_HINT, 8),

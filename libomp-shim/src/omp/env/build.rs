@@ -642,6 +642,20 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn an_allocator_with_traits_is_made() {
+        let s = good(&[(
+            "OMP_ALLOCATOR",
+            "omp_default_mem_space:alignment=64,pool_size=1M",
+        )]);
+        assert!(s.allocator > alloc::LAST_RESERVED && s.initial.def_allocator == s.allocator);
+        let all = good(&[("OMP_ALLOCATOR_ALL", "omp_const_mem_alloc")]);
+        assert_eq!(
+            (all.allocator, all.allocator_text.as_str()),
+            (3, "omp_const_mem_alloc")
+        );
+    }
+
+    #[test]
     fn the_rest() {
         let s = good(&[
             ("OMP_SCHEDULE", "guided,4"),
