@@ -12,7 +12,7 @@
 //! | `cancel-var`, `max-task-priority-var`, `display-affinity-var`, `debug-var`, `tool-*`, `target-offload-var` | global | [`Settings`] |
 //! | `stacksize-var`, `wait-policy-var`, `num-procs-var` | device | [`Settings`] |
 //! | `nteams-var`, `teams-thread-limit-var` | device, may change | [`nteams`], [`teams_thread_limit`] below |
-//! | `affinity-format-var` | device, may change | [`super::display`] |
+//! | `affinity-format-var` | device, may change | [`super::affinity`] |
 //! | `place-partition-var` | implicit task | the thread of a team |
 //! | `levels-var`, `active-levels-var`, `team-*-var`, `explicit-task-var`, `final-task-var` | data environment | teams and tasks themselves |
 //!

@@ -7,6 +7,8 @@ use crate::omp::affinity::Level;
 
 /// Most places, and most processors in a place, that an interval may describe: `{0}:1000000000` is a typing error.
 const MOST: i64 = 1 << 16;
+/// Most processors that one repeated place may list in all, each as often as it comes.
+const MOST_PROCESSORS: i64 = 1 << 20;
 
 /// What a variable asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +64,9 @@ fn explicit(text: &str) -> Result<Vec<Vec<usize>>, String> {
         let exclude = cursor.eat('!');
         let place = cursor.place()?;
         let (len, stride) = if exclude { (1, 1) } else { cursor.repeat(1)? };
+        if len * place.len() as i64 > MOST_PROCESSORS {
+            return Err("too many processors".into());
+        }
         for i in 0..len {
             let shifted = shift(&place, i * stride)?;
             match exclude {
@@ -297,6 +302,7 @@ mod tests {
             "cores(0)",
             "cores(2",
             "{0}:99999999",
+            "{0:65536}:65536",
             "{0},!{0}",
             "{a}",
             "{0} {1}",
