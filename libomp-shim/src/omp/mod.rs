@@ -11,6 +11,7 @@
 //! | [`target`] | target regions, run on the host |
 //! | [`reduction`] | how copies of a reduction are combined |
 //! | [`alloc`] | memory allocators |
+//! | [`lock`] | locks, and what critical is made of |
 //! | [`report`] | messages to the user |
 pub mod affinity;
 pub mod alloc;
@@ -20,6 +21,7 @@ pub mod depend;
 pub mod display;
 pub mod env;
 pub mod icv;
+pub mod lock;
 pub mod parallel;
 pub mod queue;
 pub mod reduction;

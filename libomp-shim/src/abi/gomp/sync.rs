@@ -1,1 +1,50 @@
-//! See the table in the parent module.
+//! `critical` and the atomics that call the library, for gcc and gfortran. `flush` is emitted inline.
+
+use core::ptr::NonNull;
+
+use crate::omp::lock::{ATOMIC, CRITICAL, Lock};
+
+/// `#pragma omp critical` without a name: takes the one lock of all of them.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn GOMP_critical_start() {
+    CRITICAL.lock();
+}
+
+/// The end of an unnamed `critical`.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn GOMP_critical_end() {
+    CRITICAL.unlock();
+}
+
+/// `#pragma omp critical(name)`: `name` is a pointer-sized common symbol, zero at first; its first four bytes are the
+/// lock.
+///
+/// # Safety
+/// `name` is the compiler's symbol for this name.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn GOMP_critical_name_start(name: NonNull<Lock>) {
+    // SAFETY: eight static bytes, used for nothing else.
+    unsafe { Lock::at(name.as_ptr()) }.lock();
+}
+
+/// The end of a named `critical`.
+///
+/// # Safety
+/// As [`GOMP_critical_name_start`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn GOMP_critical_name_end(name: NonNull<Lock>) {
+    // SAFETY: as in `GOMP_critical_name_start`.
+    unsafe { Lock::at(name.as_ptr()) }.unlock();
+}
+
+/// `#pragma omp atomic` on a type that no instruction handles: takes the one lock of all of them.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn GOMP_atomic_start() {
+    ATOMIC.lock();
+}
+
+/// The end of such an `atomic`.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn GOMP_atomic_end() {
+    ATOMIC.unlock();
+}

@@ -1,1 +1,164 @@
-//! See the table in the parent module.
+//! `critical`, `flush` and LLVM's own names of the lock routines.
+
+use core::ffi::{c_int, c_uint, c_void};
+use core::ptr::NonNull;
+use core::sync::atomic::{Ordering, fence};
+
+use crate::omp::lock::{Lock, NestHandle, NestLock};
+use crate::omp::thread::Here;
+
+/// `#pragma omp critical`: `name` is `kmp_critical_name`, 32 static bytes, zero at first; the first four are the lock.
+///
+/// # Safety
+/// `name` is the compiler's symbol for this name.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __kmpc_critical(_: *const c_void, _: c_int, name: NonNull<Lock>) {
+    // SAFETY: static bytes, used for nothing else.
+    unsafe { Lock::at(name.as_ptr()) }.lock();
+}
+
+/// [`__kmpc_critical`] with a hint, which our one kind of lock has no use for.
+///
+/// # Safety
+/// As [`__kmpc_critical`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __kmpc_critical_with_hint(_: *const c_void, _: c_int, name: NonNull<Lock>, _: c_uint) {
+    // SAFETY: as in `__kmpc_critical`.
+    unsafe { Lock::at(name.as_ptr()) }.lock();
+}
+
+/// The end of a `critical`.
+///
+/// # Safety
+/// As [`__kmpc_critical`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __kmpc_end_critical(_: *const c_void, _: c_int, name: NonNull<Lock>) {
+    // SAFETY: as in `__kmpc_critical`.
+    unsafe { Lock::at(name.as_ptr()) }.unlock();
+}
+
+/// `#pragma omp flush`, of whatever it names and with whatever ordering: a full fence.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn __kmpc_flush(_: *const c_void) {
+    // ORDERING: SeqCst is what `flush` without a clause means; it pairs with the program's other flushes.
+    fence(Ordering::SeqCst);
+}
+
+/// `omp_init_lock`.
+///
+/// # Safety
+/// `lock` is a lock variable of the program's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __kmpc_init_lock(_: *const c_void, _: c_int, lock: NonNull<Lock>) {
+    // SAFETY: as the caller says; nobody uses it yet.
+    unsafe { lock.write(Lock::new()) };
+}
+
+/// `omp_init_lock_with_hint`.
+///
+/// # Safety
+/// As [`__kmpc_init_lock`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __kmpc_init_lock_with_hint(_: *const c_void, _: c_int, lock: NonNull<Lock>, _: usize) {
+    // SAFETY: as in `__kmpc_init_lock`.
+    unsafe { lock.write(Lock::new()) };
+}
+
+/// `omp_destroy_lock`: a lock holds nothing that had to be freed.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn __kmpc_destroy_lock(_: *const c_void, _: c_int, _: *mut Lock) {}
+
+/// `omp_set_lock`.
+///
+/// # Safety
+/// `lock` is an initialised lock.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __kmpc_set_lock(_: *const c_void, _: c_int, lock: NonNull<Lock>) {
+    // SAFETY: as the caller says.
+    unsafe { Lock::at(lock.as_ptr()) }.lock();
+}
+
+/// `omp_unset_lock`.
+///
+/// # Safety
+/// As [`__kmpc_set_lock`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __kmpc_unset_lock(_: *const c_void, _: c_int, lock: NonNull<Lock>) {
+    // SAFETY: as the caller says.
+    unsafe { Lock::at(lock.as_ptr()) }.unlock();
+}
+
+/// `omp_test_lock`: 1 when the lock was taken.
+///
+/// # Safety
+/// As [`__kmpc_set_lock`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __kmpc_test_lock(_: *const c_void, _: c_int, lock: NonNull<Lock>) -> c_int {
+    // SAFETY: as the caller says.
+    c_int::from(unsafe { Lock::at(lock.as_ptr()) }.try_lock())
+}
+
+/// `omp_init_nest_lock`.
+///
+/// # Safety
+/// `lock` is a lock variable of the program's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __kmpc_init_nest_lock(_: *const c_void, _: c_int, lock: NonNull<NestHandle>) {
+    // SAFETY: as the caller says.
+    unsafe { lock.write(NestLock::create()) };
+}
+
+/// `omp_init_nest_lock_with_hint`.
+///
+/// # Safety
+/// As [`__kmpc_init_nest_lock`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __kmpc_init_nest_lock_with_hint(
+    _: *const c_void,
+    _: c_int,
+    lock: NonNull<NestHandle>,
+    _: usize,
+) {
+    // SAFETY: as the caller says.
+    unsafe { lock.write(NestLock::create()) };
+}
+
+/// `omp_destroy_nest_lock`.
+///
+/// # Safety
+/// `lock` is an initialised nestable lock that nobody uses any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __kmpc_destroy_nest_lock(_: *const c_void, _: c_int, lock: NonNull<NestHandle>) {
+    // SAFETY: as the caller says; a second destruction finds null.
+    unsafe { NestLock::destroy(lock.replace(core::ptr::null_mut())) };
+}
+
+/// `omp_set_nest_lock`.
+///
+/// # Safety
+/// `lock` is an initialised nestable lock.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __kmpc_set_nest_lock(_: *const c_void, _: c_int, lock: NonNull<NestHandle>) {
+    // SAFETY: as the caller says.
+    unsafe { &*lock.read() }.lock(Here::get().task);
+}
+
+/// `omp_unset_nest_lock`.
+///
+/// # Safety
+/// As [`__kmpc_set_nest_lock`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __kmpc_unset_nest_lock(_: *const c_void, _: c_int, lock: NonNull<NestHandle>) {
+    // SAFETY: as the caller says.
+    unsafe { &*lock.read() }.unlock();
+}
+
+/// `omp_test_nest_lock`: the new nesting count, or 0.
+///
+/// # Safety
+/// As [`__kmpc_set_nest_lock`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __kmpc_test_nest_lock(_: *const c_void, _: c_int, lock: NonNull<NestHandle>) -> c_int {
+    // SAFETY: as the caller says.
+    unsafe { &*lock.read() }.try_lock(Here::get().task) as c_int
+}

@@ -1,0 +1,312 @@
+//! Locks (OpenMP 5.2 §18.9) and what `critical` and library atomics are made of.
+//!
+//! | type | in memory | serves |
+//! |---|---|---|
+//! | [`Lock`] | 4 bytes, zero is a free lock | `omp_lock_t`, `critical`, GCC's library atomics |
+//! | [`NestHandle`] | 8 bytes, a pointer | `omp_nest_lock_t` |
+//! | [`parking`] | a static table | where those who wait for a lock are found |
+//!
+//! What may not live here: names and argument conventions of compilers (the fronts).
+//!
+//! Taking and releasing a free lock are one compare-and-swap each. Who meets a held lock looks for about a
+//! microsecond, then queues and suspends: a switch point, not a task scheduling point, so the worker may continue
+//! another context of its own but starts no task. The protocol, why no wake-up is lost, and why nobody starves are
+//! in `docs/protocols/lock.md`.
+//!
+//! Tried and rejected: a ticket lock (four bytes suffice, but the next in line may be suspended behind the one who
+//! spins); handing the lock over at every release (a convoy: with more threads than cores each release waits for a wake-up);
+//! a futex in the lock word (puts the worker to sleep, with every other context it hosts).
+//!
+//! Misuse is not checked beyond what is free: unsetting a free lock leaves it free, unsetting a nestable lock that
+//! another task owns is not noticed.
+
+use core::cell::Cell;
+use core::ptr::{self, NonNull};
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+use super::task::Task;
+
+pub mod parking;
+
+/// Somebody holds the lock.
+const LOCKED: u32 = 1;
+/// Somebody stands in the parking table for this lock. Changed only under the lock of the table's bucket.
+const QUEUED: u32 = 2;
+
+/// Looks at a held lock before queueing.
+const LOOKS: u32 = 32;
+
+/// A simple lock: not owned by anybody in particular, not recursive. A word of zeros is a free lock.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct Lock {
+    word: AtomicU32,
+}
+
+const _: () = assert!(size_of::<Lock>() == 4 && align_of::<Lock>() == 4);
+
+/// The lock of the unnamed `critical` of GCC's programs.
+pub static CRITICAL: Lock = Lock::new();
+/// The lock behind atomics that no instruction can do.
+pub static ATOMIC: Lock = Lock::new();
+
+impl Lock {
+    /// A free lock.
+    pub const fn new() -> Self {
+        Self { word: AtomicU32::new(0) }
+    }
+
+    /// The lock kept in the four bytes at `address`.
+    ///
+    /// # Safety
+    /// `address` is 4-aligned, valid, initialised (zero, or by [`Lock::init`]) and used as a lock only, for `'a`.
+    #[inline(always)]
+    pub unsafe fn at<'a>(address: *mut Lock) -> &'a Lock {
+        // SAFETY: as the caller says; the type is atomic all through.
+        unsafe { &*address }
+    }
+
+    /// Makes the memory a free lock.
+    pub fn init(&self) {
+        // ORDERING: Relaxed; the program publishes a new lock by its own means.
+        self.word.store(0, Ordering::Relaxed);
+    }
+
+    /// Takes the lock, waiting for it if need be.
+    #[inline]
+    pub fn lock(&self) {
+        if !self.try_lock() {
+            self.lock_slowly();
+        }
+    }
+
+    /// Takes the lock if it is free.
+    #[inline]
+    pub fn try_lock(&self) -> bool {
+        loop {
+            let seen = self.load();
+            if seen & LOCKED != 0 {
+                return false;
+            }
+            if self.take(seen, seen | LOCKED) {
+                return true;
+            }
+        }
+    }
+
+    /// Releases the lock.
+    #[inline]
+    pub fn unlock(&self) {
+        // ORDERING: Release, pairs with the Acquire in `take`. A failure publishes nothing.
+        let alone = self.word.compare_exchange(LOCKED, 0, Ordering::Release, Ordering::Relaxed);
+        if alone.is_err() {
+            parking::release(self);
+        }
+    }
+
+    /// Is the lock held? Stale by the time the caller looks at it.
+    pub fn is_locked(&self) -> bool {
+        self.load() & LOCKED != 0
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn lock_slowly(&self) {
+        for _ in 0..LOOKS {
+            ult::arch::pause();
+            if self.try_lock() {
+                return;
+            }
+        }
+        parking::acquire(self);
+    }
+
+    #[inline(always)]
+    fn load(&self) -> u32 {
+        // ORDERING: Relaxed; every use is followed by an exchange that decides.
+        self.word.load(Ordering::Relaxed)
+    }
+
+    /// Changes the word from a value without `LOCKED` to one with it.
+    #[inline(always)]
+    fn take(&self, seen: u32, wanted: u32) -> bool {
+        // ORDERING: Acquire, pairs with the Release in `unlock` and `clear`: the last holder's writes are seen.
+        self.word.compare_exchange(seen, wanted, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    /// Adds `QUEUED` to a word that is as `seen`. Under the bucket's lock.
+    fn announce(&self, seen: u32) -> bool {
+        // ORDERING: Relaxed; the bucket's lock orders the queue, and a failed look is repeated.
+        self.word.compare_exchange(seen, seen | QUEUED, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+
+    /// Takes `bits` off the word. Under the bucket's lock, by the holder.
+    fn clear(&self, bits: u32) {
+        // ORDERING: Release, pairs with the Acquire in `take` when `LOCKED` is among the bits.
+        self.word.fetch_and(!bits, Ordering::Release);
+    }
+}
+
+/// A nestable lock: owned by a task region, which may set it again.
+#[derive(Debug, Default)]
+pub struct NestLock {
+    lock: Lock,
+    owner: AtomicPtr<Task>,
+    /// How often the owner has set it. Touched by the owner only.
+    count: Cell<u32>,
+}
+
+// SAFETY: `count` is touched only by the task that owns the lock; the lock's release and acquire order two owners.
+unsafe impl Sync for NestLock {}
+
+/// `omp_nest_lock_t`, as far as every compiler's is large enough for it.
+pub type NestHandle = *mut NestLock;
+
+const _: () = assert!(size_of::<NestHandle>() == 8);
+
+impl NestLock {
+    /// A new lock, on the heap.
+    pub fn create() -> NestHandle {
+        Box::into_raw(Box::new(Self::default()))
+    }
+
+    /// Frees a lock. A null handle is ignored.
+    ///
+    /// # Safety
+    /// The handle came from [`NestLock::create`], and nobody uses the lock any more.
+    pub unsafe fn destroy(handle: NestHandle) {
+        if let Some(lock) = NonNull::new(handle) {
+            // SAFETY: as the caller says.
+            drop(unsafe { Box::from_raw(lock.as_ptr()) });
+        }
+    }
+
+    /// Takes the lock for `task`, once more if it has it already. Returns how often the task has it now.
+    pub fn lock(&self, task: &Task) -> u32 {
+        if !self.is_owned_by(task) {
+            self.lock.lock();
+            self.own(task);
+        }
+        self.set_again()
+    }
+
+    /// Like [`NestLock::lock`], but returns 0 when another task has the lock.
+    pub fn try_lock(&self, task: &Task) -> u32 {
+        if !self.is_owned_by(task) {
+            if !self.lock.try_lock() {
+                return 0;
+            }
+            self.own(task);
+        }
+        self.set_again()
+    }
+
+    /// Gives one setting back; the last one releases the lock. Returns how many are left.
+    pub fn unlock(&self) -> u32 {
+        let left = self.count.get().saturating_sub(1);
+        self.count.set(left);
+        if left == 0 {
+            // ORDERING: Relaxed, as in `own`.
+            self.owner.store(ptr::null_mut(), Ordering::Relaxed);
+            self.lock.unlock();
+        }
+        left
+    }
+
+    fn is_owned_by(&self, task: &Task) -> bool {
+        // ORDERING: Relaxed; only the task itself stores its own address here and takes it away, so it sees that
+        // exactly, and any other value means "not mine".
+        ptr::eq(self.owner.load(Ordering::Relaxed), task)
+    }
+
+    fn own(&self, task: &Task) {
+        // ORDERING: Relaxed; see `is_owned_by`.
+        self.owner.store(ptr::from_ref(task).cast_mut(), Ordering::Relaxed);
+    }
+
+    fn set_again(&self) -> u32 {
+        self.count.set(self.count.get() + 1);
+        self.count.get()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::sync::atomic::AtomicUsize;
+
+    #[test]
+    fn a_free_lock_is_taken_once() {
+        let lock = Lock::new();
+        assert!(lock.try_lock());
+        assert!(!lock.try_lock());
+        lock.unlock();
+        assert!(!lock.is_locked());
+    }
+
+    #[test]
+    fn unsetting_a_free_lock_leaves_it_free() {
+        let lock = Lock::new();
+        lock.unlock();
+        assert!(lock.try_lock());
+    }
+
+    #[test]
+    fn a_nestable_lock_counts_and_knows_its_task() {
+        let (mine, other) = (Task::implicit(), Task::implicit());
+        let lock = NestLock::default();
+        assert_eq!((lock.lock(&mine), lock.try_lock(&mine), lock.try_lock(&other)), (1, 2, 0));
+        assert_eq!((lock.unlock(), lock.unlock(), lock.try_lock(&other)), (1, 0, 1));
+    }
+
+    #[test]
+    fn many_threads_exclude_each_other_and_all_finish() {
+        static LOCK: Lock = Lock::new();
+        static INSIDE: AtomicUsize = AtomicUsize::new(0);
+        const ROUNDS: usize = if cfg!(miri) { 50 } else { 20_000 };
+        let total = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..ROUNDS {
+                        LOCK.lock();
+                        // ORDERING: Relaxed all through: the lock under test is what orders these.
+                        assert_eq!(INSIDE.fetch_add(1, Ordering::Relaxed), 0);
+                        total.store(total.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+                        INSIDE.fetch_sub(1, Ordering::Relaxed);
+                        LOCK.unlock();
+                    }
+                });
+            }
+        });
+        assert_eq!(total.into_inner(), 8 * ROUNDS);
+        assert!(!LOCK.is_locked());
+        assert_eq!(LOCK.load(), 0);
+    }
+
+    #[test]
+    fn nobody_starves_while_one_thread_takes_the_lock_again_at_once() {
+        static LOCK: Lock = Lock::new();
+        static DONE: AtomicUsize = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                // ORDERING: Relaxed; a flag by itself.
+                while DONE.load(Ordering::Relaxed) < 7 {
+                    LOCK.lock();
+                    core::hint::black_box(&LOCK);
+                    LOCK.unlock();
+                }
+            });
+            for _ in 0..7 {
+                scope.spawn(|| {
+                    for _ in 0..50 {
+                        LOCK.lock();
+                        LOCK.unlock();
+                    }
+                    // ORDERING: Relaxed; as above.
+                    DONE.fetch_add(1, Ordering::Relaxed);
+                });
+            }
+        });
+    }
+}
