@@ -165,6 +165,8 @@ fn own(thread: &Thread) -> Option<NonNull<Task>> {
         }
         thread.deque.push(task);
     }
+    // A thief whose last look fell between the two saw an empty deque.
+    thread.team().wake_one();
     None
 }
 
@@ -197,6 +199,9 @@ fn steal_from(thread: &Thread, team: &Team, num: u32) -> Option<NonNull<Task>> {
             Steal::Success(task) => {
                 // SAFETY: a stolen task is ours.
                 if allowed(thread, unsafe { task.as_ref() }) {
+                    if !victim.deque.is_empty() {
+                        team.wake_one(); // wake-ups spread from thief to thief
+                    }
                     return Some(task);
                 }
                 push_foreign(team, task);

@@ -11,10 +11,11 @@
 //! floating-point reduction is the same in every run with the same number of threads.
 
 use core::ffi::{c_int, c_void};
-use core::ptr;
+use core::ptr::{self, NonNull};
 use core::sync::atomic::Ordering;
 
 use super::parallel::Location;
+use crate::omp::lock::Lock;
 use crate::omp::reduction::{Way, choose};
 use crate::omp::team;
 use crate::omp::thread::Here;
@@ -37,7 +38,7 @@ unsafe fn flags_of(location: Location) -> i32 {
 
 /// # Safety
 /// As the entry points below.
-unsafe fn begin(location: Location, data: *mut c_void, combine: Option<Combine>, lock: *mut c_void) -> c_int {
+unsafe fn begin(location: Location, data: *mut c_void, combine: Option<Combine>, lock: NonNull<Lock>) -> c_int {
     let here = Here::get();
     // SAFETY: the compiler's location.
     let atomic = unsafe { flags_of(location) } & ATOMIC_AVAILABLE != 0;
@@ -49,7 +50,7 @@ unsafe fn begin(location: Location, data: *mut c_void, combine: Option<Combine>,
         Way::Atomic => 2,
         Way::Critical => {
             // SAFETY: the compiler's lock for this construct.
-            unsafe { super::sync::__kmpc_critical(location, 0, lock.cast()) };
+            unsafe { super::sync::__kmpc_critical(location, 0, lock) };
             1
         }
         // SAFETY: `choose` takes the tree only with a combiner.
@@ -80,12 +81,12 @@ unsafe fn tree(here: Here, data: *mut c_void, combine: Option<Combine>) -> c_int
 
 /// # Safety
 /// As the entry points below.
-unsafe fn end(location: Location, lock: *mut c_void) -> Way {
+unsafe fn end(location: Location, lock: NonNull<Lock>) -> Way {
     // SAFETY: own thread only.
     let way = core::mem::take(&mut unsafe { Here::get().thread.own() }.reduction);
     match way {
         // SAFETY: taken in `begin`.
-        Way::Critical => unsafe { super::sync::__kmpc_end_critical(location, 0, lock.cast()) },
+        Way::Critical => unsafe { super::sync::__kmpc_end_critical(location, 0, lock) },
         Way::Tree => {
             team::barrier(Here::get());
         }
@@ -106,7 +107,7 @@ pub unsafe extern "C-unwind" fn __kmpc_reduce(
     _size: usize,
     data: *mut c_void,
     combine: Option<Combine>,
-    lock: *mut c_void,
+    lock: NonNull<Lock>,
 ) -> c_int {
     // SAFETY: as for this function.
     unsafe { begin(location, data, combine, lock) }
@@ -124,7 +125,7 @@ pub unsafe extern "C-unwind" fn __kmpc_reduce_nowait(
     _size: usize,
     data: *mut c_void,
     combine: Option<Combine>,
-    lock: *mut c_void,
+    lock: NonNull<Lock>,
 ) -> c_int {
     // SAFETY: as for this function.
     unsafe { begin(location, data, combine, lock) }
@@ -135,7 +136,7 @@ pub unsafe extern "C-unwind" fn __kmpc_reduce_nowait(
 /// # Safety
 /// As [`__kmpc_reduce`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn __kmpc_end_reduce(location: Location, _gtid: c_int, lock: *mut c_void) {
+pub unsafe extern "C-unwind" fn __kmpc_end_reduce(location: Location, _gtid: c_int, lock: NonNull<Lock>) {
     // SAFETY: as for this function. In a tree the others' barrier is the construct's.
     if unsafe { end(location, lock) } != Way::Tree {
         team::barrier(Here::get());
@@ -147,7 +148,7 @@ pub unsafe extern "C-unwind" fn __kmpc_end_reduce(location: Location, _gtid: c_i
 /// # Safety
 /// As [`__kmpc_reduce`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn __kmpc_end_reduce_nowait(location: Location, _gtid: c_int, lock: *mut c_void) {
+pub unsafe extern "C-unwind" fn __kmpc_end_reduce_nowait(location: Location, _gtid: c_int, lock: NonNull<Lock>) {
     // SAFETY: as for this function.
     unsafe { end(location, lock) };
 }
