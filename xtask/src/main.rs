@@ -1,20 +1,154 @@
 //! Development commands: `cargo xtask <command>`.
 //!
-//! Lives here: the list of commands and their arguments. Each command is a module of its own.
+//! Lives here: the list of commands and their options. Each command is a module of its own. No dependencies: this
+//! program must build in seconds on a fresh machine.
 
+mod abi_tests;
+mod answer;
+mod conform;
+mod demo;
 mod elf;
+mod exec;
+mod programs;
 mod report;
+mod runtime;
+mod setup;
 mod status;
+mod suite;
 mod symbols;
 mod table;
 
+use programs::Places;
 use report::Report;
-use std::env;
-use std::path::{Path, PathBuf};
-fn main() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let a: Vec<String> = env::args().collect();
-    let mut r = Report::default();
-    symbols::run(root, &symbols::Request{library: PathBuf::from(&a[1]), reference: a.get(2).map(PathBuf::from), check: a.get(3).is_some()}, &mut r);
-    std::process::exit(r.finish());
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+const HELP: &str = "\
+cargo xtask <command>
+
+  demo                 real programs under libgomp, libomp and Gangway side by side (installs what it needs by apt)
+  test                 everything: build, symbols, lints, unit tests, models, ABI programs, real programs
+                         --no-setup  install nothing      --quick  without models and long programs
+  setup                install what demo and test use (apt, pip)
+  install-links DIR    make libgomp.so.1, libomp.so.5 and libiomp5.so in DIR links to the library
+  symbols              check the symbol table against the library; write docs/status.md
+                         --check  compare docs/status.md instead     --reference DIR  more lists of wanted symbols
+  programs             the real programs only
+                         --filter TEXT  --own  on their own runtimes
+  abi-tests            the ABI programs only
+                         --filter TEXT  --own  --jobs N  --stress
+
+  --library FILE       with all commands: this library instead of a release build";
+
+/// The words after the command.
+struct Options {
+    words: Vec<String>,
+}
+
+impl Options {
+    /// Takes `--name` and says whether it was there.
+    fn flag(&mut self, name: &str) -> bool {
+        let at = self.words.iter().position(|w| w == name);
+        at.map(|i| self.words.remove(i)).is_some()
+    }
+
+    /// Takes `--name VALUE`.
+    fn value(&mut self, name: &str) -> Option<String> {
+        let at = self.words.iter().position(|w| w == name).filter(|i| i + 1 < self.words.len())?;
+        self.words.remove(at);
+        Some(self.words.remove(at))
+    }
+}
+
+fn main() -> ExitCode {
+    let mut words: Vec<String> = std::env::args().skip(1).collect();
+    let command = if words.is_empty() { "help".into() } else { words.remove(0) };
+    let mut options = Options { words };
+    let (places, mut report) = (Places::find(), Report::default());
+    let outcome = dispatch(&command, &mut options, &places, &mut report);
+    match outcome {
+        Ok(fine) => ExitCode::from(u8::from(!fine)),
+        Err(why) => {
+            eprintln!("xtask: {why}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Runs `command`. Says whether what it checks is well, or why it could not be run.
+fn dispatch(command: &str, options: &mut Options, places: &Places, report: &mut Report) -> Result<bool, String> {
+    match command {
+        "test" => {
+            let (install, quick) = (!options.flag("--no-setup"), options.flag("--quick"));
+            nothing_left(options)?;
+            suite::run(places, install, quick, report);
+            Ok(report.finish() == 0)
+        }
+        "demo" => {
+            setup::run(places);
+            Ok(demo::run(places, &library(options, places)?))
+        }
+        "setup" => Ok(setup::run(places)),
+        "install-links" => install_links(options, places),
+        "symbols" => check_symbols(options, places, report),
+        "programs" => real_programs(options, places, report),
+        "abi-tests" => abi(options, places),
+        "help" | "--help" | "-h" => {
+            println!("{HELP}");
+            Ok(true)
+        }
+        _ => Err(format!("there is no command {command}; `cargo xtask help` lists them")),
+    }
+}
+
+fn nothing_left(options: &Options) -> Result<(), String> {
+    options.words.first().map_or(Ok(()), |w| Err(format!("{w} is not understood; `cargo xtask help` lists the options")))
+}
+
+/// The library of `--library`, or a release build.
+fn library(options: &mut Options, places: &Places) -> Result<PathBuf, String> {
+    let given = options.value("--library").map(PathBuf::from);
+    nothing_left(options)?;
+    if let Some(file) = given {
+        return file.canonicalize().map_err(|e| format!("{}: {e}", file.display()));
+    }
+    println!("building the library (release)");
+    let built = exec::visible("cargo", &["build", "--quiet", "--release", "-p", "libomp-shim"], &[], &places.root);
+    if built { Ok(places.library()) } else { Err("the library does not build".into()) }
+}
+
+fn install_links(options: &mut Options, places: &Places) -> Result<bool, String> {
+    let at = options.words.iter().position(|w| !w.starts_with("--")).ok_or("install-links needs a directory")?;
+    let directory = PathBuf::from(options.words.remove(at));
+    let library = library(options, places)?;
+    runtime::install_links(&library, &directory).map_err(|e| format!("{}: {e}", directory.display()))?;
+    println!("LD_LIBRARY_PATH={} runs programs on {}", directory.display(), library.display());
+    Ok(true)
+}
+
+fn check_symbols(options: &mut Options, places: &Places, report: &mut Report) -> Result<bool, String> {
+    let reference = options.value("--reference").map(PathBuf::from);
+    let check = options.flag("--check");
+    let library = library(options, places)?;
+    symbols::run(&places.root, &symbols::Request { library, reference, check }, report);
+    Ok(report.finish() == 0)
+}
+
+fn real_programs(options: &mut Options, places: &Places, report: &mut Report) -> Result<bool, String> {
+    let filter = options.value("--filter").unwrap_or_default();
+    let own = options.flag("--own");
+    let library = if own { None } else { Some(library(options, places)?) };
+    conform::run(places, library.as_deref(), &filter, report);
+    Ok(report.finish() == 0)
+}
+
+fn abi(options: &mut Options, places: &Places) -> Result<bool, String> {
+    let filter = options.value("--filter");
+    let jobs = options.value("--jobs").map_or(Ok(2), |j| j.parse().map_err(|_| format!("--jobs {j}: not a number")))?;
+    let (own, stress) = (options.flag("--own"), options.flag("--stress"));
+    let library = if own { None } else { Some(library(options, places)?) };
+    let root = places.root.clone();
+    let cache = places.target.join("abi-tests");
+    let outcome = abi_tests::run(&abi_tests::Options { root, cache, library, filter, jobs, stress })?;
+    Ok(outcome.failed == 0)
 }

@@ -1,0 +1,154 @@
+//! The real programs: what they are, how they are built, what they need.
+//!
+//! Lives here: one `Program` per row of the checks and of the demo. May not live here: under which runtime they run
+//! (`runtime`) and how their answers are judged (`conform`, `demo`). The sources are in conformance/programs.
+
+use crate::exec;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+/// Debian's OpenBLAS built with OpenMP; the alternatives system may point elsewhere, so it is named by directory.
+const OPENBLAS: &str = "/usr/lib/x86_64-linux-gnu/openblas-openmp";
+
+/// A program that exists already, or one of ours that uses a library that does.
+pub struct Program {
+    /// The row's name.
+    pub name: &'static str,
+    /// The command without its last argument, or why it cannot run here.
+    pub command: Result<Vec<String>, String>,
+    /// Its last argument in the checks (small) and in the demo (large).
+    pub sizes: [u32; 2],
+    /// A directory of libraries it needs on `LD_LIBRARY_PATH`.
+    pub libraries: Option<&'static str>,
+    /// Relative tolerance of the real numbers in its answer.
+    pub tolerance: f64,
+    /// Whether its OpenMP runtime is a private copy that only LD_PRELOAD can replace.
+    pub bundled: bool,
+    /// Whether it hangs under its own runtime unless that runs a single thread.
+    pub reference_is_serial: bool,
+    /// Another command whose answer is the reference, for a program whose own runtime is not reliable here.
+    pub reference: Option<Vec<String>>,
+}
+
+/// Where things are.
+pub struct Places {
+    /// The workspace.
+    pub root: PathBuf,
+    /// Cargo's target directory.
+    pub target: PathBuf,
+}
+
+impl Places {
+    /// The workspace this xtask was built from, and the target directory cargo uses for it.
+    pub fn find() -> Places {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is a member").to_path_buf();
+        let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |t| root.join(t));
+        Places { root, target }
+    }
+
+    /// The release build of the library.
+    pub fn library(&self) -> PathBuf {
+        self.target.join("release/libgangway.so")
+    }
+
+    /// The virtual environment for packages from PyPI.
+    pub fn venv(&self) -> PathBuf {
+        self.target.join("programs/venv")
+    }
+
+    fn source(&self, name: &str) -> String {
+        self.root.join("conformance/programs").join(name).display().to_string()
+    }
+}
+
+/// All programs, built where they are ours.
+pub fn all(places: &Places) -> Vec<Program> {
+    let script = |n: &str| places.source(n);
+    let python = needs(&["/usr/bin/python3", "/usr/lib/python3/dist-packages/numpy", OPENBLAS]);
+    let venv = places.venv().join("bin/python").display().to_string();
+    let convert = "/usr/bin/convert-im6.q16";
+    let pthreads = build(places, "pthread_regions", "gcc", &["-fopenmp"], &[]);
+    vec![
+        Program {
+            libraries: Some(OPENBLAS),
+            tolerance: 1e-8,
+            ..program("numpy on OpenBLAS (OpenMP)", python.clone().map(|()| vec!["/usr/bin/python3".into(), script("numpy_openblas.py")]), [600, 1600])
+        },
+        program("FFTW (libfftw3_omp)", fftw(places), [64, 128]),
+        program("ImageMagick convert", needs(&[convert]).map(|()| vec!["sh".into(), script("imagemagick.sh"), convert.into()]), [400, 1200]),
+        Program { tolerance: 1e-8, ..program("Fortran tasks on OpenBLAS", blas_tasks(places), [8, 24]) },
+        Program {
+            bundled: true,
+            tolerance: 1e-6,
+            ..program("scikit-learn from PyPI", needs(&[&venv]).map(|()| vec![venv.clone(), script("sklearn_models.py")]), [4000, 20000])
+        },
+        program("own pthreads enter regions, gcc", pthreads.clone(), [40, 200]),
+        Program {
+            reference: pthreads.ok(),
+            ..program("own pthreads enter regions, clang", build(places, "pthread_regions", "clang-19", &["-fopenmp"], &[]), [40, 200])
+        },
+        Program {
+            libraries: Some(OPENBLAS),
+            tolerance: 1e-8,
+            reference_is_serial: true,
+            ..program("multiprocessing fork after numpy", python.map(|()| vec!["/usr/bin/python3".into(), script("numpy_fork.py")]), [300, 900])
+        },
+    ]
+}
+
+fn program(name: &'static str, command: Result<Vec<String>, String>, sizes: [u32; 2]) -> Program {
+    Program {
+        name,
+        command,
+        sizes,
+        libraries: None,
+        tolerance: 1e-9,
+        bundled: false,
+        reference_is_serial: false,
+        reference: None,
+    }
+}
+
+fn fftw(places: &Places) -> Result<Vec<String>, String> {
+    needs(&["/usr/include/fftw3.h"])?;
+    build(places, "fftw_omp", "gcc", &["-fopenmp"], &["-lfftw3_omp", "-lfftw3", "-lm"])
+}
+
+/// OpenBLAS is named by file: the development package of the OpenMP flavour is not needed, and no other is found.
+fn blas_tasks(places: &Places) -> Result<Vec<String>, String> {
+    needs(&[OPENBLAS])?;
+    let (library, path) = (format!("{OPENBLAS}/libopenblas.so.0"), format!("-Wl,-rpath,{OPENBLAS}"));
+    build(places, "blas_tasks", "gfortran", &["-fopenmp"], &[&places.source("runtime_used.c"), &library, &path])
+}
+
+fn needs(files: &[&str]) -> Result<(), String> {
+    match files.iter().find(|f| !Path::new(f).exists()) {
+        Some(file) => Err(format!("{file} is not there; `cargo xtask setup` installs it")),
+        None => Ok(()),
+    }
+}
+
+/// Builds one of our sources unless a binary newer than all sources is there. Returns its command.
+fn build(places: &Places, name: &str, compiler: &str, flags: &[&str], rest: &[&str]) -> Result<Vec<String>, String> {
+    if !exec::on_path(compiler) {
+        return Err(format!("{compiler} is not there; `cargo xtask setup` installs it"));
+    }
+    let suffix = if compiler == "gfortran" { "f90" } else { "c" };
+    let source = places.source(&format!("{name}.{suffix}"));
+    let binary = places.target.join("programs").join(format!("{name}-{compiler}"));
+    if !newer(&binary, &places.root.join("conformance/programs")) {
+        fs::create_dir_all(places.target.join("programs")).map_err(|e| e.to_string())?;
+        let to = binary.display().to_string();
+        let words = [&[compiler, "-O2", "-Wall"], flags, &[&source], rest, &["-o", &to]].concat();
+        let argv: Vec<String> = words.iter().map(|w| w.to_string()).collect();
+        let ran = exec::run(&argv, &[], &places.root, 120);
+        ran.problem.map_or(Ok(()), |_| Err(format!("it does not build: {}", exec::last_line(&ran.stderr))))?;
+    }
+    Ok(vec![binary.display().to_string()])
+}
+
+fn newer(binary: &Path, sources: &Path) -> bool {
+    let time = |p: &Path| fs::metadata(p).and_then(|m| m.modified()).ok();
+    let Some(built) = time(binary) else { return false };
+    fs::read_dir(sources).is_ok_and(|d| d.flatten().all(|f| time(&f.path()).is_some_and(|t| t < built)))
+}

@@ -1,0 +1,132 @@
+//! `cargo xtask test`: everything that proves that the library works, in one command.
+//!
+//! Lives here: the order of the steps, cheap ones first, and how their outcomes are counted. The steps themselves are
+//! modules of their own or cargo's.
+
+use crate::programs::Places;
+use crate::report::Report;
+use crate::{abi_tests, conform, exec, setup, symbols};
+use std::fs;
+use std::process::{Command, Stdio};
+
+/// Runs everything. `quick` leaves out the long ABI programs and the models.
+pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
+    report.step("what the checks use");
+    if install && !setup::run(places) {
+        report.row("note", "setup", "not everything could be installed; what needs it is skipped below");
+    }
+    report.step("build");
+    if !cargo(places, &["build", "--release", "-p", "libomp-shim"], &[]) {
+        return report.fail("build", "cargo build --release -p libomp-shim failed");
+    }
+    report.pass("build");
+    report.step("symbols");
+    let request = symbols::Request { library: places.library(), reference: None, check: true };
+    symbols::run(&places.root, &request, report);
+    loader(places, report);
+    report.step("lints");
+    lints(places, report);
+    report.step("tests of the crates");
+    tests(places, "crates", &["test", "--no-fail-fast"], &[], report);
+    if !quick {
+        report.step("models");
+        models(places, report);
+    }
+    report.step("ABI programs");
+    abi(places, !quick, report);
+    report.step("real programs");
+    conform::run(places, Some(&places.library()), "", report);
+}
+
+fn cargo(places: &Places, arguments: &[&str], env: &[(&str, &str)]) -> bool {
+    exec::visible("cargo", arguments, env, &places.root)
+}
+
+/// The loader finds everything the library needs.
+fn loader(places: &Places, report: &mut Report) {
+    let ran = exec::run(&["ldd".into(), places.library().display().to_string()], &[], &places.root, 30);
+    let lost = ran.stdout.lines().filter(|l| l.contains("not found")).map(|l| l.trim().to_string());
+    let mut problems: Vec<String> = lost.collect();
+    problems.extend(ran.problem);
+    report.check("library: ldd resolves", problems);
+}
+
+fn lints(places: &Places, report: &mut Report) {
+    if !exec::on_path("cargo-clippy") {
+        return report.skip("clippy", "not installed with this toolchain");
+    }
+    let fine = cargo(places, &["clippy", "--quiet", "--all-targets", "--", "-D", "warnings"], &[]);
+    report.check("clippy", if fine { vec![] } else { vec!["see its messages above".into()] });
+}
+
+/// Runs a `cargo test` command and counts the tests it reports.
+fn tests(places: &Places, name: &str, arguments: &[&str], env: &[(&str, &str)], report: &mut Report) {
+    let mut command = Command::new("cargo");
+    command.args(arguments).envs(env.iter().copied()).current_dir(&places.root).stdin(Stdio::null());
+    let output = match command.stderr(Stdio::inherit()).output() {
+        Ok(output) => output,
+        Err(e) => return report.fail(name, &e.to_string()),
+    };
+    let text = String::from_utf8_lossy(&output.stdout);
+    let results: Vec<[usize; 3]> = text.lines().filter_map(counts).collect();
+    let [passed, failed, ignored] = results.iter().fold([0; 3], |a, b| [a[0] + b[0], a[1] + b[1], a[2] + b[2]]);
+    // A test program that dies reports no count; its failure must not be lost.
+    let died = usize::from(!output.status.success() && failed == 0);
+    if failed + died > 0 {
+        println!("{text}");
+    }
+    let outcome = if failed + died > 0 { "FAIL" } else { "pass" };
+    report.row(outcome, name, &format!("{passed} tests passed, {} failed, {ignored} ignored", failed + died));
+    report.add(passed, failed + died, ignored);
+}
+
+/// The counts in a line such as `test result: ok. 3 passed; 0 failed; 1 ignored; ...`.
+fn counts(line: &str) -> Option<[usize; 3]> {
+    let rest = line.strip_prefix("test result: ")?.split_once(". ")?.1;
+    let number = |word: &str| rest.split("; ").find_map(|p| p.strip_suffix(word)?.trim().parse().ok());
+    Some([number("passed")?, number("failed")?, number("ignored")?])
+}
+
+/// The loom models of `ult`, one test target each; they need the whole crate compiled against loom, hence a target
+/// directory of their own.
+fn models(places: &Places, report: &mut Report) {
+    let files = fs::read_dir(places.root.join("ult/tests")).into_iter().flatten().flatten();
+    let names = files.filter_map(|f| f.file_name().to_str()?.strip_suffix(".rs").map(str::to_string));
+    let mut models: Vec<String> = names.filter(|n| n.starts_with("loom_")).collect();
+    models.sort();
+    if models.is_empty() {
+        return report.skip("models", "ult/tests has no loom_*.rs");
+    }
+    let target = places.target.join("loom").display().to_string();
+    for model in models {
+        let env = [("RUSTFLAGS", "--cfg loom"), ("CARGO_TARGET_DIR", target.as_str())];
+        tests(places, &model, &["test", "-p", "ult", "--release", "--test", &model], &env, report);
+    }
+}
+
+fn abi(places: &Places, stress: bool, report: &mut Report) {
+    let options = abi_tests::Options {
+        root: places.root.clone(),
+        cache: places.target.join("abi-tests"),
+        library: Some(places.library()),
+        filter: None,
+        jobs: std::thread::available_parallelism().map_or(1, |n| n.get()),
+        stress,
+    };
+    match abi_tests::run(&options) {
+        Ok(counts) => report.add(counts.passed, counts.failed, counts.skipped),
+        Err(why) => report.fail("ABI programs", &why),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::counts;
+
+    #[test]
+    fn cargo_s_summary_is_read() {
+        let line = "test result: FAILED. 12 passed; 1 failed; 2 ignored; 0 measured; 0 filtered out; finished in 0.02s";
+        assert_eq!(counts(line), Some([12, 1, 2]));
+        assert_eq!(counts("running 3 tests"), None);
+    }
+}
