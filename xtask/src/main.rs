@@ -33,6 +33,7 @@ cargo xtask <command>
   install-links DIR    make libgomp.so.1, libomp.so.5 and libiomp5.so in DIR links to the library
   symbols              check the symbol table against the library; write docs/status.md
                          --check  compare docs/status.md instead     --reference DIR  more lists of wanted symbols
+                         --adopt  first make the table say what the sources implement
   programs             the real programs only
                          --filter TEXT  --own  on their own runtimes
   abi-tests            the ABI programs only
@@ -129,6 +130,9 @@ fn install_links(options: &mut Options, places: &Places) -> Result<bool, String>
 fn check_symbols(options: &mut Options, places: &Places, report: &mut Report) -> Result<bool, String> {
     let reference = options.value("--reference").map(PathBuf::from);
     let check = options.flag("--check");
+    if options.flag("--adopt") {
+        println!("{} rows changed", symbols::adopt(places)?);
+    }
     let library = library(options, places)?;
     symbols::run(&places.root, &symbols::Request { library, reference, check }, report);
     Ok(report.finish() == 0)

@@ -3,7 +3,7 @@
 //! Lives here: the comparison of three lists (table, library, reference) and the check of what the library needs.
 //! May not live here: how the lists are read (`table`, `elf`) or how the gaps are written down (`status`).
 
-use crate::{elf, report::Report, status, table};
+use crate::{elf, exec, programs::Places, report::Report, status, table};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -41,6 +41,20 @@ pub fn run(root: &Path, request: &Request, report: &mut Report) {
     report.check("library: needs only the C library's family", foreign(&library.needed));
     report.check("library: soname is libomp.so.5", mismatch(&library.soname));
     report.check("docs/status.md is what the table says", status::update(root, &rows, request.check));
+}
+
+/// Builds the library without the functions that stand in for missing symbols, and makes the table say what it exports.
+///
+/// # Errors
+/// A library that does not build or a table that cannot be written, as one line of text.
+pub fn adopt(places: &Places) -> Result<usize, String> {
+    let target = places.target.join("adopt").display().to_string();
+    let env = [("GANGWAY_NO_STUBS", "1"), ("CARGO_TARGET_DIR", target.as_str())];
+    if !exec::visible("cargo", &["build", "--quiet", "-p", "libomp-shim"], &env, &places.root) {
+        return Err("the library does not build".into());
+    }
+    let library = elf::interface(&Path::new(&target).join("debug/libgangway.so"))?;
+    table::adopt(&places.root, &library.exports.into_iter().collect()).map_err(|e| e.to_string())
 }
 
 fn twice(rows: &[table::Row]) -> Vec<String> {

@@ -50,6 +50,26 @@ fn records(file: &Path) -> Result<Vec<BTreeMap<String, String>>, String> {
     Ok(lines.map(record).collect())
 }
 
+/// Rewrites the status of every function row: done when `exported` has it, else missing. Returns how many changed.
+///
+/// # Errors
+/// A table that cannot be read or written.
+pub fn adopt(root: &Path, exported: &BTreeSet<String>) -> std::io::Result<usize> {
+    let file = root.join("libomp-shim/symbols.tsv");
+    let text = fs::read_to_string(&file)?;
+    let lines: Vec<String> = text.lines().map(|l| adopted(l, exported)).collect();
+    fs::write(&file, lines.join("\n") + "\n")?;
+    Ok(text.lines().zip(&lines).filter(|(old, new)| old != new).count())
+}
+
+fn adopted(line: &str, exported: &BTreeSet<String>) -> String {
+    let mut columns: Vec<&str> = line.split('\t').collect();
+    if let [symbol, _, "func", _, _, status, _] = columns[..].as_mut() {
+        *status = if exported.contains(*symbol) { "done" } else { "missing" };
+    }
+    columns.join("\t")
+}
+
 /// The symbols that the table must have: those of the reference lists in `directory` (files that are not there are
 /// passed over) without the families that are left out on purpose.
 ///
