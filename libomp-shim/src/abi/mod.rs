@@ -9,3 +9,4 @@
 pub mod api;
 pub mod gomp;
 pub mod kmpc;
+mod missing;
