@@ -75,7 +75,7 @@ pub fn all(places: &Places) -> Vec<Program> {
             ..program("numpy on OpenBLAS (OpenMP)", python.clone().map(|()| vec!["/usr/bin/python3".into(), script("numpy_openblas.py")]), [600, 1600])
         },
         program("FFTW (libfftw3_omp)", fftw(places), [64, 128]),
-        program("ImageMagick convert", needs(&[convert]).map(|()| vec!["sh".into(), script("imagemagick.sh"), convert.into()]), [400, 1200]),
+        program("ImageMagick convert", needs(&[convert]).map(|()| vec!["sh".into(), script("imagemagick.sh"), convert.into()]), [300, 800]),
         Program { tolerance: 1e-8, ..program("Fortran tasks on OpenBLAS", blas_tasks(places), [8, 24]) },
         Program {
             bundled: true,
