@@ -15,13 +15,25 @@ pub fn difference(wanted: &str, got: &str, tolerance: f64) -> Option<String> {
         match (left.next(), right.next()) {
             (None, None) => return None,
             (Some(w), Some(g)) if same(w, g, tolerance) => {}
-            (w, g) => return Some(format!("{} instead of {}", g.unwrap_or("nothing"), w.unwrap_or("nothing"))),
+            (w, g) => {
+                return Some(format!(
+                    "{} instead of {}",
+                    g.unwrap_or("nothing"),
+                    w.unwrap_or("nothing")
+                ));
+            }
         }
     }
 }
 
 fn same(wanted: &str, got: &str, tolerance: f64) -> bool {
-    let real = |w: &str| if w.contains(['.', 'e', 'E']) { w.parse::<f64>().ok() } else { None };
+    let real = |w: &str| {
+        if w.contains(['.', 'e', 'E']) {
+            w.parse::<f64>().ok()
+        } else {
+            None
+        }
+    };
     match (real(wanted), real(got)) {
         (Some(w), Some(g)) => (w - g).abs() <= tolerance * w.abs().max(g.abs()),
         _ => wanted == got,
@@ -34,7 +46,10 @@ mod tests {
 
     #[test]
     fn sums_may_differ_in_their_last_digits_only() {
-        assert_eq!(difference("sum 1.0000000001 n 3", "sum 1.0000000002 n 3", 1e-8), None);
+        assert_eq!(
+            difference("sum 1.0000000001 n 3", "sum 1.0000000002 n 3", 1e-8),
+            None
+        );
         assert!(difference("sum 1.0001", "sum 1.0002", 1e-8).is_some());
         assert!(difference("n 3", "n 4", 1.0).is_some());
     }

@@ -3,10 +3,10 @@
 //! Lives here: the table. The runs of the three runtimes are interleaved and the shortest of several is shown, because
 //! a machine that does other things slows down whatever runs at that moment.
 
+use crate::answer;
 use crate::exec;
 use crate::programs::{self, Places, Program};
 use crate::runtime::{self, Runtime};
-use crate::answer;
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
 
@@ -23,12 +23,20 @@ pub fn run(places: &Places, library: &Path) -> bool {
     let mut runtimes = vec![("libgomp", Some(Runtime::Own))];
     runtimes.push(("libomp", runtime::libomp().map(Runtime::Preload)));
     runtimes.push(("gangway", Some(Runtime::Preload(library.to_path_buf()))));
-    println!("\nOMP_NUM_THREADS={threads}; best of {ROUNDS} interleaved runs, wall-clock seconds; the answer is compared");
+    println!(
+        "\nOMP_NUM_THREADS={threads}; best of {ROUNDS} interleaved runs, wall-clock seconds; the answer is compared"
+    );
     println!("with the one under libgomp with a single thread\n");
-    println!("{:<34} {:>15} {:>15} {:>15} {:>16}", "program", "libgomp", "libomp", "gangway", "gangway/libgomp");
+    println!(
+        "{:<34} {:>15} {:>15} {:>15} {:>16}",
+        "program", "libgomp", "libomp", "gangway", "gangway/libgomp"
+    );
     let mut right = true;
     // A program whose reference is another program's answer has no runtime of its own to be compared with.
-    for program in programs::all(places).iter().filter(|p| p.reference.is_none()) {
+    for program in programs::all(places)
+        .iter()
+        .filter(|p| p.reference.is_none())
+    {
         match &program.command {
             Ok(command) => right &= row(places, program, command, &runtimes, threads),
             Err(why) => println!("{:<34} {why}", program.name),
@@ -37,8 +45,18 @@ pub fn run(places: &Places, library: &Path) -> bool {
     right
 }
 
-fn row(places: &Places, program: &Program, command: &[String], runtimes: &[(&str, Option<Runtime>)], threads: u32) -> bool {
-    let argv: Vec<String> = command.iter().cloned().chain([program.sizes[1].to_string()]).collect();
+fn row(
+    places: &Places,
+    program: &Program,
+    command: &[String],
+    runtimes: &[(&str, Option<Runtime>)],
+    threads: u32,
+) -> bool {
+    let argv: Vec<String> = command
+        .iter()
+        .cloned()
+        .chain([program.sizes[1].to_string()])
+        .collect();
     let reference = reference(places, program, &argv);
     let mut cells: Vec<Option<Cell>> = vec![None; runtimes.len()];
     for round in 1..=ROUNDS {
@@ -46,12 +64,22 @@ fn row(places: &Places, program: &Program, command: &[String], runtimes: &[(&str
         for (cell, (_, runtime)) in cells.iter_mut().zip(runtimes) {
             let Some(runtime) = runtime else { continue };
             if !matches!(cell, Some(Err(_))) {
-                merge(cell, measure(places, program, &argv, runtime, threads, &reference));
+                merge(
+                    cell,
+                    measure(places, program, &argv, runtime, threads, &reference),
+                );
             }
         }
     }
     let text: Vec<String> = cells.iter().map(shown).collect();
-    println!("{:<34} {:>15} {:>15} {:>15} {:>16}", program.name, text[0], text[1], text[2], ratio(&cells));
+    println!(
+        "{:<34} {:>15} {:>15} {:>15} {:>16}",
+        program.name,
+        text[0],
+        text[1],
+        text[2],
+        ratio(&cells)
+    );
     if let Some(Err((_, said))) = &cells[2] {
         println!("  gangway says: {said}");
     }
@@ -70,7 +98,14 @@ fn reference(places: &Places, program: &Program, argv: &[String]) -> String {
     exec::run(argv, &Runtime::Own.env(program, 1), &places.root, LIMIT).stdout
 }
 
-fn measure(places: &Places, program: &Program, argv: &[String], runtime: &Runtime, threads: u32, reference: &str) -> Cell {
+fn measure(
+    places: &Places,
+    program: &Program,
+    argv: &[String],
+    runtime: &Runtime,
+    threads: u32,
+    reference: &str,
+) -> Cell {
     let ran = exec::run(argv, &runtime.env(program, threads), &places.root, LIMIT);
     if let Some(problem) = ran.problem {
         return Err((problem, exec::last_line(&ran.stderr).into()));

@@ -61,8 +61,14 @@ fn parse(file: &[u8]) -> Option<Interface> {
 }
 
 fn sections(file: &[u8]) -> Option<Vec<Section>> {
-    let (start, size, count) = (number(file, 0x28, 8)?, number(file, 0x3a, 2)?, number(file, 0x3c, 2)?);
-    (0..count).map(|i| section(file, (start + i * size) as usize)).collect()
+    let (start, size, count) = (
+        number(file, 0x28, 8)?,
+        number(file, 0x3a, 2)?,
+        number(file, 0x3c, 2)?,
+    );
+    (0..count)
+        .map(|i| section(file, (start + i * size) as usize))
+        .collect()
 }
 
 fn section(file: &[u8], at: usize) -> Option<Section> {
@@ -107,4 +113,26 @@ fn number(file: &[u8], at: usize, bytes: usize) -> Option<u64> {
 fn text(file: &[u8], at: usize) -> Option<String> {
     let end = file.get(at..)?.iter().position(|b| *b == 0)?;
     String::from_utf8(file[at..at + end].to_vec()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{interface, parse};
+
+    #[test]
+    fn this_program_needs_the_c_library() {
+        let program = interface(&std::env::current_exe().unwrap()).unwrap();
+        assert!(
+            program.needed.iter().any(|n| n == "libc.so.6"),
+            "{:?}",
+            program.needed
+        );
+    }
+
+    #[test]
+    fn other_files_are_refused() {
+        assert!(parse(b"").is_none());
+        assert!(parse(b"\x7fELF\x01\x01").is_none());
+        assert!(parse(b"\x7fELF\x02\x01 cut short").is_none());
+    }
 }

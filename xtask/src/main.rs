@@ -55,7 +55,11 @@ impl Options {
 
     /// Takes `--name VALUE`.
     fn value(&mut self, name: &str) -> Option<String> {
-        let at = self.words.iter().position(|w| w == name).filter(|i| i + 1 < self.words.len())?;
+        let at = self
+            .words
+            .iter()
+            .position(|w| w == name)
+            .filter(|i| i + 1 < self.words.len())?;
         self.words.remove(at);
         Some(self.words.remove(at))
     }
@@ -63,7 +67,11 @@ impl Options {
 
 fn main() -> ExitCode {
     let mut words: Vec<String> = std::env::args().skip(1).collect();
-    let command = if words.is_empty() { "help".into() } else { words.remove(0) };
+    let command = if words.is_empty() {
+        "help".into()
+    } else {
+        words.remove(0)
+    };
     let mut options = Options { words };
     let (places, mut report) = (Places::find(), Report::default());
     let outcome = dispatch(&command, &mut options, &places, &mut report);
@@ -77,7 +85,12 @@ fn main() -> ExitCode {
 }
 
 /// Runs `command`. Says whether what it checks is well, or why it could not be run.
-fn dispatch(command: &str, options: &mut Options, places: &Places, report: &mut Report) -> Result<bool, String> {
+fn dispatch(
+    command: &str,
+    options: &mut Options,
+    places: &Places,
+    report: &mut Report,
+) -> Result<bool, String> {
     match command {
         "test" => {
             let (install, quick) = (!options.flag("--no-setup"), options.flag("--quick"));
@@ -98,12 +111,18 @@ fn dispatch(command: &str, options: &mut Options, places: &Places, report: &mut 
             println!("{HELP}");
             Ok(true)
         }
-        _ => Err(format!("there is no command {command}; `cargo xtask help` lists them")),
+        _ => Err(format!(
+            "there is no command {command}; `cargo xtask help` lists them"
+        )),
     }
 }
 
 fn nothing_left(options: &Options) -> Result<(), String> {
-    options.words.first().map_or(Ok(()), |w| Err(format!("{w} is not understood; `cargo xtask help` lists the options")))
+    options.words.first().map_or(Ok(()), |w| {
+        Err(format!(
+            "{w} is not understood; `cargo xtask help` lists the options"
+        ))
+    })
 }
 
 /// The library of `--library`, or a release build.
@@ -111,48 +130,101 @@ fn library(options: &mut Options, places: &Places) -> Result<PathBuf, String> {
     let given = options.value("--library").map(PathBuf::from);
     nothing_left(options)?;
     if let Some(file) = given {
-        return file.canonicalize().map_err(|e| format!("{}: {e}", file.display()));
+        return file
+            .canonicalize()
+            .map_err(|e| format!("{}: {e}", file.display()));
     }
     println!("building the library (release)");
-    let built = exec::visible("cargo", &["build", "--quiet", "--release", "-p", "libomp-shim"], &[], &places.root);
-    if built { Ok(places.library()) } else { Err("the library does not build".into()) }
+    let built = exec::visible(
+        "cargo",
+        &["build", "--quiet", "--release", "-p", "libomp-shim"],
+        &[],
+        &places.root,
+    );
+    if built {
+        Ok(places.library())
+    } else {
+        Err("the library does not build".into())
+    }
 }
 
 fn install_links(options: &mut Options, places: &Places) -> Result<bool, String> {
-    let at = options.words.iter().position(|w| !w.starts_with("--")).ok_or("install-links needs a directory")?;
+    let at = options
+        .words
+        .iter()
+        .position(|w| !w.starts_with("--"))
+        .ok_or("install-links needs a directory")?;
     let directory = PathBuf::from(options.words.remove(at));
     let library = library(options, places)?;
-    runtime::install_links(&library, &directory).map_err(|e| format!("{}: {e}", directory.display()))?;
-    println!("LD_LIBRARY_PATH={} runs programs on {}", directory.display(), library.display());
+    runtime::install_links(&library, &directory)
+        .map_err(|e| format!("{}: {e}", directory.display()))?;
+    println!(
+        "LD_LIBRARY_PATH={} runs programs on {}",
+        directory.display(),
+        library.display()
+    );
     Ok(true)
 }
 
-fn check_symbols(options: &mut Options, places: &Places, report: &mut Report) -> Result<bool, String> {
+fn check_symbols(
+    options: &mut Options,
+    places: &Places,
+    report: &mut Report,
+) -> Result<bool, String> {
     let reference = options.value("--reference").map(PathBuf::from);
     let check = options.flag("--check");
     if options.flag("--adopt") {
         println!("{} rows changed", symbols::adopt(places)?);
     }
     let library = library(options, places)?;
-    symbols::run(&places.root, &symbols::Request { library, reference, check }, report);
+    symbols::run(
+        &places.root,
+        &symbols::Request {
+            library,
+            reference,
+            check,
+        },
+        report,
+    );
     Ok(report.finish() == 0)
 }
 
-fn real_programs(options: &mut Options, places: &Places, report: &mut Report) -> Result<bool, String> {
+fn real_programs(
+    options: &mut Options,
+    places: &Places,
+    report: &mut Report,
+) -> Result<bool, String> {
     let filter = options.value("--filter").unwrap_or_default();
     let own = options.flag("--own");
-    let library = if own { None } else { Some(library(options, places)?) };
+    let library = if own {
+        None
+    } else {
+        Some(library(options, places)?)
+    };
     conform::run(places, library.as_deref(), &filter, report);
     Ok(report.finish() == 0)
 }
 
 fn abi(options: &mut Options, places: &Places) -> Result<bool, String> {
     let filter = options.value("--filter");
-    let jobs = options.value("--jobs").map_or(Ok(2), |j| j.parse().map_err(|_| format!("--jobs {j}: not a number")))?;
+    let jobs = options.value("--jobs").map_or(Ok(2), |j| {
+        j.parse().map_err(|_| format!("--jobs {j}: not a number"))
+    })?;
     let (own, stress) = (options.flag("--own"), options.flag("--stress"));
-    let library = if own { None } else { Some(library(options, places)?) };
+    let library = if own {
+        None
+    } else {
+        Some(library(options, places)?)
+    };
     let root = places.root.clone();
     let cache = places.target.join("abi-tests");
-    let outcome = abi_tests::run(&abi_tests::Options { root, cache, library, filter, jobs, stress })?;
+    let outcome = abi_tests::run(&abi_tests::Options {
+        root,
+        cache,
+        library,
+        filter,
+        jobs,
+        stress,
+    })?;
     Ok(outcome.failed == 0)
 }

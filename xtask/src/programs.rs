@@ -41,8 +41,12 @@ pub struct Places {
 impl Places {
     /// The workspace this xtask was built from, and the target directory cargo uses for it.
     pub fn find() -> Places {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is a member").to_path_buf();
-        let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |t| root.join(t));
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .parent()
+            .expect("xtask is a member")
+            .to_path_buf();
+        let target =
+            env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |t| root.join(t));
         Places { root, target }
     }
 
@@ -57,14 +61,22 @@ impl Places {
     }
 
     fn source(&self, name: &str) -> String {
-        self.root.join("conformance/programs").join(name).display().to_string()
+        self.root
+            .join("conformance/programs")
+            .join(name)
+            .display()
+            .to_string()
     }
 }
 
 /// All programs, built where they are ours.
 pub fn all(places: &Places) -> Vec<Program> {
     let script = |n: &str| places.source(n);
-    let python = needs(&["/usr/bin/python3", "/usr/lib/python3/dist-packages/numpy", OPENBLAS]);
+    let python = needs(&[
+        "/usr/bin/python3",
+        "/usr/lib/python3/dist-packages/numpy",
+        OPENBLAS,
+    ]);
     let venv = places.venv().join("bin/python").display().to_string();
     let convert = "/usr/bin/convert-im6.q16";
     let pthreads = build(places, "pthread_regions", "gcc", &["-fopenmp"], &[]);
@@ -72,26 +84,55 @@ pub fn all(places: &Places) -> Vec<Program> {
         Program {
             libraries: Some(OPENBLAS),
             tolerance: 1e-8,
-            ..program("numpy on OpenBLAS (OpenMP)", python.clone().map(|()| vec!["/usr/bin/python3".into(), script("numpy_openblas.py")]), [600, 1600])
+            ..program(
+                "numpy on OpenBLAS (OpenMP)",
+                python
+                    .clone()
+                    .map(|()| vec!["/usr/bin/python3".into(), script("numpy_openblas.py")]),
+                [600, 1600],
+            )
         },
         program("FFTW (libfftw3_omp)", fftw(places), [64, 128]),
-        program("ImageMagick convert", needs(&[convert]).map(|()| vec!["sh".into(), script("imagemagick.sh"), convert.into()]), [300, 800]),
-        Program { tolerance: 1e-8, ..program("Fortran tasks on OpenBLAS", blas_tasks(places), [8, 24]) },
+        program(
+            "ImageMagick convert",
+            needs(&[convert]).map(|()| vec!["sh".into(), script("imagemagick.sh"), convert.into()]),
+            [300, 800],
+        ),
+        Program {
+            tolerance: 1e-8,
+            ..program("Fortran tasks on OpenBLAS", blas_tasks(places), [8, 24])
+        },
         Program {
             bundled: true,
             tolerance: 1e-6,
-            ..program("scikit-learn from PyPI", needs(&[&venv]).map(|()| vec![venv.clone(), script("sklearn_models.py")]), [4000, 20000])
+            ..program(
+                "scikit-learn from PyPI",
+                needs(&[&venv]).map(|()| vec![venv.clone(), script("sklearn_models.py")]),
+                [4000, 20000],
+            )
         },
-        program("own pthreads enter regions, gcc", pthreads.clone(), [40, 200]),
+        program(
+            "own pthreads enter regions, gcc",
+            pthreads.clone(),
+            [40, 200],
+        ),
         Program {
             reference: pthreads.ok(),
-            ..program("own pthreads enter regions, clang", build(places, "pthread_regions", "clang-19", &["-fopenmp"], &[]), [40, 200])
+            ..program(
+                "own pthreads enter regions, clang",
+                build(places, "pthread_regions", "clang-19", &["-fopenmp"], &[]),
+                [40, 200],
+            )
         },
         Program {
             libraries: Some(OPENBLAS),
             tolerance: 1e-8,
             reference_is_serial: true,
-            ..program("multiprocessing fork after numpy", python.map(|()| vec!["/usr/bin/python3".into(), script("numpy_fork.py")]), [300, 900])
+            ..program(
+                "multiprocessing fork after numpy",
+                python.map(|()| vec!["/usr/bin/python3".into(), script("numpy_fork.py")]),
+                [300, 900],
+            )
         },
     ]
 }
@@ -111,44 +152,89 @@ fn program(name: &'static str, command: Result<Vec<String>, String>, sizes: [u32
 
 fn fftw(places: &Places) -> Result<Vec<String>, String> {
     needs(&["/usr/include/fftw3.h"])?;
-    build(places, "fftw_omp", "gcc", &["-fopenmp"], &["-lfftw3_omp", "-lfftw3", "-lm"])
+    build(
+        places,
+        "fftw_omp",
+        "gcc",
+        &["-fopenmp"],
+        &["-lfftw3_omp", "-lfftw3", "-lm"],
+    )
 }
 
 /// OpenBLAS is named by file: the development package of the OpenMP flavour is not needed, and no other is found.
 fn blas_tasks(places: &Places) -> Result<Vec<String>, String> {
     needs(&[OPENBLAS])?;
-    let (library, path) = (format!("{OPENBLAS}/libopenblas.so.0"), format!("-Wl,-rpath,{OPENBLAS}"));
-    build(places, "blas_tasks", "gfortran", &["-fopenmp"], &[&places.source("runtime_used.c"), &library, &path])
+    let (library, path) = (
+        format!("{OPENBLAS}/libopenblas.so.0"),
+        format!("-Wl,-rpath,{OPENBLAS}"),
+    );
+    build(
+        places,
+        "blas_tasks",
+        "gfortran",
+        &["-fopenmp"],
+        &[&places.source("runtime_used.c"), &library, &path],
+    )
 }
 
 fn needs(files: &[&str]) -> Result<(), String> {
     match files.iter().find(|f| !Path::new(f).exists()) {
-        Some(file) => Err(format!("{file} is not there; `cargo xtask setup` installs it")),
+        Some(file) => Err(format!(
+            "{file} is not there; `cargo xtask setup` installs it"
+        )),
         None => Ok(()),
     }
 }
 
 /// Builds one of our sources unless a binary newer than all sources is there. Returns its command.
-fn build(places: &Places, name: &str, compiler: &str, flags: &[&str], rest: &[&str]) -> Result<Vec<String>, String> {
+fn build(
+    places: &Places,
+    name: &str,
+    compiler: &str,
+    flags: &[&str],
+    rest: &[&str],
+) -> Result<Vec<String>, String> {
     if !exec::on_path(compiler) {
-        return Err(format!("{compiler} is not there; `cargo xtask setup` installs it"));
+        return Err(format!(
+            "{compiler} is not there; `cargo xtask setup` installs it"
+        ));
     }
     let suffix = if compiler == "gfortran" { "f90" } else { "c" };
     let source = places.source(&format!("{name}.{suffix}"));
-    let binary = places.target.join("programs").join(format!("{name}-{compiler}"));
+    let binary = places
+        .target
+        .join("programs")
+        .join(format!("{name}-{compiler}"));
     if !newer(&binary, &places.root.join("conformance/programs")) {
         fs::create_dir_all(places.target.join("programs")).map_err(|e| e.to_string())?;
         let to = binary.display().to_string();
-        let words = [&[compiler, "-O2", "-Wall"], flags, &[&source], rest, &["-o", &to]].concat();
+        let words = [
+            &[compiler, "-O2", "-Wall"],
+            flags,
+            &[&source],
+            rest,
+            &["-o", &to],
+        ]
+        .concat();
         let argv: Vec<String> = words.iter().map(|w| w.to_string()).collect();
         let ran = exec::run(&argv, &[], &places.root, 120);
-        ran.problem.map_or(Ok(()), |_| Err(format!("it does not build: {}", exec::last_line(&ran.stderr))))?;
+        ran.problem.map_or(Ok(()), |_| {
+            Err(format!(
+                "it does not build: {}",
+                exec::last_line(&ran.stderr)
+            ))
+        })?;
     }
     Ok(vec![binary.display().to_string()])
 }
 
 fn newer(binary: &Path, sources: &Path) -> bool {
     let time = |p: &Path| fs::metadata(p).and_then(|m| m.modified()).ok();
-    let Some(built) = time(binary) else { return false };
-    fs::read_dir(sources).is_ok_and(|d| d.flatten().all(|f| time(&f.path()).is_some_and(|t| t < built)))
+    let Some(built) = time(binary) else {
+        return false;
+    };
+    fs::read_dir(sources).is_ok_and(|d| {
+        d.flatten()
+            .all(|f| time(&f.path()).is_some_and(|t| t < built))
+    })
 }

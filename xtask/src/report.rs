@@ -18,7 +18,12 @@ pub struct Report {
 
 impl Default for Report {
     fn default() -> Self {
-        Report { start: Instant::now(), passed: 0, failed: 0, skipped: 0 }
+        Report {
+            start: Instant::now(),
+            passed: 0,
+            failed: 0,
+            skipped: 0,
+        }
     }
 }
 
@@ -34,7 +39,10 @@ impl Report {
             return self.pass(name);
         }
         self.fail(name, &format!("{} problem(s)", problems.len()));
-        problems.iter().take(SHOWN).for_each(|p| println!("                 {p}"));
+        problems
+            .iter()
+            .take(SHOWN)
+            .for_each(|p| println!("                 {p}"));
         if problems.len() > SHOWN {
             println!("                 and {} more", problems.len() - SHOWN);
         }
@@ -68,12 +76,18 @@ impl Report {
     /// Prints one line without counting it.
     pub fn row(&self, outcome: &str, name: &str, note: &str) {
         let colon = if note.is_empty() { "" } else { ": " };
-        println!("[{:7.1} s] {outcome} {name}{colon}{note}", self.start.elapsed().as_secs_f64());
+        println!(
+            "[{:7.1} s] {outcome} {name}{colon}{note}",
+            self.start.elapsed().as_secs_f64()
+        );
     }
 
     /// Prints the final line and returns the exit status of the process.
     pub fn finish(&self) -> i32 {
-        println!("{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped);
+        println!(
+            "{} passed, {} failed, {} skipped",
+            self.passed, self.failed, self.skipped
+        );
         i32::from(self.failed > 0)
     }
 }

@@ -28,7 +28,9 @@ impl Runtime {
         let mut path: Vec<String> = program.libraries.iter().map(|l| l.to_string()).collect();
         match self {
             Runtime::Own => {}
-            Runtime::Preload(library) => env.push(("LD_PRELOAD".into(), library.display().to_string())),
+            Runtime::Preload(library) => {
+                env.push(("LD_PRELOAD".into(), library.display().to_string()))
+            }
             Runtime::Links(directory) => {
                 path.insert(0, directory.display().to_string());
                 // A private copy has a name of its own; preloading by name takes the link from the directory.
@@ -78,11 +80,16 @@ pub fn install_links(library: &Path, directory: &Path) -> io::Result<()> {
 pub fn gangway(places: &Places, library: &Path) -> io::Result<[Runtime; 2]> {
     let links = places.target.join("programs/links");
     install_links(library, &links)?;
-    Ok([Runtime::Preload(library.canonicalize()?), Runtime::Links(links)])
+    Ok([
+        Runtime::Preload(library.canonicalize()?),
+        Runtime::Links(links),
+    ])
 }
 
 /// Debian's libomp, the newest one that is installed.
 pub fn libomp() -> Option<PathBuf> {
-    let versions = (14..30).rev().map(|v| PathBuf::from(format!("/usr/lib/llvm-{v}/lib/libomp.so.5")));
+    let versions = (14..30)
+        .rev()
+        .map(|v| PathBuf::from(format!("/usr/lib/llvm-{v}/lib/libomp.so.5")));
     versions.into_iter().find(|f| f.exists())
 }

@@ -19,42 +19,65 @@ pub fn run(places: &Places) -> bool {
 
 fn packages(places: &Places) -> bool {
     let list = fs::read_to_string(places.root.join("conformance/packages.txt")).unwrap_or_default();
-    let wanted = list.lines().filter(|l| !l.starts_with('#') && !l.is_empty());
+    let wanted = list
+        .lines()
+        .filter(|l| !l.starts_with('#') && !l.is_empty());
     let missing: Vec<&str> = wanted.filter(|p| !installed(p)).collect();
     if missing.is_empty() {
         return true;
     }
     println!("setup: installing by apt: {}", missing.join(" "));
     if !exec::on_path("apt-get") {
-        eprintln!("setup: this is no Debian machine; install by hand what corresponds to: {}", missing.join(" "));
+        eprintln!(
+            "setup: this is no Debian machine; install by hand what corresponds to: {}",
+            missing.join(" ")
+        );
         return false;
     }
     apt(&["update", "-qq"], places);
     let (known, unknown): (Vec<&str>, Vec<&str>) = missing.iter().partition(|p| available(p));
     if !unknown.is_empty() {
-        eprintln!("setup: not in the package sources of this machine: {}", unknown.join(" "));
+        eprintln!(
+            "setup: not in the package sources of this machine: {}",
+            unknown.join(" ")
+        );
     }
-    let install = [&["install", "-y", "-qq", "--no-install-recommends"], &known[..]].concat();
+    let install = [
+        &["install", "-y", "-qq", "--no-install-recommends"],
+        &known[..],
+    ]
+    .concat();
     (known.is_empty() || apt(&install, places)) && unknown.is_empty()
 }
 
 fn installed(package: &str) -> bool {
-    let query = Command::new("dpkg-query").args(["-W", "-f=${Status}", package]).output();
+    let query = Command::new("dpkg-query")
+        .args(["-W", "-f=${Status}", package])
+        .output();
     query.is_ok_and(|o| String::from_utf8_lossy(&o.stdout).ends_with("ok installed"))
 }
 
 fn available(package: &str) -> bool {
-    let policy = Command::new("apt-cache").args(["show", "--no-all-versions", package]).output();
+    let policy = Command::new("apt-cache")
+        .args(["show", "--no-all-versions", package])
+        .output();
     policy.is_ok_and(|o| o.status.success() && !o.stdout.is_empty())
 }
 
 fn apt(arguments: &[&str], places: &Places) -> bool {
     let env = [("DEBIAN_FRONTEND", "noninteractive")];
-    let root = Command::new("id").arg("-u").output().is_ok_and(|o| o.stdout == b"0\n");
+    let root = Command::new("id")
+        .arg("-u")
+        .output()
+        .is_ok_and(|o| o.stdout == b"0\n");
     if root {
         return exec::visible("apt-get", arguments, &env, &places.root);
     }
-    let words = [&["-n", "DEBIAN_FRONTEND=noninteractive", "apt-get"], arguments].concat();
+    let words = [
+        &["-n", "DEBIAN_FRONTEND=noninteractive", "apt-get"],
+        arguments,
+    ]
+    .concat();
     exec::visible("sudo", &words, &[], &places.root)
 }
 
@@ -66,13 +89,31 @@ fn venv(places: &Places) -> io::Result<()> {
     if fs::read(&mark).is_ok_and(|made| made == wanted) {
         return Ok(());
     }
-    println!("setup: installing scikit-learn from PyPI into {}", directory.display());
+    println!(
+        "setup: installing scikit-learn from PyPI into {}",
+        directory.display()
+    );
     if directory.exists() {
         fs::remove_dir_all(&directory)?;
     }
-    step(&places.root, "/usr/bin/python3", &["-m", "venv", &directory.display().to_string()])?;
+    step(
+        &places.root,
+        "/usr/bin/python3",
+        &["-m", "venv", &directory.display().to_string()],
+    )?;
     let python = directory.join("bin/python").display().to_string();
-    let made = step(&places.root, &python, &["-m", "pip", "install", "-q", "-r", &requirements.display().to_string()]);
+    let made = step(
+        &places.root,
+        &python,
+        &[
+            "-m",
+            "pip",
+            "install",
+            "-q",
+            "-r",
+            &requirements.display().to_string(),
+        ],
+    );
     if made.is_err() {
         // An environment without its packages would look like a program that fails.
         fs::remove_dir_all(&directory)?;
@@ -84,5 +125,8 @@ fn step(root: &Path, program: &str, arguments: &[&str]) -> io::Result<()> {
     if exec::visible(program, arguments, &[], root) {
         return Ok(());
     }
-    Err(io::Error::other(format!("`{program} {}` failed", arguments.join(" "))))
+    Err(io::Error::other(format!(
+        "`{program} {}` failed",
+        arguments.join(" ")
+    )))
 }

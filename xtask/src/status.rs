@@ -31,11 +31,17 @@ pub fn update(root: &Path, rows: &[Row], check: bool) -> Vec<String> {
     if check {
         return vec!["it differs; run `cargo xtask symbols` and commit the file".into()];
     }
-    fs::write(&output, page).err().map(|e| format!("{}: {e}", output.display())).into_iter().collect()
+    fs::write(&output, page)
+        .err()
+        .map(|e| format!("{}: {e}", output.display()))
+        .into_iter()
+        .collect()
 }
 
 fn render(words: &str, rows: &[Row]) -> String {
-    let mut page = format!("<!-- Written by `cargo xtask symbols` from docs/status.in.md and libomp-shim/symbols.tsv. -->\n\n{words}");
+    let mut page = format!(
+        "<!-- Written by `cargo xtask symbols` from docs/status.in.md and libomp-shim/symbols.tsv. -->\n\n{words}"
+    );
     counts(&mut page, rows);
     missing(&mut page, rows);
     page
@@ -56,7 +62,12 @@ fn line(page: &mut String, words: &str, rows: &[&Row]) {
     let missing = rows.iter().filter(|r| !r.done);
     let emitted = missing.clone().filter(|r| r.emitted_by != "-").count();
     let (all, missing) = (rows.len(), missing.count());
-    writeln!(page, "| {words} | {all} | {} | {missing} | {emitted} |", all - missing).expect("a String takes all");
+    writeln!(
+        page,
+        "| {words} | {all} | {} | {missing} | {emitted} |",
+        all - missing
+    )
+    .expect("a String takes all");
 }
 
 fn missing(page: &mut String, rows: &[Row]) {
@@ -66,7 +77,13 @@ fn missing(page: &mut String, rows: &[Row]) {
         return page.push_str("None.\n");
     }
     page.push_str("| symbol | emitted by | what to do instead |\n|---|---|---|\n");
-    for Row { symbol, emitted_by, hint, .. } in missing {
+    for Row {
+        symbol,
+        emitted_by,
+        hint,
+        ..
+    } in missing
+    {
         let by = emitted_by.replace(',', ", ");
         writeln!(page, "| `{symbol}` | {by} | {hint} |").expect("a String takes all");
     }

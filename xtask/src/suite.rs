@@ -13,7 +13,11 @@ use std::process::{Command, Stdio};
 pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
     report.step("what the checks use");
     if install && !setup::run(places) {
-        report.row("note", "setup", "not everything could be installed; what needs it is skipped below");
+        report.row(
+            "note",
+            "setup",
+            "not everything could be installed; what needs it is skipped below",
+        );
     }
     report.step("build");
     if !cargo(places, &["build", "--release", "-p", "libomp-shim"], &[]) {
@@ -21,7 +25,11 @@ pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
     }
     report.pass("build");
     report.step("symbols");
-    let request = symbols::Request { library: places.library(), reference: None, check: true };
+    let request = symbols::Request {
+        library: places.library(),
+        reference: None,
+        check: true,
+    };
     symbols::run(&places.root, &request, report);
     loader(places, report);
     report.step("lints");
@@ -44,8 +52,17 @@ fn cargo(places: &Places, arguments: &[&str], env: &[(&str, &str)]) -> bool {
 
 /// The loader finds everything the library needs.
 fn loader(places: &Places, report: &mut Report) {
-    let ran = exec::run(&["ldd".into(), places.library().display().to_string()], &[], &places.root, 30);
-    let lost = ran.stdout.lines().filter(|l| l.contains("not found")).map(|l| l.trim().to_string());
+    let ran = exec::run(
+        &["ldd".into(), places.library().display().to_string()],
+        &[],
+        &places.root,
+        30,
+    );
+    let lost = ran
+        .stdout
+        .lines()
+        .filter(|l| l.contains("not found"))
+        .map(|l| l.trim().to_string());
     let mut problems: Vec<String> = lost.collect();
     problems.extend(ran.problem);
     report.check("library: ldd resolves", problems);
@@ -55,43 +72,84 @@ fn lints(places: &Places, report: &mut Report) {
     if !exec::on_path("cargo-clippy") {
         return report.skip("clippy", "not installed with this toolchain");
     }
-    let fine = cargo(places, &["clippy", "--quiet", "--all-targets", "--", "-D", "warnings"], &[]);
-    report.check("clippy", if fine { vec![] } else { vec!["see its messages above".into()] });
+    let fine = cargo(
+        places,
+        &["clippy", "--quiet", "--all-targets", "--", "-D", "warnings"],
+        &[],
+    );
+    report.check(
+        "clippy",
+        if fine {
+            vec![]
+        } else {
+            vec!["see its messages above".into()]
+        },
+    );
 }
 
 /// Runs a `cargo test` command and counts the tests it reports.
-fn tests(places: &Places, name: &str, arguments: &[&str], env: &[(&str, &str)], report: &mut Report) {
+fn tests(
+    places: &Places,
+    name: &str,
+    arguments: &[&str],
+    env: &[(&str, &str)],
+    report: &mut Report,
+) {
     let mut command = Command::new("cargo");
-    command.args(arguments).envs(env.iter().copied()).current_dir(&places.root).stdin(Stdio::null());
+    command
+        .args(arguments)
+        .envs(env.iter().copied())
+        .current_dir(&places.root)
+        .stdin(Stdio::null());
     let output = match command.stderr(Stdio::inherit()).output() {
         Ok(output) => output,
         Err(e) => return report.fail(name, &e.to_string()),
     };
     let text = String::from_utf8_lossy(&output.stdout);
     let results: Vec<[usize; 3]> = text.lines().filter_map(counts).collect();
-    let [passed, failed, ignored] = results.iter().fold([0; 3], |a, b| [a[0] + b[0], a[1] + b[1], a[2] + b[2]]);
+    let [passed, failed, ignored] = results
+        .iter()
+        .fold([0; 3], |a, b| [a[0] + b[0], a[1] + b[1], a[2] + b[2]]);
     // A test program that dies reports no count; its failure must not be lost.
     let died = usize::from(!output.status.success() && failed == 0);
     if failed + died > 0 {
         println!("{text}");
     }
     let outcome = if failed + died > 0 { "FAIL" } else { "pass" };
-    report.row(outcome, name, &format!("{passed} tests passed, {} failed, {ignored} ignored", failed + died));
+    report.row(
+        outcome,
+        name,
+        &format!(
+            "{passed} tests passed, {} failed, {ignored} ignored",
+            failed + died
+        ),
+    );
     report.add(passed, failed + died, ignored);
 }
 
 /// The counts in a line such as `test result: ok. 3 passed; 0 failed; 1 ignored; ...`.
 fn counts(line: &str) -> Option<[usize; 3]> {
     let rest = line.strip_prefix("test result: ")?.split_once(". ")?.1;
-    let number = |word: &str| rest.split("; ").find_map(|p| p.strip_suffix(word)?.trim().parse().ok());
+    let number = |word: &str| {
+        rest.split("; ")
+            .find_map(|p| p.strip_suffix(word)?.trim().parse().ok())
+    };
     Some([number("passed")?, number("failed")?, number("ignored")?])
 }
 
 /// The loom models of `ult`, one test target each; they need the whole crate compiled against loom, hence a target
 /// directory of their own.
 fn models(places: &Places, report: &mut Report) {
-    let files = fs::read_dir(places.root.join("ult/tests")).into_iter().flatten().flatten();
-    let names = files.filter_map(|f| f.file_name().to_str()?.strip_suffix(".rs").map(str::to_string));
+    let files = fs::read_dir(places.root.join("ult/tests"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let names = files.filter_map(|f| {
+        f.file_name()
+            .to_str()?
+            .strip_suffix(".rs")
+            .map(str::to_string)
+    });
     let mut models: Vec<String> = names.filter(|n| n.starts_with("loom_")).collect();
     models.sort();
     if models.is_empty() {
@@ -99,8 +157,17 @@ fn models(places: &Places, report: &mut Report) {
     }
     let target = places.target.join("loom").display().to_string();
     for model in models {
-        let env = [("RUSTFLAGS", "--cfg loom"), ("CARGO_TARGET_DIR", target.as_str())];
-        tests(places, &model, &["test", "-p", "ult", "--release", "--test", &model], &env, report);
+        let env = [
+            ("RUSTFLAGS", "--cfg loom"),
+            ("CARGO_TARGET_DIR", target.as_str()),
+        ];
+        tests(
+            places,
+            &model,
+            &["test", "-p", "ult", "--release", "--test", &model],
+            &env,
+            report,
+        );
     }
 }
 
