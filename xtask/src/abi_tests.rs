@@ -1,0 +1,148 @@
+//! The ABI tests: small OpenMP programs built by every compiler on this machine and run on
+//! the built library.
+//!
+//! What lives here: the entry point, and the order of the work (probe compilers, read the
+//! programs, build and run each, then the programs that must run alone, then the checks that
+//! are not programs). What may not: knowledge of a particular program. Everything a program
+//! needs is in the comment at its top ([`meta`]), so that adding a test is adding a file.
+//!
+//! Rejected: DejaGnu and lit, which the compilers' own suites use. Both want an installed
+//! harness, and neither runs one binary under several ways of loading a library.
+
+mod build;
+mod compilers;
+mod exec;
+mod layout;
+mod meta;
+mod plan;
+mod report;
+mod silence;
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use build::Builder;
+use compilers::Compiler;
+use meta::Source;
+use plan::Program;
+use report::Report;
+
+/// What to run.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Root of the workspace: `abi-tests/` is looked for below it.
+    pub root: PathBuf,
+    /// Where binaries are kept between runs (`<target>/abi-tests`), keyed by content.
+    pub cache: PathBuf,
+    /// The library to put under the programs. `None` runs every program on the runtime its
+    /// compiler links, which is how a new test is validated.
+    pub library: Option<PathBuf>,
+    /// Only programs whose `path [compiler]` contains this text.
+    pub filter: Option<String>,
+    /// Programs built and run at once. At least 1.
+    pub jobs: usize,
+    /// Run the long programs (`stress: yes`) too.
+    pub stress: bool,
+}
+
+/// What came out: each count is of runs, not of programs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Runs that gave the right answer.
+    pub passed: usize,
+    /// Runs that did not, and programs that could not be built.
+    pub failed: usize,
+    /// Runs left out, each with a printed reason.
+    pub skipped: usize,
+    /// Distinct binaries that were built and run.
+    pub programs: usize,
+}
+
+/// Runs the whole set and prints progress, failures, skips and a summary on stdout.
+///
+/// # Errors
+///
+/// When the set cannot be run at all: no `abi-tests/` below the root, no compiler, or a cache
+/// directory that cannot be written. A failing program is not an error but a count.
+pub fn run(options: &Options) -> Result<Outcome, String> {
+    let library = options.library.as_deref().map(absolute).transpose()?;
+    let builder = Builder::new(&options.root, &options.cache, library.as_deref())?;
+    let found = compilers::probe(builder.borrowed_headers());
+    let report = Report::new();
+    for skipped in &found.unusable {
+        report.note(skipped);
+    }
+    if found.usable.is_empty() {
+        return Err("no OpenMP compiler found on PATH (install gcc, gfortran or clang)".into());
+    }
+    let sources = meta::read_all(&options.root.join("abi-tests"))?;
+    let programs = select(options, &report, &sources, &found.usable);
+    report.begin(programs.len(), &found.usable);
+    let (alone, together): (Vec<_>, Vec<_>) = programs.iter().partition(|p| p.source.alone);
+    run_programs(&together, options.jobs.max(1), &builder, &report);
+    run_programs(&alone, 1, &builder, &report);
+    if wanted(options, "layout") {
+        layout::check(&options.root, &builder, &found.usable, &report);
+    }
+    if wanted(options, "silence") {
+        silence::check(&builder, &report);
+    }
+    Ok(report.finish())
+}
+
+/// Pairs every source with every compiler that takes it; says why for those left out.
+fn select<'a>(
+    options: &Options,
+    report: &Report,
+    sources: &'a [Source],
+    compilers: &'a [Compiler],
+) -> Vec<Program<'a>> {
+    let mut programs = Vec::new();
+    for source in sources {
+        if let Some(error) = &source.error {
+            report.fail_source(&source.name, error);
+            continue;
+        }
+        for (index, compiler) in compilers.iter().enumerate() {
+            let program = Program::new(source, compiler, index);
+            if compiler.language != source.language || !wanted(options, &program.title()) {
+                continue;
+            }
+            match program.reason_to_skip(options.stress) {
+                Some(reason) => report.skip(&program.title(), &reason),
+                None => programs.push(program),
+            }
+        }
+    }
+    programs
+}
+
+fn wanted(options: &Options, title: &str) -> bool {
+    options.filter.as_ref().is_none_or(|text| title.contains(text.as_str()))
+}
+
+/// Builds and runs the programs, `jobs` at a time, in the order given.
+fn run_programs(programs: &[&Program], jobs: usize, builder: &Builder, report: &Report) {
+    let next = AtomicUsize::new(0);
+    let printing = Mutex::new(());
+    std::thread::scope(|scope| {
+        for _ in 0..jobs {
+            scope.spawn(|| {
+                loop {
+                    // ORDERING: Relaxed; the counter only hands out indices, the programs were
+                    // published by the spawn.
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(program) = programs.get(index) else { break };
+                    let records = program.run(builder);
+                    let _one_at_a_time = printing.lock().expect("no printer panics");
+                    report.add(program, records);
+                }
+            });
+        }
+    });
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, String> {
+    path.canonicalize().map_err(|error| format!("library {}: {error}", path.display()))
+}

@@ -1,0 +1,214 @@
+//! Builds test programs into a cache keyed by content.
+//!
+//! A binary's name carries a hash of the source, the shared includes, the compiler and the flags: a
+//! second run compiles nothing, and a changed include rebuilds everything that could see it. Objects
+//! are kept beside the binaries so that linking against the library needs no second compilation.
+
+use std::collections::hash_map::DefaultHasher;
+use std::fs;
+use std::hash::{Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::compilers::{Compiler, Family};
+use super::meta::{Language, Mode};
+
+/// Where things are built and which library is under test.
+pub struct Builder {
+    cache: PathBuf,
+    include: PathBuf,
+    include_hash: u64,
+    headers: PathBuf,
+    library: Option<Library>,
+    driver: PathBuf,
+}
+
+struct Library {
+    path: PathBuf,
+    /// Changes with every build of the library: links are keyed by it.
+    stamp: u64,
+    symlinks: PathBuf,
+}
+
+/// What to build.
+pub struct Recipe<'a> {
+    /// A name for people; part of the file name.
+    pub name: &'a str,
+    /// The source.
+    pub source: &'a Path,
+    /// By whom.
+    pub compiler: &'a Compiler,
+    /// `-O0`, `-O2` and whatever the program asks for.
+    pub flags: Vec<String>,
+    /// Build a shared object.
+    pub shared: bool,
+}
+
+impl Builder {
+    /// Prepares the cache and, for a library, the directory of symlinks that stands for the other runtimes.
+    pub fn new(root: &Path, cache: &Path, library: Option<&Path>) -> Result<Self, String> {
+        let problem = |error: std::io::Error| format!("{}: {error}", cache.display());
+        let headers = cache.join("headers");
+        fs::create_dir_all(&headers).map_err(problem)?;
+        let cache = cache.canonicalize().map_err(problem)?;
+        let include = root.join("abi-tests/include");
+        let include_hash = hash_directory(&include)?;
+        let library = library.map(|path| Library::new(path, &cache)).transpose()?;
+        let driver = root.join("abi-tests/python/driver.py");
+        Ok(Self { headers: cache.join("headers"), cache, include, include_hash, library, driver })
+    }
+
+    /// Where `omp.h` copies for headerless compilers go.
+    pub fn borrowed_headers(&self) -> &Path {
+        &self.headers
+    }
+
+    /// The library under test.
+    pub fn library(&self) -> Option<&Path> {
+        self.library.as_ref().map(|library| library.path.as_path())
+    }
+
+    /// The directory whose `libgomp.so.1`, `libomp.so.5` and `libiomp5.so` are the library.
+    pub fn symlinks(&self) -> Option<&Path> {
+        self.library.as_ref().map(|library| library.symlinks.as_path())
+    }
+
+    /// The Python script that loads a shared object and calls its `check`.
+    pub fn driver(&self) -> &Path {
+        &self.driver
+    }
+
+    /// The binary for a way of loading, built if the cache has none. The error is the compiler's message.
+    pub fn binary(&self, recipe: &Recipe, mode: Mode) -> Result<PathBuf, String> {
+        let object = self.object(recipe)?;
+        match (mode, &self.library) {
+            (Mode::Link, Some(library)) => self.link_with(recipe, &object, library),
+            _ => self.link(recipe, &object),
+        }
+    }
+
+    fn object(&self, recipe: &Recipe) -> Result<PathBuf, String> {
+        let object = self.cache.join(format!("{}.o", self.stem(recipe)?));
+        self.unless_cached(&object, |output| {
+            let mut command = Command::new(&recipe.compiler.name);
+            command.args(&recipe.compiler.flags).arg("-I").arg(&self.include).args(&recipe.flags);
+            command.args(module_flags(recipe.compiler, &self.module_directory(output)?));
+            command.arg("-g").arg("-c").arg(recipe.source).arg("-o").arg(output);
+            Ok(command)
+        })
+    }
+
+    fn link(&self, recipe: &Recipe, object: &Path) -> Result<PathBuf, String> {
+        let binary = object.with_extension(if recipe.shared { "so" } else { "exe" });
+        self.unless_cached(&binary, |output| {
+            let mut command = Command::new(&recipe.compiler.name);
+            command.args(&recipe.compiler.flags).args(linking(recipe));
+            command.arg(object).arg("-o").arg(output).args(libraries(recipe));
+            Ok(command)
+        })
+    }
+
+    fn link_with(&self, recipe: &Recipe, object: &Path, library: &Library) -> Result<PathBuf, String> {
+        let binary = object.with_extension(format!("{:016x}.linked", library.stamp));
+        let directory = library.path.parent().unwrap_or(Path::new("/"));
+        self.unless_cached(&binary, |output| {
+            let mut command = Command::new(&recipe.compiler.name);
+            command.args(linking(recipe)).arg(object).arg(&library.path).arg("-o").arg(output);
+            command.arg(format!("-Wl,-rpath,{}", directory.display())).args(libraries(recipe));
+            Ok(command)
+        })
+    }
+
+    /// Runs `make` for a temporary name and renames, so that an interrupted build leaves no half a binary.
+    fn unless_cached(
+        &self,
+        output: &Path,
+        make: impl FnOnce(&Path) -> Result<Command, String>,
+    ) -> Result<PathBuf, String> {
+        if output.exists() {
+            return Ok(output.to_owned());
+        }
+        let partial = output.with_file_name(format!("{}.partial.o", file_name(output)));
+        let mut command = make(&partial)?;
+        let done = command.output().map_err(|error| format!("{command:?}: {error}"))?;
+        if !done.status.success() {
+            return Err(format!("{command:?}\n{}", String::from_utf8_lossy(&done.stderr)));
+        }
+        fs::rename(&partial, output).map_err(|error| error.to_string())?;
+        Ok(output.to_owned())
+    }
+
+    /// Module files of Fortran sources must not meet: a directory for each.
+    fn module_directory(&self, output: &Path) -> Result<PathBuf, String> {
+        let directory = output.with_extension("mods");
+        fs::create_dir_all(&directory).map_err(|error| error.to_string())?;
+        Ok(directory)
+    }
+
+    fn stem(&self, recipe: &Recipe) -> Result<String, String> {
+        let text = fs::read(recipe.source).map_err(|error| error.to_string())?;
+        let compiler = recipe.compiler;
+        let mut hasher = DefaultHasher::new();
+        (text, self.include_hash, &compiler.name, compiler.version, &compiler.flags).hash(&mut hasher);
+        (&recipe.flags, recipe.shared).hash(&mut hasher);
+        let name = recipe.name.replace(['/', '.'], "-");
+        Ok(format!("{name}-{}-{:016x}", compiler.name, hasher.finish()))
+    }
+}
+
+impl Library {
+    fn new(path: &Path, cache: &Path) -> Result<Self, String> {
+        let problem = |error: std::io::Error| format!("{}: {error}", path.display());
+        let data = fs::metadata(path).map_err(problem)?;
+        let mut hasher = DefaultHasher::new();
+        (path, data.len(), data.modified().map_err(problem)?).hash(&mut hasher);
+        let symlinks = cache.join("symlinks");
+        fs::create_dir_all(&symlinks).map_err(problem)?;
+        for name in ["libgomp.so.1", "libomp.so.5", "libiomp5.so"] {
+            let link = symlinks.join(name);
+            let _ = fs::remove_file(&link);
+            std::os::unix::fs::symlink(path, &link).map_err(problem)?;
+        }
+        Ok(Self { path: path.to_owned(), stamp: hasher.finish(), symlinks })
+    }
+}
+
+fn linking(recipe: &Recipe) -> &'static [&'static str] {
+    if recipe.shared { &["-shared"] } else { &[] }
+}
+
+/// C and C++ programs may use `pthread_*`, `dlsym`, `atomic` library calls and mathematics.
+fn libraries(recipe: &Recipe) -> Vec<String> {
+    let mut names = vec!["-lpthread".to_owned(), "-lm".to_owned()];
+    if recipe.compiler.language != Language::Fortran {
+        names.push("-ldl".into());
+        names.push("-l:libatomic.so.1".into());
+    }
+    names
+}
+
+fn module_flags(compiler: &Compiler, directory: &Path) -> Vec<String> {
+    match compiler.family {
+        Family::Gfortran => vec![format!("-J{}", directory.display())],
+        Family::Flang => vec![format!("-module-dir {}", directory.display())],
+        Family::Gcc | Family::Clang => Vec::new(),
+    }
+    .iter()
+    .flat_map(|flag| flag.split(' ').map(str::to_owned))
+    .collect()
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn hash_directory(directory: &Path) -> Result<u64, String> {
+    let problem = |error: std::io::Error| format!("{}: {error}", directory.display());
+    let mut paths: Vec<PathBuf> = fs::read_dir(directory).map_err(problem)?.flatten().map(|e| e.path()).collect();
+    paths.sort();
+    let mut hasher = DefaultHasher::new();
+    for path in paths {
+        fs::read(&path).map_err(problem)?.hash(&mut hasher);
+    }
+    Ok(hasher.finish())
+}

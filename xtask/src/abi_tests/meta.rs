@@ -1,0 +1,251 @@
+//! What a test program says about itself in the comment at its top.
+//!
+//! The block is the run of comment lines (`//`, `!`, `#`) at the start of the file. A line
+//! `key: value` in it is metadata; an unknown key is an error, so that a typing mistake cannot
+//! silently widen or narrow what is tested. `abi-tests/README.md` documents the keys.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The source language, which decides the compiler driver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Language {
+    /// C.
+    C,
+    /// C++.
+    Cxx,
+    /// Free-form Fortran.
+    Fortran,
+}
+
+/// How the library gets under a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Mode {
+    /// The compiler's own runtime; no library of ours.
+    Own,
+    /// `LD_PRELOAD`.
+    Preload,
+    /// A directory of symlinks named like the other runtimes, on `LD_LIBRARY_PATH`.
+    Symlink,
+    /// Linked by path.
+    Link,
+    /// A shared object loaded into Python with `RTLD_LOCAL`, on the symlink directory.
+    Python,
+}
+
+/// How a run has to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// This exit status.
+    Status(i32),
+    /// Anything but success: a status or a signal (a time-out is always a failure).
+    Failure,
+}
+
+/// One test source with its metadata.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// Path below `abi-tests/`.
+    pub name: String,
+    /// Absolute path.
+    pub path: PathBuf,
+    /// Language by file extension.
+    pub language: Language,
+    /// Compiler terms that take it (`all`, `gcc`, `clang>=19`).
+    pub compilers: Vec<String>,
+    /// Compiler terms left out, with the reason.
+    pub skips: Vec<(String, String)>,
+    /// Values of `OMP_NUM_THREADS`.
+    pub threads: Vec<u32>,
+    /// Further environment.
+    pub env: Vec<(String, String)>,
+    /// Ways to load the library.
+    pub modes: Vec<Mode>,
+    /// Seconds before a run counts as hung.
+    pub timeout: u32,
+    /// How it has to end.
+    pub ending: Ending,
+    /// Texts (`*` matches anything) that stderr must contain, on our library.
+    pub stderr: Vec<String>,
+    /// Lines stderr must have, on our library.
+    pub stderr_lines: Option<usize>,
+    /// Texts that stdout must contain, on our library.
+    pub stdout: Vec<String>,
+    /// Fixed optimisation level, else it alternates.
+    pub opt: Option<String>,
+    /// Further compiler flags: (term, flag).
+    pub flags: Vec<(String, String)>,
+    /// Runs alone on the machine: it measures.
+    pub alone: bool,
+    /// Long.
+    pub stress: bool,
+    /// Checks a promise other runtimes do not make; the reason to leave it out there.
+    pub ours: Option<String>,
+    /// Runtimes (`libgomp`, `libomp`) that fail it, with the reason.
+    pub peers: Vec<(String, String)>,
+    /// Unconditional reason to skip.
+    pub why_skip: Option<String>,
+    /// What is wrong with the header.
+    pub error: Option<String>,
+}
+
+/// Thread counts of a program that names none.
+pub const THREADS: [u32; 6] = [1, 2, 3, 4, 8, 17];
+
+/// Reads every program below `root`, sorted by name.
+pub fn read_all(root: &Path) -> Result<Vec<Source>, String> {
+    let mut paths = Vec::new();
+    collect(root, &mut paths).map_err(|error| format!("{}: {error}", root.display()))?;
+    paths.sort();
+    Ok(paths.iter().filter_map(|path| read(root, path)).collect())
+}
+
+fn collect(directory: &Path, into: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        // Layout programs are compared with a table, includes are no programs.
+        let apart = path.ends_with("layout") || path.ends_with("include");
+        if path.is_dir() && !apart {
+            collect(&path, into)?;
+        } else if path.is_file() {
+            into.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn read(root: &Path, path: &Path) -> Option<Source> {
+    let language = match path.extension()?.to_str()? {
+        "c" => Language::C,
+        "cpp" => Language::Cxx,
+        "f90" => Language::Fortran,
+        _ => return None,
+    };
+    let name = path.strip_prefix(root).ok()?.display().to_string();
+    let mut source = Source::new(name, path.to_owned(), language);
+    match fs::read_to_string(path) {
+        Ok(text) => source.parse(&text),
+        Err(error) => source.error = Some(error.to_string()),
+    }
+    Some(source)
+}
+
+impl Source {
+    fn new(name: String, path: PathBuf, language: Language) -> Self {
+        let modes = if name.starts_with("python/") {
+            vec![Mode::Python]
+        } else {
+            vec![Mode::Preload, Mode::Symlink, Mode::Link]
+        };
+        Self {
+            name,
+            path,
+            language,
+            compilers: vec!["all".into()],
+            skips: Vec::new(),
+            threads: THREADS.to_vec(),
+            env: Vec::new(),
+            modes,
+            timeout: 30,
+            ending: Ending::Status(0),
+            stderr: Vec::new(),
+            stderr_lines: None,
+            stdout: Vec::new(),
+            opt: None,
+            flags: Vec::new(),
+            alone: false,
+            stress: false,
+            ours: None,
+            peers: Vec::new(),
+            why_skip: None,
+            error: None,
+        }
+    }
+
+    fn parse(&mut self, text: &str) {
+        let mut described = false;
+        for line in text.lines() {
+            let Some(comment) = comment(line) else { break };
+            let Some((key, value)) = comment.split_once(": ") else { continue };
+            if !key.bytes().all(|b| b.is_ascii_lowercase() || b == b'-') {
+                continue;
+            }
+            described |= key == "what";
+            if let Err(problem) = self.set(key, value.trim()) {
+                self.error = Some(format!("{key}: {problem}"));
+            }
+        }
+        if !described && self.error.is_none() {
+            self.error = Some("no `what:` line at the top".into());
+        }
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
+        match key {
+            "what" => {}
+            "compilers" => self.compilers = list(value),
+            "skip" => self.skips.push(term_and_text(value)?),
+            "threads" => self.threads = numbers(value)?,
+            "env" => self.env.extend(assignments(value)?),
+            "mode" => self.modes = list(value).iter().map(|m| mode(m)).collect::<Result<_, _>>()?,
+            "timeout" => self.timeout = number(value)?,
+            "expect-exit" if value == "failure" => self.ending = Ending::Failure,
+            "expect-exit" => self.ending = Ending::Status(number(value)? as i32),
+            "expect-stderr" => self.stderr.push(value.into()),
+            "expect-stderr-lines" => self.stderr_lines = Some(number(value)? as usize),
+            "expect-stdout" => self.stdout.push(value.into()),
+            "opt" => self.opt = Some(value.into()),
+            "flags" => self.flags.push(term_and_text(value)?),
+            "alone" => self.alone = value == "yes",
+            "stress" => self.stress = value == "yes",
+            "ours" => self.ours = Some(value.into()),
+            "peers" => self.peers.push(peer(value)?),
+            "why-skip" => self.why_skip = Some(value.into()),
+            _ => return Err("unknown key".into()),
+        }
+        Ok(())
+    }
+}
+
+/// The text of a comment line, or `None` where the comment block ends.
+fn comment(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    ["//", "!", "#"].iter().find_map(|mark| line.strip_prefix(mark)).map(str::trim)
+}
+
+fn list(value: &str) -> Vec<String> {
+    value.split(',').map(|item| item.trim().to_owned()).collect()
+}
+
+fn number(value: &str) -> Result<u32, String> {
+    value.parse().map_err(|_| format!("`{value}` is not a number"))
+}
+
+fn numbers(value: &str) -> Result<Vec<u32>, String> {
+    value.split(',').map(|item| number(item.trim())).collect()
+}
+
+fn assignments(value: &str) -> Result<Vec<(String, String)>, String> {
+    let pair = |word: &str| word.split_once('=').map(|(k, v)| (k.to_owned(), v.to_owned()));
+    value.split_whitespace().map(|word| pair(word).ok_or(format!("`{word}` has no `=`"))).collect()
+}
+
+fn term_and_text(value: &str) -> Result<(String, String), String> {
+    let (term, text) = value.split_once(' ').ok_or("wants a compiler and a text")?;
+    Ok((term.to_owned(), text.trim().to_owned()))
+}
+
+fn peer(value: &str) -> Result<(String, String), String> {
+    let (runtime, rest) = value.split_once(" fails, because ").ok_or("wants `<runtime> fails, because <reason>`")?;
+    Ok((runtime.to_owned(), rest.to_owned()))
+}
+
+fn mode(word: &str) -> Result<Mode, String> {
+    match word {
+        "preload" => Ok(Mode::Preload),
+        "symlink" => Ok(Mode::Symlink),
+        "link" => Ok(Mode::Link),
+        "python" => Ok(Mode::Python),
+        _ => Err(format!("`{word}` is no mode")),
+    }
+}

@@ -1,0 +1,218 @@
+//! One program (a source and a compiler): its runs and their verdicts.
+//!
+//! Every thread count goes through `LD_PRELOAD`; the other ways of loading run with one thread count
+//! that is not 1 where the program allows it, since they differ from preload before `main` only.
+
+use std::path::PathBuf;
+
+use super::build::{Builder, Recipe};
+use super::compilers::Compiler;
+use super::exec::{Ended, Run, contains};
+use super::meta::{Ending, Language, Mode, Source};
+
+/// A source with a compiler.
+pub struct Program<'a> {
+    /// The source.
+    pub source: &'a Source,
+    /// The compiler.
+    pub compiler: &'a Compiler,
+    opt: &'a str,
+}
+
+/// One run and what came of it.
+pub struct Record {
+    /// How the library was loaded.
+    pub mode: Mode,
+    /// `OMP_NUM_THREADS`.
+    pub threads: u32,
+    /// The verdict.
+    pub verdict: Verdict,
+}
+
+/// What came of a run.
+pub enum Verdict {
+    /// Right.
+    Passed,
+    /// Wrong: what was seen, and the command that shows it again.
+    Failed(String, String),
+    /// Left out, with the reason.
+    Skipped(String),
+}
+
+impl<'a> Program<'a> {
+    /// `index` is the compiler's place in the list: levels alternate so that every source meets both.
+    pub fn new(source: &'a Source, compiler: &'a Compiler, index: usize) -> Self {
+        let odd = (source.name.bytes().map(usize::from).sum::<usize>() + index) % 2 == 1;
+        let opt = source.opt.as_deref().unwrap_or(if odd { "-O2" } else { "-O0" });
+        Self { source, compiler, opt }
+    }
+
+    /// `path [compiler]`, as filters and failures name it.
+    pub fn title(&self) -> String {
+        format!("{} [{}]", self.source.name, self.compiler.name)
+    }
+
+    /// Why this pair is not built, if it is not.
+    pub fn reason_to_skip(&self, stress: bool) -> Option<String> {
+        if let Some(reason) = &self.source.why_skip {
+            return Some(reason.clone());
+        }
+        if self.source.stress && !stress {
+            return Some("long; asked for with `stress`".into());
+        }
+        let named = |term: &String| self.compiler.matches(term);
+        if let Some((_, reason)) = self.source.skips.iter().find(|(term, _)| named(term)) {
+            return Some(reason.clone());
+        }
+        let taken = self.source.compilers.iter().any(named);
+        (!taken).then(|| format!("written for {}", self.source.compilers.join(", ")))
+    }
+
+    /// Builds and runs it in every way it asks for.
+    pub fn run(&self, builder: &Builder) -> Vec<Record> {
+        let mut records = Vec::new();
+        for (mode, threads) in self.cases(builder.library().is_some()) {
+            let verdict = match self.left_out(mode) {
+                Some(reason) => Verdict::Skipped(reason),
+                None => self.run_case(builder, mode, threads),
+            };
+            let built = !matches!(&verdict, Verdict::Failed(what, _) if what.starts_with("does not build"));
+            records.push(Record { mode, threads, verdict });
+            if !built {
+                break;
+            }
+        }
+        records
+    }
+
+    fn cases(&self, with_library: bool) -> Vec<(Mode, u32)> {
+        let all = |mode| self.source.threads.iter().map(move |threads| (mode, *threads));
+        if !with_library {
+            let mode = if self.is_shared() { Mode::Python } else { Mode::Own };
+            return all(mode).collect();
+        }
+        let mut cases: Vec<_> = Vec::new();
+        for mode in &self.source.modes {
+            match mode {
+                Mode::Preload | Mode::Python => cases.extend(all(*mode)),
+                _ if self.source.modes.len() == 1 => cases.extend(all(*mode)),
+                _ => cases.push((*mode, self.one_count(*mode))),
+            }
+        }
+        cases
+    }
+
+    /// The thread count for the modes that run once: the last for symlinks, else the middle one.
+    fn one_count(&self, mode: Mode) -> u32 {
+        let counts = &self.source.threads;
+        let index = if mode == Mode::Symlink { counts.len() * 2 / 3 } else { counts.len() / 2 };
+        counts[index.min(counts.len() - 1)]
+    }
+
+    fn is_shared(&self) -> bool {
+        self.source.modes.contains(&Mode::Python)
+    }
+
+    /// The reason not to run on a peer's runtime.
+    fn left_out(&self, mode: Mode) -> Option<String> {
+        if mode != Mode::Own {
+            return None;
+        }
+        let runtime = self.compiler.runtime();
+        let peer = self.source.peers.iter().find(|(name, _)| name == runtime);
+        let peer = peer.map(|(name, reason)| format!("{name} fails, because {reason}"));
+        peer.or_else(|| self.source.ours.clone())
+    }
+
+    fn run_case(&self, builder: &Builder, mode: Mode, threads: u32) -> Verdict {
+        let binary = match builder.binary(&self.recipe(), mode) {
+            Ok(binary) => binary,
+            Err(message) => return does_not_build(&message),
+        };
+        let run = self.prepare(builder, mode, threads, binary);
+        match run.start() {
+            Err(message) => Verdict::Failed(message, run.line()),
+            Ok(ended) => match self.fault(&ended, builder.library().is_some()) {
+                Some(what) => Verdict::Failed(what, run.line()),
+                None => Verdict::Passed,
+            },
+        }
+    }
+
+    fn recipe(&self) -> Recipe<'_> {
+        let mut flags = vec![self.opt.to_owned()];
+        if self.is_shared() {
+            flags.push("-fPIC".into());
+        }
+        if self.compiler.language == Language::C {
+            flags.push("-D_GNU_SOURCE".into());
+        }
+        let asked = self.source.flags.iter().filter(|(term, _)| self.compiler.matches(term));
+        flags.extend(asked.flat_map(|(_, text)| text.split_whitespace().map(str::to_owned)));
+        Recipe { name: &self.source.name, source: &self.source.path, compiler: self.compiler, flags, shared: self.is_shared() }
+    }
+
+    fn prepare(&self, builder: &Builder, mode: Mode, threads: u32, binary: PathBuf) -> Run {
+        let mut env = vec![("OMP_NUM_THREADS".to_owned(), threads.to_string())];
+        env.retain(|(key, _)| !self.source.env.iter().any(|(other, _)| other == key));
+        env.extend(self.source.env.iter().cloned());
+        match (mode, builder.library(), builder.symlinks()) {
+            // Peers spin by default, which with 17 threads on two cores takes minutes.
+            (_, None, _) => env.push(("OMP_WAIT_POLICY".into(), "passive".into())),
+            (Mode::Preload, Some(library), _) => env.push(("LD_PRELOAD".into(), library.display().to_string())),
+            (Mode::Symlink | Mode::Python, _, Some(directory)) => {
+                env.push(("LD_LIBRARY_PATH".into(), directory.display().to_string()));
+            }
+            _ => {}
+        }
+        let arguments = match mode {
+            Mode::Python => vec!["python3".into(), builder.driver().to_owned(), binary],
+            _ => vec![binary],
+        };
+        Run { arguments, env, timeout: self.source.timeout }
+    }
+
+    /// What is wrong with how it ended, if anything. Texts on stderr are ours to keep, not our peers'.
+    fn fault(&self, ended: &Ended, ours: bool) -> Option<String> {
+        if ended.hung {
+            return Some(format!("no end within {} s", self.source.timeout));
+        }
+        let right = match self.source.ending {
+            Ending::Status(status) => ended.status == status,
+            Ending::Failure => ended.status != 0,
+        };
+        if !right {
+            return Some(format!("ended with {}: {}", ended.status, excerpt(ended)));
+        }
+        if ours { self.text_fault(ended) } else { None }
+    }
+
+    fn text_fault(&self, ended: &Ended) -> Option<String> {
+        let missing = |wanted: &[String], text: &str| wanted.iter().find(|pattern| !contains(text, pattern)).cloned();
+        if let Some(pattern) = missing(&self.source.stderr, &ended.stderr) {
+            return Some(format!("stderr lacks `{pattern}`: {}", excerpt(ended)));
+        }
+        if let Some(pattern) = missing(&self.source.stdout, &ended.stdout) {
+            return Some(format!("stdout lacks `{pattern}`: {}", excerpt(ended)));
+        }
+        let lines = ended.stderr.lines().count();
+        match self.source.stderr_lines {
+            Some(wanted) if wanted != lines => Some(format!("stderr has {lines} lines, not {wanted}: {}", excerpt(ended))),
+            None if lines > 0 && self.source.stderr.is_empty() => Some(format!("stderr is not empty: {}", excerpt(ended))),
+            _ => None,
+        }
+    }
+}
+
+fn does_not_build(message: &str) -> Verdict {
+    let (command, text) = message.split_once('\n').unwrap_or(("", message));
+    let line = text.lines().find(|line| line.contains("error") || line.contains("undefined")).unwrap_or(text);
+    Verdict::Failed(format!("does not build: {}", line.trim()), command.into())
+}
+
+/// The first lines a failing program wrote.
+fn excerpt(ended: &Ended) -> String {
+    let lines = ended.stderr.lines().chain(ended.stdout.lines());
+    let text: Vec<&str> = lines.filter(|line| !line.trim().is_empty()).take(4).collect();
+    if text.is_empty() { "it wrote nothing".into() } else { text.join(" | ") }
+}

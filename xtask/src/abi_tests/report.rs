@@ -1,0 +1,150 @@
+//! Progress, failures, skips and the summary.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::time::Instant;
+
+use super::Outcome;
+use super::compilers::Compiler;
+use super::meta::Mode;
+use super::plan::{Program, Record, Verdict};
+
+/// Collects verdicts from several threads and prints as they come.
+pub struct Report {
+    state: Mutex<State>,
+    start: Instant,
+}
+
+#[derive(Default)]
+struct State {
+    total: usize,
+    done: usize,
+    outcome: Outcome,
+    table: BTreeMap<(String, Mode), Outcome>,
+    skips: BTreeMap<String, Vec<String>>,
+    failures: Vec<String>,
+}
+
+impl Report {
+    /// Empty.
+    pub fn new() -> Self {
+        Self { state: Mutex::new(State::default()), start: Instant::now() }
+    }
+
+    /// Announces the set.
+    pub fn begin(&self, programs: usize, compilers: &[Compiler]) {
+        let names: Vec<String> = compilers.iter().map(|c| format!("{} ({})", c.name, c.version)).collect();
+        println!("abi-tests: {programs} programs; compilers: {}", names.join(", "));
+        self.with(|state| state.total = programs);
+    }
+
+    /// A line that is no verdict.
+    pub fn note(&self, line: &str) {
+        println!("note: {line}");
+    }
+
+    /// A pair that is not built.
+    pub fn skip(&self, title: &str, reason: &str) {
+        self.with(|state| state.skip(title, reason));
+    }
+
+    /// A source with a bad header.
+    pub fn fail_source(&self, name: &str, problem: &str) {
+        println!("FAIL {name}: {problem}");
+        self.with(|state| state.fail(format!("{name}: {problem}")));
+    }
+
+    /// A check that is not a compiled program.
+    pub fn check(&self, name: &str, verdict: Verdict) {
+        self.with(|state| match verdict {
+            Verdict::Passed => state.outcome.passed += 1,
+            Verdict::Skipped(reason) => state.skip(name, &reason),
+            Verdict::Failed(what, command) => {
+                println!("FAIL {name}: {what}\n     {command}");
+                state.fail(format!("{name}: {what}"));
+            }
+        });
+    }
+
+    /// Takes the runs of one program.
+    pub fn add(&self, program: &Program, records: Vec<Record>) {
+        let seconds = self.start.elapsed().as_secs();
+        self.with(|state| {
+            state.done += 1;
+            state.outcome.programs += 1;
+            for record in records {
+                state.record(program, record);
+            }
+            if state.done % 25 == 0 || state.done == state.total {
+                println!("[{}/{}] {} passed, {} failed, {seconds} s", state.done, state.total, state.outcome.passed, state.outcome.failed);
+            }
+        });
+    }
+
+    /// Prints skips, the table and the last line.
+    pub fn finish(&self) -> Outcome {
+        self.with(|state| {
+            state.print_skips();
+            state.print_table();
+            println!("{} programs built and run in {} s", state.outcome.programs, self.start.elapsed().as_secs());
+            for failure in &state.failures {
+                println!("failed: {failure}");
+            }
+            let Outcome { passed, failed, skipped, .. } = state.outcome;
+            println!("abi-tests: {passed} passed, {failed} failed, {skipped} skipped");
+            state.outcome
+        })
+    }
+
+    fn with<R>(&self, change: impl FnOnce(&mut State) -> R) -> R {
+        change(&mut self.state.lock().expect("no holder panics"))
+    }
+}
+
+impl State {
+    fn skip(&mut self, title: &str, reason: &str) {
+        self.outcome.skipped += 1;
+        self.skips.entry(reason.to_owned()).or_default().push(title.to_owned());
+    }
+
+    fn fail(&mut self, line: String) {
+        self.outcome.failed += 1;
+        self.failures.push(line);
+    }
+
+    fn record(&mut self, program: &Program, record: Record) {
+        let cell = self.table.entry((program.compiler.name.clone(), record.mode)).or_default();
+        let title = format!("{} {:?} threads={}", program.title(), record.mode, record.threads).to_lowercase();
+        match record.verdict {
+            Verdict::Passed => {
+                cell.passed += 1;
+                self.outcome.passed += 1;
+            }
+            Verdict::Skipped(reason) => {
+                cell.skipped += 1;
+                self.skip(&title, &reason);
+            }
+            Verdict::Failed(what, command) => {
+                cell.failed += 1;
+                println!("FAIL {title}: {what}\n     {command}");
+                self.fail(format!("{title}: {what}"));
+            }
+        }
+    }
+
+    fn print_skips(&self) {
+        for (reason, titles) in &self.skips {
+            let shown: Vec<&str> = titles.iter().take(3).map(String::as_str).collect();
+            let more = if titles.len() > 3 { ", …" } else { "" };
+            println!("skipped ({}): {reason}: {}{more}", titles.len(), shown.join(", "));
+        }
+    }
+
+    fn print_table(&self) {
+        println!("{:<14} {:<8} {:>7} {:>7} {:>7}", "compiler", "loaded", "passed", "failed", "skipped");
+        for ((compiler, mode), cell) in &self.table {
+            let mode = format!("{mode:?}").to_lowercase();
+            println!("{compiler:<14} {mode:<8} {:>7} {:>7} {:>7}", cell.passed, cell.failed, cell.skipped);
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The library under programs that never call OpenMP: `LD_PRELOAD` is inherited by every child, so it
+//! must cost nothing there. No output, no thread, no file opened by us, under 0.3 ms.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::build::Builder;
+use super::plan::Verdict;
+use super::report::Report;
+
+/// What preloading may add to the start and end of a process (median).
+const LIMIT: Duration = Duration::from_micros(300);
+/// Spawns of each kind. The medians of this many are steady to a few microseconds on a quiet machine.
+const SPAWNS: usize = 301;
+
+/// Checks silence, threads, files and cost.
+pub fn check(builder: &Builder, report: &Report) {
+    let Some(library) = builder.library() else {
+        report.check("silence", Verdict::Skipped("no library given".into()));
+        return;
+    };
+    for (name, command) in [("true", vec!["/bin/true"]), ("sh", vec!["/bin/sh", "-c", "echo a | cat; :"])] {
+        report.check(&format!("silence: output of {name}"), output_is_unchanged(library, &command));
+        report.check(&format!("silence: system calls of {name}"), system_calls(library, &command));
+    }
+    report.check("silence: cost", cost(library));
+}
+
+fn preloaded(library: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(words[0]);
+    command.args(&words[1..]).env("LD_PRELOAD", library).stdin(Stdio::null());
+    command
+}
+
+fn line(library: &Path, words: &[&str]) -> String {
+    format!("env LD_PRELOAD={} {}", library.display(), words.join(" "))
+}
+
+fn output_is_unchanged(library: &Path, words: &[&str]) -> Verdict {
+    let plain = Command::new(words[0]).args(&words[1..]).output();
+    let ours = preloaded(library, words).output();
+    match (plain, ours) {
+        (Ok(plain), Ok(ours)) if plain == ours => Verdict::Passed,
+        (_, Ok(ours)) => {
+            let text = String::from_utf8_lossy(&ours.stderr).into_owned();
+            Verdict::Failed(format!("its output changed; stderr: {text}"), line(library, words))
+        }
+        (_, Err(error)) => Verdict::Failed(error.to_string(), line(library, words)),
+    }
+}
+
+/// Traces both ways and compares: the only files more are those the dynamic loader opens for the
+/// library and what it needs, before the first `mprotect`-ed program start; no clone for a thread.
+fn system_calls(library: &Path, words: &[&str]) -> Verdict {
+    let Some(plain) = trace(None, words) else {
+        return Verdict::Skipped("strace is not installed or may not trace here".into());
+    };
+    let ours = trace(Some(library), words).unwrap_or_default();
+    let more = |kind: &str| count(&ours, kind) > count(&plain, kind);
+    if ours.contains("CLONE_THREAD") && !plain.contains("CLONE_THREAD") {
+        return Verdict::Failed("a thread was started".into(), line(library, words));
+    }
+    if let Some(opened) = opened_by_us(&plain, &ours) {
+        return Verdict::Failed(format!("the library opened {opened}"), line(library, words));
+    }
+    let noisy = ["sched_getaffinity", "timer_create", "rt_sigaction", "sysinfo"].into_iter().find(|kind| more(kind));
+    match noisy {
+        Some(kind) => Verdict::Failed(format!("{kind} was called before any OpenMP call"), line(library, words)),
+        None => Verdict::Passed,
+    }
+}
+
+fn trace(library: Option<&Path>, words: &[&str]) -> Option<String> {
+    let mut command = Command::new("strace");
+    command.args(["-f", "-e", "trace=open,openat,clone,clone3,sched_getaffinity,timer_create,rt_sigaction,sysinfo"]);
+    if let Some(library) = library {
+        command.arg("-E").arg(format!("LD_PRELOAD={}", library.display()));
+    }
+    let output = command.args(words).stdin(Stdio::null()).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+fn count(trace: &str, kind: &str) -> usize {
+    trace.lines().filter(|line| line.contains(&format!("{kind}("))).count()
+}
+
+/// A successfully opened file that is neither opened without us nor a shared object.
+fn opened_by_us(plain: &str, ours: &str) -> Option<String> {
+    let name = |line: &str| line.split('"').nth(1).map(str::to_owned);
+    let known: Vec<String> = plain.lines().filter_map(name).collect();
+    let opened = ours.lines().filter(|line| line.contains("open") && !line.contains("= -1")).filter_map(name);
+    opened.filter(|file| !file.contains(".so")).find(|file| !known.contains(file))
+}
+
+fn cost(library: &Path) -> Verdict {
+    let mut without = Vec::with_capacity(SPAWNS);
+    let mut with = Vec::with_capacity(SPAWNS);
+    for _ in 0..SPAWNS {
+        without.push(spawn(Command::new("/bin/true").stdin(Stdio::null())));
+        with.push(spawn(&mut preloaded(library, &["/bin/true"])));
+    }
+    let added = median(&mut with).saturating_sub(median(&mut without));
+    let text = format!("preloading adds {} µs to a process (median of {SPAWNS}; limit {} µs)", added.as_micros(), LIMIT.as_micros());
+    println!("note: {text}");
+    if added < LIMIT { Verdict::Passed } else { Verdict::Failed(text, line(library, &["/bin/true"])) }
+}
+
+fn spawn(command: &mut Command) -> Duration {
+    let start = Instant::now();
+    let _ = command.status();
+    start.elapsed()
+}
+
+fn median(times: &mut [Duration]) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}
