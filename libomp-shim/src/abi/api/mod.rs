@@ -1,12 +1,134 @@
-//! The `omp_*` routines.
-use crate::omp::thread::Here;
-/// `omp_get_thread_num`
-#[unsafe(no_mangle)]
-pub extern "C" fn omp_get_thread_num() -> i32 {
-    Here::get().thread.num() as i32
+//! The `omp_*` routines (OpenMP 5.2 §18) and LLVM's `kmp_*` ones, under their C and Fortran names.
+//!
+//! | file | chapter |
+//! |---|---|
+//! | [`parallel`] | 18.2 parallel regions |
+//! | [`affinity`] | 18.3 thread affinity |
+//! | [`teams`] | 18.4 teams |
+//! | [`tasking`] | 18.5 tasking, 18.11 events |
+//! | [`resources`] | 18.6 resource relinquishing, 18.14 tool control, 18.15 environment display |
+//! | [`device`] | 18.7 devices, 18.8 device memory |
+//! | [`lock`] | 18.9 locks |
+//! | [`timing`] | 18.10 timing |
+//! | [`interop`] | 18.12 interoperability |
+//! | [`kmp`] | LLVM's extensions |
+//!
+//! A routine is written once, in [`routines!`]: that makes the C name (arguments by value) and the Fortran name, which
+//! is the same with an underscore behind it (arguments by reference). [`wide_routines!`] adds the names that gfortran
+//! calls under `-fdefault-integer-8`. What returns through addresses or takes strings is written out, next to it.
+
+/// Declares routines under their C name `x`, by value, and their Fortran name `x_`, by reference.
+macro_rules! routines {
+    ($(
+        $(#[$meta:meta])*
+        fn $name:ident($($arg:ident : $ty:ty),* $(,)?) $(-> $ret:ty)? $body:block
+    )*) => {$(
+        $(#[$meta])*
+        #[unsafe(no_mangle)]
+        pub extern "C-unwind" fn $name($($arg: $ty),*) $(-> $ret)? $body
+
+        const _: () = {
+            #[unsafe(export_name = concat!(stringify!($name), "_"))]
+            unsafe extern "C-unwind" fn fortran($($arg: *const $ty),*) $(-> $ret)? {
+                // SAFETY: Fortran passes the addresses of its arguments.
+                $name($(unsafe { *$arg }),*)
+            }
+        };
+    )*};
 }
-/// `omp_get_num_threads`
-#[unsafe(no_mangle)]
-pub extern "C" fn omp_get_num_threads() -> i32 {
-    Here::get().team().size() as i32
+
+/// Declares `x_8_` for routines that have been declared as `x`: the same with 64-bit arguments, by reference, cut to
+/// what an `int` holds.
+macro_rules! wide_routines {
+    ($( fn $name:ident($($arg:ident),*) $(-> $ret:ty)?; )*) => {$(
+        const _: () = {
+            #[unsafe(export_name = concat!(stringify!($name), "_8_"))]
+            unsafe extern "C-unwind" fn fortran($($arg: *const i64),*) $(-> $ret)? {
+                // SAFETY: Fortran passes the addresses of its arguments.
+                $name($($crate::abi::api::narrow(unsafe { *$arg }).cast_as()),*)
+            }
+        };
+    )*};
+}
+
+/// Declares routines whose arguments are addresses in C, too, under both names.
+macro_rules! address_routines {
+    ($(
+        $(#[$meta:meta])*
+        fn $name:ident($($arg:ident : $ty:ty),* $(,)?) $(-> $ret:ty)? $body:block
+    )*) => {$(
+        $(#[$meta])*
+        ///
+        /// # Safety
+        /// The addresses are valid for what the routine does with them.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C-unwind" fn $name($($arg: $ty),*) $(-> $ret)? $body
+
+        const _: () = {
+            #[unsafe(export_name = concat!(stringify!($name), "_"))]
+            unsafe extern "C-unwind" fn fortran($($arg: $ty),*) $(-> $ret)? {
+                // SAFETY: the same promise.
+                unsafe { $name($($arg),*) }
+            }
+        };
+    )*};
+}
+
+/// The nearest `int`.
+pub(crate) fn narrow(wide: i64) -> Narrow {
+    Narrow(wide.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32, wide)
+}
+
+/// A 64-bit argument, on its way to the type the C routine has.
+pub(crate) struct Narrow(i32, i64);
+
+/// The integer types that the C routines take.
+pub(crate) trait FromWide {
+    fn from_wide(wide: &Narrow) -> Self;
+}
+
+impl FromWide for i32 {
+    fn from_wide(wide: &Narrow) -> Self {
+        wide.0
+    }
+}
+
+impl FromWide for u32 {
+    fn from_wide(wide: &Narrow) -> Self {
+        wide.1 as u32 // a set of bits (`omp_sched_t`)
+    }
+}
+
+impl Narrow {
+    pub(crate) fn cast_as<T: FromWide>(&self) -> T {
+        T::from_wide(self)
+    }
+}
+
+/// Warns that a routine does nothing, and says what to do instead; the text is one line.
+pub(crate) fn no_effect(routine: &str, instead: &str) {
+    crate::omp::report::warn(format_args!("{routine} has no effect; {instead}"));
+}
+
+pub mod affinity;
+pub mod device;
+pub mod interop;
+pub mod kmp;
+pub mod lock;
+pub mod parallel;
+pub mod resources;
+pub mod tasking;
+pub mod teams;
+pub mod timing;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wide_arguments_are_cut_to_the_nearest_int() {
+        assert_eq!(narrow(1 << 40).cast_as::<i32>(), i32::MAX);
+        assert_eq!(narrow(-7).cast_as::<i32>(), -7);
+        assert_eq!(narrow(0x8000_0002).cast_as::<u32>(), 0x8000_0002);
+    }
 }

@@ -1,0 +1,36 @@
+//! Tasking and event routines (OpenMP 5.2 §18.5, §18.11).
+
+use core::ffi::c_int;
+use core::ptr::NonNull;
+
+use crate::omp::env;
+use crate::omp::report;
+use crate::omp::task::{self, Flags, Task};
+use crate::omp::thread::Here;
+
+routines! {
+    /// `omp_get_max_task_priority` (18.5.1).
+    fn omp_get_max_task_priority() -> c_int {
+        env::settings().max_task_priority
+    }
+
+    /// `omp_in_explicit_task` (18.5.2).
+    fn omp_in_explicit_task() -> c_int {
+        c_int::from(Here::get().task.is_explicit())
+    }
+
+    /// `omp_in_final` (18.5.3): is the running task final, or included in one?
+    fn omp_in_final() -> c_int {
+        c_int::from(Here::get().task.flags().has(Flags::FINAL))
+    }
+
+    /// `omp_fulfill_event` (18.11.1): completes the detachable task whose handle this is, as far as the event goes.
+    /// Any thread may call it, once per event.
+    fn omp_fulfill_event(event: usize) {
+        match NonNull::new(core::ptr::with_exposed_provenance_mut::<Task>(event)) {
+            // SAFETY: by its contract the handle is that of a detachable task whose event has not been fulfilled.
+            Some(task) => unsafe { task::fulfill(task) },
+            None => report::warn("omp_fulfill_event got no event; nothing is fulfilled"),
+        }
+    }
+}
