@@ -1,4 +1,9 @@
 //! Thread affinity routines (OpenMP 5.2 §18.3). Places are numbered from 0 in the order of `OMP_PLACES`.
+//!
+//! | file | what lives there |
+//! |---|---|
+//! | [`display`] | `omp_display_affinity` and what belongs to it, `omp_display_env` |
+//! | [`mask`] | the kernel's affinity masks |
 
 use core::ffi::c_int;
 use core::ops::Range;
@@ -7,6 +12,9 @@ use super::parallel::icv;
 use crate::omp::affinity::Places;
 use crate::omp::env;
 use crate::omp::thread::Here;
+
+pub mod display;
+pub mod mask;
 
 fn places() -> Option<&'static Places> {
     env::settings().places.as_ref()

@@ -3,14 +3,15 @@
 //! | file | chapter |
 //! |---|---|
 //! | [`parallel`] | 18.2 parallel regions |
-//! | [`affinity`] | 18.3 thread affinity |
+//! | [`affinity`] | 18.3 thread affinity, 18.15 environment display |
 //! | [`teams`] | 18.4 teams |
 //! | [`tasking`] | 18.5 tasking, 18.11 events |
-//! | [`resources`] | 18.6 resource relinquishing, 18.14 tool control, 18.15 environment display |
+//! | [`resources`] | 18.6 resource relinquishing, 18.14 tool control |
 //! | [`device`] | 18.7 devices, 18.8 device memory |
 //! | [`lock`] | 18.9 locks |
 //! | [`timing`] | 18.10 timing |
 //! | [`interop`] | 18.12 interoperability |
+//! | [`memory`] | 18.13 memory management |
 //! | [`kmp`] | LLVM's extensions |
 //!
 //! A routine is written once, in [`routines!`]: that makes the C name (arguments by value) and the Fortran name, which
@@ -74,6 +75,28 @@ macro_rules! address_routines {
     )*};
 }
 
+/// Declares further C names of routines: what LLVM's header calls them.
+macro_rules! c_aliases {
+    ($( fn $name:ident($($arg:ident : $ty:ty),* $(,)?) $(-> $ret:ty)? => $same:ident; )*) => {$(
+        #[doc = concat!("Another name of `", stringify!($same), "`.")]
+        #[unsafe(no_mangle)]
+        pub extern "C-unwind" fn $name($($arg: $ty),*) $(-> $ret)? {
+            $same($($arg),*)
+        }
+    )*};
+    ($( unsafe fn $name:ident($($arg:ident : $ty:ty),* $(,)?) $(-> $ret:ty)? => $same:ident; )*) => {$(
+        #[doc = concat!("Another name of `", stringify!($same), "`.")]
+        ///
+        /// # Safety
+        /// As there.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C-unwind" fn $name($($arg: $ty),*) $(-> $ret)? {
+            // SAFETY: the same promise.
+            unsafe { $same($($arg),*) }
+        }
+    )*};
+}
+
 /// The nearest `int`.
 pub(crate) fn narrow(wide: i64) -> Narrow {
     Narrow(wide.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32, wide)
@@ -115,6 +138,7 @@ pub mod device;
 pub mod interop;
 pub mod kmp;
 pub mod lock;
+pub mod memory;
 pub mod parallel;
 pub mod resources;
 pub mod tasking;

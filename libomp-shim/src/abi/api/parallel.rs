@@ -149,6 +149,16 @@ routines! {
     }
 }
 
+c_aliases! {
+    fn ompc_set_num_threads(n: c_int) => omp_set_num_threads;
+    fn ompc_set_dynamic(on: c_int) => omp_set_dynamic;
+    fn ompc_set_nested(on: c_int) => omp_set_nested;
+    fn ompc_set_max_active_levels(levels: c_int) => omp_set_max_active_levels;
+    fn ompc_set_schedule(kind: c_uint, chunk: c_int) => omp_set_schedule;
+    fn ompc_get_ancestor_thread_num(level: c_int) -> c_int => omp_get_ancestor_thread_num;
+    fn ompc_get_team_size(level: c_int) -> c_int => omp_get_team_size;
+}
+
 wide_routines! {
     fn omp_set_num_threads(n);
     fn omp_set_dynamic(on);

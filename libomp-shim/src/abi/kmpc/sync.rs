@@ -12,9 +12,9 @@ use crate::omp::thread::Here;
 /// # Safety
 /// `name` is the compiler's symbol for this name.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn __kmpc_critical(_: *const c_void, _: c_int, name: NonNull<Lock>) {
+pub unsafe extern "C-unwind" fn __kmpc_critical(_: *const c_void, _: c_int, name: *mut Lock) {
     // SAFETY: static bytes, used for nothing else.
-    unsafe { Lock::at(name.as_ptr()) }.lock();
+    unsafe { Lock::at(name) }.lock();
 }
 
 /// [`__kmpc_critical`] with a hint, which our one kind of lock has no use for.
@@ -22,9 +22,9 @@ pub unsafe extern "C-unwind" fn __kmpc_critical(_: *const c_void, _: c_int, name
 /// # Safety
 /// As [`__kmpc_critical`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn __kmpc_critical_with_hint(_: *const c_void, _: c_int, name: NonNull<Lock>, _: c_uint) {
+pub unsafe extern "C-unwind" fn __kmpc_critical_with_hint(_: *const c_void, _: c_int, name: *mut Lock, _: c_uint) {
     // SAFETY: as in `__kmpc_critical`.
-    unsafe { Lock::at(name.as_ptr()) }.lock();
+    unsafe { Lock::at(name) }.lock();
 }
 
 /// The end of a `critical`.
@@ -32,9 +32,9 @@ pub unsafe extern "C-unwind" fn __kmpc_critical_with_hint(_: *const c_void, _: c
 /// # Safety
 /// As [`__kmpc_critical`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn __kmpc_end_critical(_: *const c_void, _: c_int, name: NonNull<Lock>) {
+pub unsafe extern "C-unwind" fn __kmpc_end_critical(_: *const c_void, _: c_int, name: *mut Lock) {
     // SAFETY: as in `__kmpc_critical`.
-    unsafe { Lock::at(name.as_ptr()) }.unlock();
+    unsafe { Lock::at(name) }.unlock();
 }
 
 /// `#pragma omp flush`, of whatever it names and with whatever ordering: a full fence.

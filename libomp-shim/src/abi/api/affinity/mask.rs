@@ -1,0 +1,86 @@
+//! Sets of processors as the kernel has them, behind LLVM's `kmp_affinity_mask_t`.
+
+use std::io;
+
+type Word = libc::c_ulong;
+const WORD_BITS: usize = Word::BITS as usize;
+/// The kernel refuses masks that are smaller than its own; nobody's is larger than this many processors.
+const LARGEST: usize = 1 << 16;
+
+/// A set of processors, by the operating system's numbers.
+#[derive(Clone, Debug)]
+pub struct Mask(Box<[Word]>);
+
+impl Mask {
+    /// The empty set.
+    pub fn new() -> Self {
+        Self(vec![0; LARGEST / WORD_BITS].into_boxed_slice())
+    }
+
+    /// The processors that the calling kernel thread may run on.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn of_calling_thread() -> io::Result<Self> {
+        let mut mask = Self::new();
+        // SAFETY: the pointer and the size describe the words, which may be written.
+        let refused = unsafe { libc::sched_getaffinity(0, size_of_val(&*mask.0), mask.0.as_mut_ptr().cast()) };
+        if refused == 0 { Ok(mask) } else { Err(io::Error::last_os_error()) }
+    }
+
+    /// Restricts the calling kernel thread to this set.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn bind_calling_thread(&self) -> io::Result<()> {
+        // SAFETY: the pointer and the size describe the words.
+        let refused = unsafe { libc::sched_setaffinity(0, size_of_val(&*self.0), self.0.as_ptr().cast()) };
+        if refused == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+
+    /// Adds a processor or takes it away.
+    pub fn set(&mut self, proc: usize, on: bool) {
+        if let Some(word) = self.0.get_mut(proc / WORD_BITS) {
+            let bit = 1 << (proc % WORD_BITS);
+            if on { *word |= bit } else { *word &= !bit }
+        }
+    }
+
+    /// Is this processor in the set?
+    pub fn has(&self, proc: usize) -> bool {
+        self.0.get(proc / WORD_BITS).is_some_and(|word| word >> (proc % WORD_BITS) & 1 == 1)
+    }
+
+    /// All of them, ascending.
+    pub fn procs(&self) -> Vec<usize> {
+        (0..LARGEST).filter(|&proc| self.has(proc)).collect()
+    }
+}
+
+impl Default for Mask {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processors_are_added_and_taken_away() {
+        let mut mask = Mask::new();
+        mask.set(3, true);
+        mask.set(70, true);
+        mask.set(3, false);
+        mask.set(LARGEST + 5, true);
+        assert_eq!(mask.procs(), [70]);
+    }
+
+    #[test]
+    fn a_thread_may_run_somewhere() {
+        let mask = Mask::of_calling_thread().unwrap();
+        assert!(!mask.procs().is_empty());
+        mask.bind_calling_thread().unwrap();
+    }
+}
