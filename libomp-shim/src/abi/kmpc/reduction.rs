@@ -11,7 +11,7 @@
 //! floating-point reduction is the same in every run with the same number of threads.
 
 use core::ffi::{c_int, c_void};
-use core::ptr::{self, NonNull};
+use core::ptr;
 use core::sync::atomic::Ordering;
 
 use super::parallel::Location;
@@ -38,7 +38,7 @@ unsafe fn flags_of(location: Location) -> i32 {
 
 /// # Safety
 /// As the entry points below.
-unsafe fn begin(location: Location, data: *mut c_void, combine: Option<Combine>, lock: NonNull<Lock>) -> c_int {
+unsafe fn begin(location: Location, data: *mut c_void, combine: Option<Combine>, lock: *mut Lock) -> c_int {
     let here = Here::get();
     // SAFETY: the compiler's location.
     let atomic = unsafe { flags_of(location) } & ATOMIC_AVAILABLE != 0;
@@ -81,7 +81,7 @@ unsafe fn tree(here: Here, data: *mut c_void, combine: Option<Combine>) -> c_int
 
 /// # Safety
 /// As the entry points below.
-unsafe fn end(location: Location, lock: NonNull<Lock>) -> Way {
+unsafe fn end(location: Location, lock: *mut Lock) -> Way {
     // SAFETY: own thread only.
     let way = core::mem::take(&mut unsafe { Here::get().thread.own() }.reduction);
     match way {
@@ -107,7 +107,7 @@ pub unsafe extern "C-unwind" fn __kmpc_reduce(
     _size: usize,
     data: *mut c_void,
     combine: Option<Combine>,
-    lock: NonNull<Lock>,
+    lock: *mut Lock,
 ) -> c_int {
     // SAFETY: as for this function.
     unsafe { begin(location, data, combine, lock) }
@@ -125,7 +125,7 @@ pub unsafe extern "C-unwind" fn __kmpc_reduce_nowait(
     _size: usize,
     data: *mut c_void,
     combine: Option<Combine>,
-    lock: NonNull<Lock>,
+    lock: *mut Lock,
 ) -> c_int {
     // SAFETY: as for this function.
     unsafe { begin(location, data, combine, lock) }
@@ -136,7 +136,7 @@ pub unsafe extern "C-unwind" fn __kmpc_reduce_nowait(
 /// # Safety
 /// As [`__kmpc_reduce`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn __kmpc_end_reduce(location: Location, _gtid: c_int, lock: NonNull<Lock>) {
+pub unsafe extern "C-unwind" fn __kmpc_end_reduce(location: Location, _gtid: c_int, lock: *mut Lock) {
     // SAFETY: as for this function. In a tree the others' barrier is the construct's.
     if unsafe { end(location, lock) } != Way::Tree {
         team::barrier(Here::get());
@@ -148,7 +148,7 @@ pub unsafe extern "C-unwind" fn __kmpc_end_reduce(location: Location, _gtid: c_i
 /// # Safety
 /// As [`__kmpc_reduce`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn __kmpc_end_reduce_nowait(location: Location, _gtid: c_int, lock: NonNull<Lock>) {
+pub unsafe extern "C-unwind" fn __kmpc_end_reduce_nowait(location: Location, _gtid: c_int, lock: *mut Lock) {
     // SAFETY: as for this function.
     unsafe { end(location, lock) };
 }
