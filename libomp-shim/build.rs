@@ -1,7 +1,7 @@
 //! Turns the symbol table into what the linker and the compiler need.
 //!
 //! Lives here: the link arguments of the shared library (version nodes, SONAME, no unloading) and the generated
-//! file `missing.rs` with one function per row of `symbols.tsv` that is not implemented, and one constant per data
+//! file `missing.rs` with one function per row of `symbols.tsv` that is not implemented (data rows are constants of the sources)
 //! row. May not live here: any knowledge about a single symbol; that is a column of the table.
 //!
 //! Rejected: an attribute macro on every implementation that registers itself. It cannot know the symbols that
@@ -102,12 +102,6 @@ fn generate(rows: &[Row]) -> String {
     } in rows
     {
         let item = match (*kind, *status) {
-            ("data", _) => {
-                let value = hint
-                    .strip_prefix("value ")
-                    .expect("the hint of a data row is `value N`");
-                format!("#[unsafe(no_mangle)] pub static {symbol}: usize = {value};")
-            }
             ("func", "missing") if stubs => format!(
                 "#[unsafe(no_mangle)] pub extern \"C\" fn {symbol}() -> ! {{ stop({symbol:?}, {hint:?}) }}"
             ),
