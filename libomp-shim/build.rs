@@ -1,8 +1,8 @@
 //! Turns the symbol table into what the linker and the compiler need.
 //!
 //! Lives here: the link arguments of the shared library (version nodes, SONAME, no unloading) and the generated
-//! file `missing.rs` with one function per row of `symbols.tsv` that is not implemented (data rows are constants of the sources)
-//! row. May not live here: any knowledge about a single symbol; that is a column of the table.
+//! file `missing.rs` with one function per row of `symbols.tsv` that is not implemented (data symbols are constants of
+//! the sources). May not live here: any knowledge about a single symbol; that is a column of the table.
 //!
 //! Rejected: an attribute macro on every implementation that registers itself. It cannot know the symbols that
 //! have no implementation yet, and those are the reason for the table.
