@@ -336,7 +336,7 @@ impl Team {
         let size = self.size();
         if size == 1 {
             self.await_quiet(thread);
-            self.forget_cancelled_construct();
+            self.pass_alone();
             return true;
         }
         // ORDERING: Relaxed; the value cannot change before this thread has arrived.
@@ -365,6 +365,13 @@ impl Team {
         self.wake_members(self.size());
     }
 
+    /// A barrier of a team of one.
+    fn pass_alone(&self) {
+        self.forget_cancelled_construct();
+        // ORDERING: Relaxed; nobody else is there.
+        self.passed.0.store(self.phase() + 1, Ordering::Relaxed);
+    }
+
     #[inline]
     fn await_release(&self, thread: &Thread, passed: u64) {
         ult::sched::wait(&Wait {
@@ -387,7 +394,7 @@ impl Team {
         if size == 1 || self.arrive() == size {
             self.await_quiet(thread);
             if size == 1 {
-                self.forget_cancelled_construct();
+                self.pass_alone();
             } else {
                 self.release(passed);
             }
@@ -564,6 +571,13 @@ impl Team {
 
     // ---- the rest ---------------------------------------------------------------------------------------------
 
+    /// How many barriers the team has passed: constant while its threads are inside one worksharing construct.
+    #[inline(always)]
+    pub fn phase(&self) -> u64 {
+        // ORDERING: Relaxed; asked by threads of the team, which have passed those barriers themselves.
+        self.passed.0.load(Ordering::Relaxed)
+    }
+
     /// The shared descriptor of the worksharing construct with number `construct`, see [`Ring`].
     pub fn workshare(&self, construct: u64) -> &WorkShare {
         self.ring.at(construct)
@@ -621,7 +635,7 @@ impl Team {
         if self.has_used_tasks() {
             self.tasks_used.store(false, Ordering::Relaxed);
         }
-        if constructs || self.is_cancelled() {
+        if constructs || self.is_cancelled() || self.is_construct_cancelled() {
             self.cancelled.store(false, Ordering::Relaxed);
             self.construct_cancelled.store(false, Ordering::Relaxed);
             self.arrived.0.store(0, Ordering::Relaxed);

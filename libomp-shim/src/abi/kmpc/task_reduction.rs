@@ -178,7 +178,7 @@ fn register(here: Here, items: Vec<Input>, copies: Arc<Copies>, construct: Optio
 
 /// The copies that the threads of the team share for one construct; the first to arrive makes them.
 fn shared_copies(here: Here, items: usize) -> (Arc<Copies>, u64) {
-    let (construct, share) = worksharing::enter(here, |_| {});
+    let (construct, share) = worksharing::enter(here, |_, _| {});
     let fresh = Arc::into_raw(Copies::new(here.team().size(), items));
     // ORDERING: AcqRel; Release publishes the fresh copies, Acquire shows another thread's.
     match share.next.0.compare_exchange(0, fresh as u64, Ordering::AcqRel, Ordering::Acquire) {

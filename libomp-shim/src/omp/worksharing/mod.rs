@@ -1,11 +1,27 @@
 //! Worksharing constructs (OpenMP 5.2 §11): what the threads of a team share while they divide work.
 //!
+//! | file | what |
+//! |---|---|
+//! | here | the ring of shared descriptors, `single` |
+//! | [`space`] | bounds to iteration numbers, without overflow |
+//! | [`schedule`] | iteration numbers to chunks, by schedule |
+//! | [`dispatch`] | the loop a thread is in, and its next chunk |
+//! | [`ordered`], [`doacross`] | iterations that wait for others |
+//! | [`cancel`] | `cancel for`, `cancel sections` |
+//!
 //! A construct that needs shared state takes a [`WorkShare`] from the team's [`Ring`]. Threads meet constructs in the
 //! same order, so the n-th construct of a region uses entry n modulo the ring's length; a thread that runs ahead by more
 //! than that (`nowait`) waits for the slowest. The first thread to arrive initialises the entry, the last to leave
-//! frees it for the construct one round later.
+//! frees it for the construct one round later. See `docs/protocols/worksharing.md`.
 //!
 //! `static` loops and `single` do not come here: they need no shared state, or one counter.
+
+pub mod cancel;
+pub mod dispatch;
+pub mod doacross;
+pub mod ordered;
+pub mod schedule;
+pub mod space;
 
 use core::cell::UnsafeCell;
 use core::ptr;
@@ -13,8 +29,11 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use ult::sched::Wait;
 
+use super::report;
 use super::team::{Padded, Team};
 use super::thread::{Here, Thread};
+pub use dispatch::Dispatch;
+use schedule::Schedule;
 
 /// Constructs of one region that may be in flight at once.
 const LENGTH: u64 = 8;
@@ -22,7 +41,12 @@ const LENGTH: u64 = 8;
 /// The shared descriptors of a team.
 pub struct Ring {
     entries: [WorkShare; LENGTH as usize],
+    /// For threads that would wait for an entry in a cancelled region: those that hold it may never leave.
+    dead: WorkShare,
 }
+
+/// Number of the construct whose entry is `dead`.
+const DEAD: u64 = u64::MAX;
 
 /// Shared state of one construct.
 #[repr(align(128))]
@@ -35,6 +59,10 @@ pub struct WorkShare {
     pub cancelled: AtomicBool,
     /// A block that lives as long as the construct (GCC's `mem`), or null; freed by `free`.
     pub memory: AtomicPtr<u8>,
+    /// Where a front's threads meet for the construct's task reductions; null when the construct begins.
+    pub reductions: AtomicPtr<usize>,
+    /// The table of a doacross loop, or null; freed with `memory`.
+    pub(crate) table: AtomicPtr<u64>,
     /// What the construct is; written by the initialising thread.
     shape: UnsafeCell<Shape>,
     /// Next iteration, section or whatever the construct counts.
@@ -46,14 +74,26 @@ pub struct WorkShare {
 // SAFETY: `shape` is written while the turn is `4k+1`, by the one thread that set it, and read while it is `4k+2`.
 unsafe impl Sync for WorkShare {}
 
+impl Default for Ring {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Ring {
     /// A ring whose entries are free for the first constructs.
     pub fn new() -> Self {
-        Self { entries: core::array::from_fn(|i| WorkShare::new(i as u64)) }
+        let dead = WorkShare::new(0);
+        // ORDERING: Relaxed; not shared yet.
+        dead.cancelled.store(true, Ordering::Relaxed);
+        Self { entries: core::array::from_fn(|i| WorkShare::new(i as u64)), dead }
     }
 
     /// The entry of construct `k`.
     pub fn at(&self, k: u64) -> &WorkShare {
+        if k == DEAD {
+            return &self.dead;
+        }
         &self.entries[(k % LENGTH) as usize]
     }
 
@@ -75,6 +115,8 @@ impl WorkShare {
             left: AtomicU32::new(0),
             cancelled: AtomicBool::new(false),
             memory: AtomicPtr::new(ptr::null_mut()),
+            reductions: AtomicPtr::new(ptr::null_mut()),
+            table: AtomicPtr::new(ptr::null_mut()),
             shape: UnsafeCell::new(Shape::default()),
             next: Padded(AtomicU64::new(0)),
             ordered: Padded(AtomicU64::new(0)),
@@ -89,66 +131,118 @@ impl WorkShare {
 
     fn free_memory(&self) {
         // ORDERING: Relaxed; the last thread to leave, ordered by `left`.
-        let memory = self.memory.swap(ptr::null_mut(), Ordering::Relaxed);
-        if !memory.is_null() {
-            // SAFETY: blocks in `memory` come from libc's allocator.
-            unsafe { libc::free(memory.cast()) };
+        let blocks = [self.memory.swap(ptr::null_mut(), Ordering::Relaxed), self.table.swap(ptr::null_mut(), Ordering::Relaxed).cast()];
+        for block in blocks.into_iter().filter(|b| !b.is_null()) {
+            // SAFETY: blocks in `memory` and `table` come from libc's allocator.
+            unsafe { libc::free(block.cast()) };
         }
+    }
+
+    /// Is the construct the one with number `k`, ready for use, or free for it?
+    fn is_open_for(&self, k: u64) -> bool {
+        // ORDERING: Acquire, pairs with the Release stores of `turn`.
+        matches!(self.turn.load(Ordering::Acquire), t if t == 4 * k || t == 4 * k + 2)
     }
 }
 
+/// Zeroed memory for a construct, from libc's allocator; `bytes` may be 0.
+pub fn zeroed(bytes: usize) -> *mut u8 {
+    // SAFETY: no precondition.
+    let block = unsafe { libc::calloc(bytes.max(1), 1) };
+    if block.is_null() {
+        report::fatal(format_args!("no memory for the {bytes} bytes a worksharing construct shares; the program stops"));
+    }
+    block.cast()
+}
+
 /// Enters the running thread's next construct with shared state. The first thread to arrive calls `initialise` with the
-/// shape to fill in; the others wait until it has. Returns the construct's number and state.
-pub fn enter(here: Here, initialise: impl FnOnce(&mut Shape)) -> (u64, &'static WorkShare) {
+/// state and the shape to fill in; the others wait until it has. Returns the construct's number and state.
+#[inline]
+pub fn enter(here: Here, initialise: impl FnOnce(&WorkShare, &mut Shape)) -> (u64, &'static WorkShare) {
+    dispatch::close(here);
     // SAFETY: own thread only.
     let own = unsafe { here.thread.own() };
     let k = own.constructs;
     own.constructs += 1;
     let share = here.team().workshare(k);
-    // ORDERING: Acquire on success and failure, pairs with the Release stores of `turn`.
-    match share.turn.compare_exchange(4 * k, 4 * k + 1, Ordering::Acquire, Ordering::Acquire) {
-        Ok(_) => begin(share, k, initialise, here.team()),
-        Err(turn) if turn == 4 * k + 2 => {}
-        Err(_) => enter_cold(here, share, k, initialise),
+    if !claim(share, k) {
+        // ORDERING: Acquire, pairs with the Release stores of `turn`.
+        if share.turn.load(Ordering::Acquire) == 4 * k + 2 {
+            return (k, share);
+        }
+        match await_turn(here, share, k) {
+            Turn::Ours => {}
+            Turn::Open => return (k, share),
+            Turn::Never => return (DEAD, here.team().workshare(DEAD)),
+        }
     }
+    begin(share, k, initialise, here.team());
     (k, share)
 }
 
+/// Makes the calling thread the one that initialises `share` for construct `k`; false when it cannot be.
+#[inline]
+fn claim(share: &WorkShare, k: u64) -> bool {
+    // ORDERING: Relaxed; only a hint that saves the attempt.
+    share.turn.load(Ordering::Relaxed) == 4 * k
+        // ORDERING: Acquire, pairs with the Release store in `leave`.
+        && share.turn.compare_exchange(4 * k, 4 * k + 1, Ordering::Acquire, Ordering::Relaxed).is_ok()
+}
+
+/// What came of waiting for an entry.
+enum Turn {
+    Ours,
+    Open,
+    Never,
+}
+
 #[cold]
-fn enter_cold(here: Here, share: &WorkShare, k: u64, initialise: impl FnOnce(&mut Shape)) {
-    ult::sched::wait(&Wait {
+fn await_turn(here: Here, share: &WorkShare, k: u64) -> Turn {
+    let team = here.team();
+    loop {
+        ult::sched::wait(&Wait {
+            ready: &|| share.is_open_for(k) || team.is_cancelled(),
+            seek: None,
+            sleepers: Some(team.sleepers()),
+            spin: team.spin(),
+        });
+        if claim(share, k) {
+            return Turn::Ours;
+        }
         // ORDERING: Acquire, pairs with the Release stores of `turn`.
-        ready: &|| matches!(share.turn.load(Ordering::Acquire), t if t == 4 * k || t == 4 * k + 2),
-        seek: None,
-        sleepers: Some(here.team().sleepers()),
-        spin: here.team().spin(),
-    });
-    // ORDERING: Acquire, as in `enter`.
-    match share.turn.compare_exchange(4 * k, 4 * k + 1, Ordering::Acquire, Ordering::Acquire) {
-        Ok(_) => begin(share, k, initialise, here.team()),
-        Err(turn) if turn == 4 * k + 2 => {}
-        Err(_) => enter_cold(here, share, k, initialise),
+        match share.turn.load(Ordering::Acquire) {
+            turn if turn == 4 * k + 2 => return Turn::Open,
+            // The one who initialises is at work and will be done in a moment.
+            turn if turn == 4 * k + 1 => core::hint::spin_loop(),
+            _ if team.is_cancelled() => return Turn::Never,
+            _ => {}
+        }
     }
 }
 
-fn begin(share: &WorkShare, k: u64, initialise: impl FnOnce(&mut Shape), team: &Team) {
+fn begin(share: &WorkShare, k: u64, initialise: impl FnOnce(&WorkShare, &mut Shape), team: &Team) {
     // ORDERING: Relaxed; published by the turn.
     share.next.0.store(0, Ordering::Relaxed);
     // ORDERING: Relaxed; published by the turn.
     share.ordered.0.store(0, Ordering::Relaxed);
     // ORDERING: Relaxed; published by the turn.
+    share.reductions.store(ptr::null_mut(), Ordering::Relaxed);
+    // ORDERING: Relaxed; published by the turn.
     share.cancelled.store(false, Ordering::Relaxed);
     // SAFETY: the turn is `4k+1` and we set it: nobody else reads or writes the shape.
-    let shape = unsafe { &mut *share.shape.get() };
-    *shape = Shape::default();
-    initialise(shape);
+    initialise(share, unsafe { &mut *share.shape.get() });
     // ORDERING: Release, pairs with the Acquire in `enter`.
     share.turn.store(4 * k + 2, Ordering::Release);
-    team.wake_all();
+    if team.size() > 1 {
+        team.wake_all();
+    }
 }
 
 /// Leaves construct `k`, which the thread entered. The last thread frees the entry.
 pub fn leave(thread: &Thread, k: u64) {
+    if k == DEAD {
+        return;
+    }
     let team = thread.team();
     let share = team.workshare(k);
     // ORDERING: AcqRel; the last to leave is ordered after all others' accesses.
@@ -158,7 +252,9 @@ pub fn leave(thread: &Thread, k: u64) {
         share.left.store(0, Ordering::Relaxed);
         // ORDERING: Release, pairs with the Acquire in `enter`.
         share.turn.store(4 * (k + LENGTH), Ordering::Release);
-        team.wake_all();
+        if team.size() > 1 {
+            team.wake_all();
+        }
     }
 }
 
@@ -172,18 +268,9 @@ pub fn single(here: Here) -> bool {
     here.team().singles.0.compare_exchange(k, k + 1, Ordering::Relaxed, Ordering::Relaxed).is_ok()
 }
 
-/// What a construct with shared state is (filled in by the loops' code).
+/// What a construct with shared state is, as far as its threads need to agree on it.
 #[derive(Default)]
 pub struct Shape {
-    /// Iterations.
-    pub trips: u64,
-    /// Iterations per chunk.
-    pub chunk: u64,
-}
-
-/// The loop a thread is in.
-#[derive(Default)]
-pub struct Dispatch {
-    /// Number of the construct.
-    pub construct: u64,
+    /// How a loop is divided. Bounds are not here: each thread brings its own, which are the same.
+    pub schedule: Schedule,
 }

@@ -1,1 +1,0 @@
-//! See the table in the parent module.

@@ -1,0 +1,228 @@
+//! Static loops: the compiler asks once for its thread's part and then loops itself.
+//!
+//! What it gets: bounds of the first chunk (a thread without iterations gets bounds that make none), the distance from
+//! one chunk to the next, and whether the part holds the last iteration. An empty loop keeps its bounds.
+
+use super::Ident;
+use super::kind::Kind;
+use crate::omp::report;
+use crate::omp::thread::Here;
+use crate::omp::worksharing::schedule::{self, Part, Schedule};
+use crate::omp::worksharing::space::{Number, Space};
+
+/// The variables of the compiler's that are read and written.
+struct Variables<T> {
+    last: *mut i32,
+    lower: *mut T,
+    upper: *mut T,
+    stride: *mut T,
+}
+
+impl<T: Number> Variables<T> {
+    /// The loop they describe.
+    unsafe fn space(&self, step: i64) -> Space {
+        if step == 0 {
+            report::fatal("a worksharing loop has an increment of 0; the program stops");
+        }
+        // SAFETY: the compiler's variables.
+        unsafe { Space::inclusive(*self.lower, *self.upper, step) }
+    }
+
+    unsafe fn set_last(&self, last: bool) {
+        // SAFETY: null or the compiler's variable.
+        if let Some(to) = unsafe { self.last.as_mut() } {
+            *to = i32::from(last);
+        }
+    }
+
+    /// Writes the part of `space` that `part` is.
+    #[inline]
+    unsafe fn set(&self, space: &Space, part: Part) {
+        let (start, end) = part.range;
+        // SAFETY: the compiler's variables.
+        unsafe {
+            self.set_last(part.last);
+            *self.stride = T::of_bits(space.step.wrapping_mul(part.stride));
+            if start < end {
+                *self.lower = T::of_bits(space.at(start));
+                *self.upper = T::of_bits(space.at(end - 1));
+            } else {
+                self.set_empty(space.step as i64 > 0);
+            }
+        }
+    }
+
+    /// Bounds that make no iteration: just beyond the upper one where that does not wrap.
+    unsafe fn set_empty(&self, up: bool) {
+        // SAFETY: the compiler's variables.
+        unsafe {
+            let upper = *self.upper;
+            let beyond = T::of_bits(upper.bits().wrapping_add(if up { 1 } else { u64::MAX }));
+            if (beyond > upper) == up {
+                *self.lower = beyond;
+            } else {
+                let (zero, one) = (T::of_bits(0), T::of_bits(1));
+                (*self.lower, *self.upper) = if up { (one, zero) } else { (zero, one) };
+            }
+        }
+    }
+
+    unsafe fn set_nothing(&self, step: i64) {
+        // SAFETY: the compiler's variables.
+        unsafe {
+            self.set_last(false);
+            *self.stride = T::of_bits(step as u64);
+        }
+    }
+}
+
+/// Number of parts and the running thread's, among threads or, for `distribute`, among teams.
+#[inline]
+fn parts(here: Here, distribute: bool) -> (u64, u64) {
+    if distribute { league(here) } else { (u64::from(here.team().size()), u64::from(here.thread.num())) }
+}
+
+fn league(here: Here) -> (u64, u64) {
+    let (teams, team) = here.team().plan().league;
+    (u64::from(teams), u64::from(team))
+}
+
+#[inline]
+fn part(here: Here, kind: Kind, trips: u64, (parts, num): (u64, u64), chunk: i64) -> Part {
+    if kind.is_balanced() {
+        return schedule::balanced_part(trips, parts, num, u64::try_from(chunk).unwrap_or(1));
+    }
+    schedule::part(trips, parts, num, kind.schedule(here, chunk))
+}
+
+unsafe fn for_static<T: Number>(number: i32, variables: &Variables<T>, step: i64, chunk: i64) {
+    let here = Here::get();
+    let kind = Kind::of(number);
+    // SAFETY: the compiler's variables.
+    unsafe {
+        let space = variables.space(step);
+        if space.trips == 0 {
+            return variables.set_nothing(step);
+        }
+        variables.set(&space, part(here, kind, space.trips, parts(here, kind.distribute), chunk));
+    }
+}
+
+/// `distribute parallel for`: the team's block of the loop, then the thread's part of that.
+unsafe fn dist_for_static<T: Number>(number: i32, variables: &Variables<T>, dist_upper: *mut T, step: i64, chunk: i64) {
+    let here = Here::get();
+    // SAFETY: the compiler's variables.
+    unsafe {
+        let space = variables.space(step);
+        let (teams, team) = league(here);
+        if space.trips == 0 {
+            *dist_upper = *variables.upper;
+            return variables.set_nothing(step);
+        }
+        let (block, ends_loop) = block_of(&space, teams, team);
+        if block.trips == 0 {
+            variables.set(&space, Part { range: (0, 0), stride: 1, last: false });
+            *dist_upper = *variables.upper;
+            return;
+        }
+        *dist_upper = T::of_bits(block.at(block.trips - 1));
+        *variables.upper = *dist_upper;
+        let mut part = part(here, Kind::of(number), block.trips, parts(here, false), chunk);
+        part.last &= ends_loop;
+        variables.set(&block, part);
+    }
+}
+
+/// A team's block of a distributed loop, and whether it ends the loop.
+fn block_of(space: &Space, teams: u64, team: u64) -> (Space, bool) {
+    let range = schedule::block(space.trips, teams, team);
+    let block = Space { first: space.at(range.start), trips: range.end - range.start, ..*space };
+    (block, range.end == space.trips && !range.is_empty())
+}
+
+/// `distribute` with a chunk size: the teams' chunks, in turn.
+unsafe fn team_static<T: Number>(variables: &Variables<T>, step: i64, chunk: i64) {
+    let here = Here::get();
+    // SAFETY: the compiler's variables.
+    unsafe {
+        let space = variables.space(step);
+        if space.trips == 0 {
+            return variables.set_nothing(step);
+        }
+        let (teams, team) = league(here);
+        let schedule = Schedule::fixed(chunk.max(1));
+        variables.set(&space, schedule::part(space.trips, teams, team, schedule));
+    }
+}
+
+/// A team's block of a distributed loop that is then dispatched among its threads; writes whether the block ends the
+/// loop.
+///
+/// # Safety
+/// `last` is null or valid.
+pub unsafe fn team_block<T: Number>(here: Here, last: *mut i32, lower: T, upper: T, step: i64) -> Space {
+    let space = Space::inclusive(lower, upper, step);
+    let (teams, team) = league(here);
+    let (block, ends_loop) = block_of(&space, teams, team);
+    // SAFETY: as the caller says.
+    if let Some(to) = unsafe { last.as_mut() } {
+        *to = i32::from(ends_loop);
+    }
+    block
+}
+
+/// Defines the entry points for one type of loop variable.
+macro_rules! fixed {
+    ($($t:ty, $step:ty: $for:ident, $dist:ident, $team:ident;)*) => {$(
+        /// A static loop: writes the calling thread's part.
+        ///
+        /// # Safety
+        /// Called by compiled code.
+        #[unsafe(no_mangle)]
+        #[allow(clippy::too_many_arguments, reason = "LLVM's interface")]
+        pub unsafe extern "C-unwind" fn $for(
+            _: *const Ident, _: i32, schedule: i32, last: *mut i32, lower: *mut $t, upper: *mut $t, stride: *mut $t,
+            step: $step, chunk: $step,
+        ) {
+            // SAFETY: as the compiler promises.
+            unsafe { for_static(schedule, &Variables { last, lower, upper, stride }, step.into(), chunk.into()) };
+        }
+        /// A static `distribute parallel for`: writes the team's upper bound and the calling thread's part.
+        ///
+        /// # Safety
+        /// Called by compiled code.
+        #[unsafe(no_mangle)]
+        #[allow(clippy::too_many_arguments, reason = "LLVM's interface")]
+        pub unsafe extern "C-unwind" fn $dist(
+            _: *const Ident, _: i32, schedule: i32, last: *mut i32, lower: *mut $t, upper: *mut $t, dist_upper: *mut $t,
+            stride: *mut $t, step: $step, chunk: $step,
+        ) {
+            let variables = Variables { last, lower, upper, stride };
+            // SAFETY: as the compiler promises.
+            unsafe { dist_for_static(schedule, &variables, dist_upper, step.into(), chunk.into()) };
+        }
+        /// A `distribute` with a chunk size: writes the calling thread's team's first chunk.
+        ///
+        /// # Safety
+        /// Called by compiled code.
+        #[unsafe(no_mangle)]
+        #[allow(clippy::too_many_arguments, reason = "LLVM's interface")]
+        pub unsafe extern "C-unwind" fn $team(
+            _: *const Ident, _: i32, last: *mut i32, lower: *mut $t, upper: *mut $t, stride: *mut $t, step: $step, chunk: $step,
+        ) {
+            // SAFETY: as the compiler promises.
+            unsafe { team_static(&Variables { last, lower, upper, stride }, step.into(), chunk.into()) };
+        }
+    )*};
+}
+
+fixed! {
+    i32, i32: __kmpc_for_static_init_4, __kmpc_dist_for_static_init_4, __kmpc_team_static_init_4;
+    u32, i32: __kmpc_for_static_init_4u, __kmpc_dist_for_static_init_4u, __kmpc_team_static_init_4u;
+    i64, i64: __kmpc_for_static_init_8, __kmpc_dist_for_static_init_8, __kmpc_team_static_init_8;
+    u64, i64: __kmpc_for_static_init_8u, __kmpc_dist_for_static_init_8u, __kmpc_team_static_init_8u;
+}
+
+/// The end of a static loop: nothing was shared.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn __kmpc_for_static_fini(_: *const Ident, _: i32) {}

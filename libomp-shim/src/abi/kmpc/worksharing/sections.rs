@@ -1,0 +1,30 @@
+//! `sections` by calls of their own. clang and flang make a static loop of the sections instead; icx calls these.
+
+use super::Ident;
+use crate::omp::thread::Here;
+use crate::omp::worksharing::dispatch::{self, Loop, Ordered};
+use crate::omp::worksharing::schedule::{Rule, Schedule};
+use crate::omp::worksharing::space::Space;
+
+/// Enters `sections`. Returns 1 when the team has more than one thread.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn __kmpc_sections_init(_: *const Ident, _: i32) -> i32 {
+    let here = Here::get();
+    // How many there are is told by `__kmpc_next_section`.
+    let space = Space::counted(0, u64::MAX);
+    dispatch::begin(here, &Loop { space, schedule: Schedule::new(Rule::Singly, 1), ordered: Ordered::No });
+    i32::from(here.team().size() > 1)
+}
+
+/// The number of the next section, from 0; `count` or more when none of the `count` is left.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn __kmpc_next_section(_: *const Ident, _: i32, count: i32) -> i32 {
+    let next = dispatch::next(Here::get()).map_or(u64::MAX, |chunk| chunk.start);
+    i32::try_from(next).map_or(count, |section| section.min(count))
+}
+
+/// The end of `sections`; the barrier is a call of its own.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn __kmpc_end_sections(_: *const Ident, _: i32) {
+    dispatch::close(Here::get());
+}

@@ -1,0 +1,191 @@
+//! Cross-iteration dependences (OpenMP 5.2 §15.9.6: `ordered(n)`, `depend(sink/source)`, `doacross`).
+//!
+//! Every iteration of the loop nest has one bit, in row-major order: set by the iteration's `source`, awaited by the
+//! `sink`s that name it. Bits live in one zeroed block per construct; pages of it that nobody touches cost nothing. A
+//! counter per thread or per row was rejected: it cannot tell a posted iteration from one before it in the same chunk
+//! whose source comes later, without assuming things about the schedule.
+//!
+//! The block: number of dimensions; then (lowest value, step, iterations) of each; then the bits.
+
+use core::ptr;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use ult::sched::Wait;
+
+use super::{WorkShare, enter, leave, zeroed};
+use crate::omp::report;
+use crate::omp::thread::Here;
+
+/// One dimension of the loop nest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dimension {
+    /// Value in the first iteration.
+    pub first: i64,
+    /// Increment, not 0.
+    pub step: i64,
+    /// Number of iterations.
+    pub trips: u64,
+}
+
+/// The doacross loop a thread is in.
+pub struct Doacross {
+    table: *const u64,
+    share: *const WorkShare,
+    /// Number of the construct, when the table has one of its own.
+    construct: u64,
+}
+
+impl Default for Doacross {
+    fn default() -> Self {
+        Self { table: ptr::null(), share: ptr::null(), construct: 0 }
+    }
+}
+
+/// Words of the table before the bits.
+const fn head(dimensions: usize) -> usize {
+    1 + 3 * dimensions
+}
+
+/// Makes the table of a construct that is being initialised.
+pub fn prepare(share: &WorkShare, dimensions: &[Dimension]) {
+    let total = dimensions.iter().try_fold(1u64, |n, d| n.checked_mul(d.trips));
+    let words = total.map(|n| n.div_ceil(64)).and_then(|n| usize::try_from(n).ok());
+    let Some(bytes) = words.and_then(|w| w.checked_add(head(dimensions.len()))?.checked_mul(8)) else {
+        report::fatal("a doacross loop has more iterations than can be counted; the program stops");
+    };
+    let table: *mut u64 = zeroed(bytes).cast();
+    let numbers = dimensions.iter().flat_map(|d| [d.first as u64, d.step as u64, d.trips]);
+    for (i, number) in core::iter::once(dimensions.len() as u64).chain(numbers).enumerate() {
+        // SAFETY: `i` is below `head`, which the block has room for.
+        unsafe { table.add(i).write(number) };
+    }
+    // ORDERING: Relaxed; published by the construct's turn.
+    share.table.store(table, Ordering::Relaxed);
+}
+
+/// Makes the doacross table of `share`, which the thread has entered, the one its waits and posts refer to.
+pub fn attach(here: Here, share: &'static WorkShare) {
+    // SAFETY: own thread only.
+    let doacross = &mut unsafe { here.thread.own() }.dispatch.doacross;
+    // ORDERING: Relaxed; published by the construct's turn.
+    doacross.table = share.table.load(Ordering::Relaxed);
+    doacross.share = share;
+}
+
+/// Enters a construct that holds nothing but the dependences of the loop that follows (LLVM's way).
+pub fn begin(here: Here, dimensions: &[Dimension]) {
+    if here.team().size() == 1 {
+        return; // iterations run in order: whatever they wait for is over
+    }
+    let (construct, share) = enter(here, |share, _| prepare(share, dimensions));
+    attach(here, share);
+    // SAFETY: own thread only.
+    unsafe { here.thread.own() }.dispatch.doacross.construct = construct;
+}
+
+/// Leaves the construct of [`begin`].
+pub fn end(here: Here) {
+    // SAFETY: own thread only.
+    let doacross = &mut unsafe { here.thread.own() }.dispatch.doacross;
+    if !doacross.share.is_null() {
+        let construct = doacross.construct;
+        detach(here);
+        leave(here.thread, construct);
+    }
+}
+
+/// Waits and posts refer to nothing from now on.
+pub fn detach(here: Here) {
+    // SAFETY: own thread only.
+    unsafe { here.thread.own() }.dispatch.doacross = Doacross::default();
+}
+
+/// The iteration with loop variables `at(0)`, `at(1)`, … has reached its source.
+pub fn post(here: Here, at: impl Fn(usize) -> i64) {
+    let Some((flag, _)) = flag(here, at) else { return };
+    // ORDERING: Release, pairs with the Acquire in `wait`: what the iteration wrote before its source is seen.
+    flag.word.fetch_or(flag.bit, Ordering::Release);
+    here.team().wake_all();
+}
+
+/// Waits until the iteration with loop variables `at(0)`, `at(1)`, … has posted. One that does not exist is not waited
+/// for.
+pub fn wait(here: Here, at: impl Fn(usize) -> i64) {
+    let Some((flag, share)) = flag(here, at) else { return };
+    let team = here.team();
+    ult::sched::wait(&Wait {
+        ready: &|| {
+            // ORDERING: Acquire, pairs with `post`.
+            flag.word.load(Ordering::Acquire) & flag.bit != 0
+                // ORDERING: Relaxed; cancellation publishes nothing.
+                || share.cancelled.load(Ordering::Relaxed)
+                || team.is_cancelled()
+        },
+        seek: None,
+        sleepers: Some(team.sleepers()),
+        spin: team.spin(),
+    });
+}
+
+/// An iteration's bit.
+#[derive(Clone, Copy)]
+struct Flag {
+    word: &'static AtomicU64,
+    bit: u64,
+}
+
+/// Number of dimensions of the doacross loop the thread is in, 0 when it is in none.
+pub fn dimensions(here: Here) -> usize {
+    // SAFETY: own thread only.
+    let table = unsafe { here.thread.own() }.dispatch.doacross.table;
+    // SAFETY: null or a table, whose first word is constant while the construct lasts.
+    unsafe { table.as_ref() }.map_or(0, |n| *n as usize)
+}
+
+fn flag(here: Here, at: impl Fn(usize) -> i64) -> Option<(Flag, &'static WorkShare)> {
+    // SAFETY: own thread only.
+    let doacross = &unsafe { here.thread.own() }.dispatch.doacross;
+    // SAFETY: null, or an entry of the team's ring.
+    let share = unsafe { doacross.share.as_ref() }?;
+    let table = doacross.table;
+    let count = dimensions(here);
+    // SAFETY: a table of `count` dimensions, constant while the construct lasts.
+    let dimension = |i: usize| unsafe {
+        let at = table.add(1 + 3 * i);
+        Dimension { first: *at as i64, step: *at.add(1) as i64, trips: *at.add(2) }
+    };
+    if count == 0 {
+        return None;
+    }
+    let index = (0..count).try_fold(0u64, |index, i| Some(index * dimension(i).trips + number(dimension(i), at(i))?))?;
+    // SAFETY: every iteration of the nest has a bit behind the head, and the block lives as long as the construct,
+    // which this thread has not left; bits are only accessed as atomics.
+    let word = unsafe { AtomicU64::from_ptr(table.cast_mut().add(head(count) + (index / 64) as usize)) };
+    Some((Flag { word, bit: 1 << (index % 64) }, share))
+}
+
+/// Number of the iteration in which the loop variable is `value`; `None` when there is none.
+fn number(dimension: Dimension, value: i64) -> Option<u64> {
+    let Dimension { first, step, trips } = dimension;
+    let ahead = if step > 0 { value >= first } else { value <= first };
+    if !ahead {
+        return None;
+    }
+    let number = value.abs_diff(first) / step.unsigned_abs().max(1);
+    (number < trips).then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_outside_the_loop_have_no_number() {
+        let up = Dimension { first: 3, step: 2, trips: 4 };
+        assert_eq!([1, 3, 5, 9, 11].map(|v| number(up, v)), [None, Some(0), Some(1), Some(3), None]);
+        let down = Dimension { first: 3, step: -3, trips: 3 };
+        assert_eq!([6, 3, 0, -3, -6].map(|v| number(down, v)), [None, Some(0), Some(1), Some(2), None]);
+        let wide = Dimension { first: i64::MIN, step: 1, trips: u64::MAX };
+        assert_eq!(number(wide, i64::MAX - 1), Some(u64::MAX - 1));
+    }
+}

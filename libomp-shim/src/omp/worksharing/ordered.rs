@@ -1,0 +1,97 @@
+//! `ordered` regions of a loop (OpenMP 5.2 §15.10.2): iteration i's region after that of iteration i − 1.
+//!
+//! The team shares one number: the iterations whose turn is over. LLVM's compilers tell after every iteration, so
+//! it moves by one; GCC's do not, so a whole chunk's turn ends when its thread asks for the next one. Only the thread whose
+//! turn it is writes the number, hence plain stores.
+//!
+//! Waiting is a switch point, not a task scheduling point: tied code may hold its thread number across it.
+
+use core::sync::atomic::Ordering;
+
+use ult::sched::Wait;
+
+use super::WorkShare;
+use super::dispatch::Ordered;
+use crate::omp::thread::Here;
+
+/// An `ordered` region begins: waits until all earlier iterations have had their turn.
+pub fn start(here: Here) {
+    if let Some((share, from)) = turn(here) {
+        await_turn(here, share, from);
+    }
+}
+
+/// An `ordered` region ends. With [`Ordered::PerIteration`] the next iteration may begin its own.
+pub fn end(here: Here) {
+    // SAFETY: own thread only.
+    let dispatch = &mut unsafe { here.thread.own() }.dispatch;
+    if dispatch.ordered == Ordered::PerIteration {
+        dispatch.bumped = true;
+        pass_one(here);
+    }
+}
+
+/// An iteration of a [`Ordered::PerIteration`] loop ends, with or without an `ordered` region in it.
+pub fn end_iteration(here: Here) {
+    // SAFETY: own thread only.
+    let dispatch = &mut unsafe { here.thread.own() }.dispatch;
+    if dispatch.ordered != Ordered::PerIteration || core::mem::take(&mut dispatch.bumped) {
+        return;
+    }
+    start(here);
+    pass_one(here);
+}
+
+/// The thread's present chunk of a [`Ordered::PerChunk`] loop ends.
+pub fn end_chunk(here: Here) {
+    start(here);
+    // SAFETY: own thread only.
+    let dispatch = &mut unsafe { here.thread.own() }.dispatch;
+    let end = dispatch.chunk.end;
+    if dispatch.chunk.start < end
+        && let Some(share) = dispatch.share()
+    {
+        dispatch.chunk = end..end;
+        pass(here, share, end);
+    }
+}
+
+/// The state of the loop and the number of iterations that must be over before this thread's turn.
+fn turn(here: Here) -> Option<(&'static WorkShare, u64)> {
+    // SAFETY: own thread only.
+    let dispatch = &unsafe { here.thread.own() }.dispatch;
+    if dispatch.ordered == Ordered::No || dispatch.chunk.is_empty() {
+        return None;
+    }
+    dispatch.share().map(|share| (share, dispatch.chunk.start))
+}
+
+/// While it is this thread's turn the number stays inside its chunk, so "at least the chunk's start" is enough.
+fn await_turn(here: Here, share: &WorkShare, from: u64) {
+    let team = here.team();
+    ult::sched::wait(&Wait {
+        ready: &|| {
+            // ORDERING: Acquire, pairs with the Release in `pass`: earlier iterations' regions are seen.
+            share.ordered.0.load(Ordering::Acquire) >= from
+                // ORDERING: Relaxed; cancellation publishes nothing.
+                || share.cancelled.load(Ordering::Relaxed)
+                || team.is_cancelled()
+        },
+        seek: None,
+        sleepers: Some(team.sleepers()),
+        spin: team.spin(),
+    });
+}
+
+fn pass_one(here: Here) {
+    if let Some((share, _)) = turn(here) {
+        // ORDERING: Relaxed; only the thread whose turn it is writes.
+        pass(here, share, share.ordered.0.load(Ordering::Relaxed) + 1);
+    }
+}
+
+fn pass(here: Here, share: &WorkShare, to: u64) {
+    // ORDERING: Release, pairs with the Acquire in `await_turn`.
+    share.ordered.0.store(to, Ordering::Release);
+    here.team().wake_all();
+}

@@ -1,0 +1,251 @@
+//! Schedules (OpenMP 5.2 §11.5.3): which iterations make a chunk. Pure arithmetic on iteration numbers; who takes which
+//! chunk when is in [`super::dispatch`].
+//!
+//! * `auto` is an even division: it keeps a thread's iterations the same from loop to loop, and is what GCC inlines.
+//! * `static_steal` and every `nonmonotonic` form take chunks from the shared counter, as `dynamic` does. Ranges per
+//!   thread with stealing were not worth a second protocol while one counter costs one atomic addition per chunk.
+//! * `guided` hands out half of an even share of what is left: with a full share, the first chunk of an uneven loop
+//!   is often also the last to end.
+
+use core::ops::Range;
+
+use crate::omp::icv::{Sched, SchedKind};
+
+/// How iterations are cut into chunks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rule {
+    /// One chunk per thread, as even as possible.
+    #[default]
+    Block,
+    /// Chunks of one size, in turn.
+    Chunked,
+    /// Chunks of one size, first come first served.
+    Dynamic,
+    /// Single iterations, first come first served, also for a thread alone (sections).
+    Singly,
+    /// Shrinking chunks, first come first served; the chunk size is the smallest.
+    Guided,
+    /// Linearly shrinking chunks, first come first served; the chunk size is the last.
+    Trapezoidal,
+}
+
+/// A rule and its chunk size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Schedule {
+    /// The rule.
+    pub rule: Rule,
+    /// Iterations per chunk; at least 1, and without meaning for [`Rule::Block`].
+    pub chunk: u64,
+}
+
+impl Schedule {
+    /// An even division.
+    pub const BLOCK: Self = Self { rule: Rule::Block, chunk: 1 };
+
+    /// `rule` with a chunk size as programs give it: below 1 stands for 1.
+    pub fn new(rule: Rule, chunk: i64) -> Self {
+        Self { rule, chunk: u64::try_from(chunk).unwrap_or(1).max(1) }
+    }
+
+    /// `static` with an optional chunk size (below 1: none).
+    pub fn fixed(chunk: i64) -> Self {
+        if chunk < 1 { Self::BLOCK } else { Self::new(Rule::Chunked, chunk) }
+    }
+
+    /// The same for a team of one thread, which may take everything at once.
+    pub fn alone(self) -> Self {
+        if self.rule == Rule::Singly { self } else { Self::BLOCK }
+    }
+
+    /// What `run-sched-var` says.
+    pub fn of_icv(sched: Sched) -> Self {
+        let chunk = i64::from(sched.effective_chunk());
+        match sched.kind {
+            SchedKind::Static => Self::fixed(chunk),
+            SchedKind::Dynamic | SchedKind::StaticSteal => Self::new(Rule::Dynamic, chunk),
+            SchedKind::Guided => Self::new(Rule::Guided, chunk),
+            SchedKind::Trapezoidal => Self::new(Rule::Trapezoidal, chunk),
+            SchedKind::Auto => Self::BLOCK,
+        }
+    }
+}
+
+/// Iterations of part `num` when `trips` are divided evenly into `parts`; the first ones get one more.
+#[inline]
+pub fn block(trips: u64, parts: u64, num: u64) -> Range<u64> {
+    let (size, extra) = (trips / parts, trips % parts);
+    let start = num * size + num.min(extra);
+    start..start + size + u64::from(num < extra)
+}
+
+/// Iterations of chunk `index`; empty beyond the end.
+#[inline(always)]
+pub fn chunk(trips: u64, size: u64, index: u64) -> Range<u64> {
+    match index.checked_mul(size) {
+        Some(start) if start < trips => start..start + size.min(trips - start),
+        _ => trips..trips,
+    }
+}
+
+/// Size of the next guided chunk when `left` > 0 iterations are left.
+#[inline]
+pub fn guided(left: u64, threads: u64, least: u64) -> u64 {
+    left.div_ceil(2 * threads).max(least).min(left)
+}
+
+/// Iterations of the `index`-th trapezoidal chunk; empty beyond the end.
+///
+/// Sizes go from an even share of half the iterations down to `least`, by the same amount each time.
+pub fn trapezoidal(trips: u64, threads: u64, least: u64, index: u64) -> Range<u64> {
+    let (trips, index) = (u128::from(trips), u128::from(index));
+    let first = (trips / (2 * u128::from(threads))).max(1);
+    let last = u128::from(least).clamp(1, first);
+    let chunks = (2 * trips).div_ceil(first + last).max(2);
+    let shrink = (first - last) / (chunks - 1);
+    // Rounding `shrink` down makes the chunks cover at least all iterations; a late index may find none.
+    if index >= chunks {
+        return trips as u64..trips as u64;
+    }
+    let start = (index * first - shrink * (index * index.saturating_sub(1) / 2)).min(trips);
+    let end = (start + first - shrink * index).min(trips);
+    start as u64..end as u64
+}
+
+/// The part of a statically divided loop that one thread gets, as compilers ask for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// First iterations; empty when the part is.
+    pub range: (u64, u64),
+    /// Iterations from the start of one chunk of the part to the start of the next.
+    pub stride: u64,
+    /// Does the part hold the last iteration?
+    pub last: bool,
+}
+
+/// Part `num` of `parts` of a loop of `trips` > 0 under a static `schedule`.
+#[inline]
+pub fn part(trips: u64, parts: u64, num: u64, schedule: Schedule) -> Part {
+    match schedule.rule {
+        Rule::Chunked => chunked_part(trips, parts, num, schedule.chunk),
+        _ => {
+            let Range { start, end } = block(trips, parts, num);
+            Part { range: (start, end), stride: trips, last: end == trips && start < end }
+        }
+    }
+}
+
+fn chunked_part(trips: u64, parts: u64, num: u64, size: u64) -> Part {
+    let size = size.min(trips);
+    let Range { start, end } = chunk(trips, size, num);
+    let last = (trips - 1) / size % parts == num;
+    Part { range: (start, end), stride: size.saturating_mul(parts), last }
+}
+
+/// An even division into chunks that are multiples of `size` (LLVM's `static_balanced_chunked`, for `simd`).
+pub fn balanced_part(trips: u64, parts: u64, num: u64, size: u64) -> Part {
+    let even = trips.div_ceil(parts);
+    let size = even.checked_next_multiple_of(size.max(1)).unwrap_or(trips);
+    let Range { start, end } = chunk(trips, size, num);
+    Part { range: (start, end), stride: trips, last: end == trips && start < end }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A small generator of test cases: mostly small numbers, now and then the largest.
+    fn cases() -> impl Iterator<Item = (u64, u64, u64)> {
+        let mut x = 0x2545_F491_4F6C_DD1Du64;
+        let mut draw = move |below: u64| {
+            x ^= x << 13;
+            x ^= x >> 7;
+            x ^= x << 17;
+            x % below
+        };
+        (0..4000).map(move |_| (1 + draw(300), 1 + draw(20), 1 + draw(40)))
+    }
+
+    fn assert_covers(trips: u64, mut ranges: Vec<Range<u64>>) {
+        ranges.retain(|r| !r.is_empty());
+        ranges.sort_by_key(|r| r.start);
+        let mut at = 0;
+        for r in ranges {
+            assert_eq!(r.start, at, "gap or overlap");
+            at = r.end;
+        }
+        assert_eq!(at, trips);
+    }
+
+    #[test]
+    fn blocks_cover_and_differ_by_at_most_one() {
+        for (trips, parts, _) in cases() {
+            let blocks: Vec<_> = (0..parts).map(|n| block(trips, parts, n)).collect();
+            let sizes = || blocks.iter().map(|r| r.end - r.start);
+            assert!(sizes().max().unwrap() - sizes().min().unwrap() <= 1);
+            assert_covers(trips, blocks);
+        }
+        assert_eq!(block(u64::MAX, 3, 2).end, u64::MAX);
+    }
+
+    #[test]
+    fn chunks_cover() {
+        for (trips, _, size) in cases() {
+            assert_covers(trips, (0..trips.div_ceil(size)).map(|i| chunk(trips, size, i)).collect());
+            assert!(chunk(trips, size, trips.div_ceil(size)).is_empty());
+        }
+        assert!(chunk(u64::MAX, u64::MAX, 2).is_empty());
+        assert_eq!(chunk(u64::MAX, 1 << 63, 1), 1 << 63..u64::MAX);
+    }
+
+    #[test]
+    fn guided_chunks_shrink_to_the_least_and_end() {
+        for (trips, threads, least) in cases() {
+            let (mut left, mut before) = (trips, u64::MAX);
+            while left > 0 {
+                let size = guided(left, threads, least);
+                assert!(size >= 1 && size <= left && size <= before);
+                assert!(size >= least.min(left));
+                (left, before) = (left - size, size);
+            }
+        }
+        assert!(guided(u64::MAX, 2, 1) > u64::MAX / 5);
+    }
+
+    #[test]
+    fn trapezoidal_chunks_cover() {
+        for (trips, threads, least) in cases() {
+            let chunks: Vec<_> = (0..trips + 2).map(|i| trapezoidal(trips, threads, least, i)).collect();
+            assert_covers(trips, chunks.clone());
+            assert!(chunks.windows(2).all(|w| w[0].end - w[0].start >= w[1].end - w[1].start));
+        }
+        assert!(!trapezoidal(u64::MAX, 2, 1, 3).is_empty());
+    }
+
+    #[test]
+    fn static_parts_cover_and_one_holds_the_last_iteration() {
+        for (trips, parts, size) in cases() {
+            for schedule in [Schedule::BLOCK, Schedule::new(Rule::Chunked, size as i64)] {
+                let all: Vec<_> = (0..parts).map(|n| part(trips, parts, n, schedule)).collect();
+                assert_eq!(all.iter().filter(|p| p.last).count(), 1);
+                let rounds = |p: &Part| {
+                    let p = *p;
+                    (0..=trips / p.stride)
+                        .map(move |k| (p.range.0 + k * p.stride, p.range.1 + k * p.stride))
+                        .map(move |(a, b)| if p.range.0 < p.range.1 { a.min(trips)..b.min(trips) } else { 0..0 })
+                };
+                // A first chunk that was cut at the end has no further rounds.
+                assert_covers(trips, all.iter().flat_map(rounds).collect());
+            }
+            let balanced: Vec<_> = (0..parts).map(|n| balanced_part(trips, parts, n, size)).collect();
+            assert_eq!(balanced.iter().filter(|p| p.last).count(), 1);
+            assert_covers(trips, balanced.iter().map(|p| p.range.0..p.range.1).collect());
+        }
+    }
+
+    #[test]
+    fn odd_chunk_sizes_stand_for_one() {
+        assert_eq!(Schedule::new(Rule::Dynamic, 0).chunk, 1);
+        assert_eq!(Schedule::new(Rule::Dynamic, -5).chunk, 1);
+        assert_eq!(Schedule::fixed(0), Schedule::BLOCK);
+    }
+}
