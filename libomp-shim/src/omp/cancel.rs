@@ -1,11 +1,11 @@
 //! Cancellation (OpenMP 5.2 §11.2). Active only with `OMP_CANCELLATION=true`; otherwise every question is answered no.
 //!
 //! A cancelled construct is a flag that its threads and tasks look at: at cancellation points, at cancellable barriers
-//! and before a task or chunk begins. The flag of a worksharing construct is the team's, cleared by the barrier that
-//! ends the construct (a construct with `cancel` may not be `nowait`).
+//! and before a task or chunk begins. Where the flag of a worksharing construct stands: [`super::worksharing::cancel`].
 
 use super::env;
 use super::thread::Here;
+use super::worksharing::cancel::{cancel_current_loop, is_current_cancelled};
 
 /// The construct that a `cancel` names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub fn cancel(here: Here, construct: Construct) -> bool {
     }
     match construct {
         Construct::Parallel => here.team().cancel(),
-        Construct::Worksharing => here.team().cancel_construct(),
+        Construct::Worksharing => cancel_current_loop(here),
         Construct::Taskgroup => {
             // SAFETY: the running task's innermost taskgroup is open.
             if let Some(group) = unsafe { here.task.taskgroup.get().as_ref() } {
@@ -43,7 +43,7 @@ pub fn is_cancelled(here: Here, construct: Construct) -> bool {
     }
     match construct {
         Construct::Parallel => here.team().is_cancelled(),
-        Construct::Worksharing => here.team().is_construct_cancelled(),
+        Construct::Worksharing => is_current_cancelled(here),
         Construct::Taskgroup => {
             // SAFETY: as in `cancel`.
             let group = unsafe { here.task.taskgroup.get().as_ref() };
