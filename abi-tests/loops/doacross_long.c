@@ -1,4 +1,4 @@
-// what: doacross over unsigned long long and negative steps, distance 2 and 3
+// what: doacross over long and negative steps, distance 2 and 3
 #include "check.h"
 int main(void)
 {
@@ -6,7 +6,7 @@ int main(void)
 #pragma omp parallel
     {
 #pragma omp for ordered(1) schedule(dynamic, 2)
-        for (unsigned long long i = 0; i < 300; i++) {
+        for (long i = 0; i < 300; i++) {
 #pragma omp ordered depend(sink : i - 3)
             up[i] = (i >= 3 ? up[i - 3] : 0) + 1;
 #pragma omp ordered depend(source)
