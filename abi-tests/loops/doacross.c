@@ -1,10 +1,10 @@
 // what: doacross: ordered(1) and ordered(2) with sink and source, static and dynamic
 #include "check.h"
-#define N 60
+#define N 20
 static int a[N][N], line[500];
 int main(void)
 {
-    for (int round = 0; round < 3; round++) {
+    for (int round = 0; round < 1; round++) {
         memset(a, 0, sizeof a);
         memset(line, 0, sizeof line);
 #pragma omp parallel

@@ -72,7 +72,7 @@ impl<'a> Program<'a> {
     pub fn run(&self, builder: &Builder) -> Vec<Record> {
         let mut records = Vec::new();
         for (mode, threads) in self.cases(builder.library().is_some()) {
-            let verdict = match self.left_out(mode) {
+            let verdict = match self.left_out(builder) {
                 Some(reason) => Verdict::Skipped(reason),
                 None => self.run_case(builder, mode, threads),
             };
@@ -114,8 +114,8 @@ impl<'a> Program<'a> {
     }
 
     /// The reason not to run on a peer's runtime.
-    fn left_out(&self, mode: Mode) -> Option<String> {
-        if mode != Mode::Own {
+    fn left_out(&self, builder: &Builder) -> Option<String> {
+        if builder.library().is_some() {
             return None;
         }
         let runtime = self.compiler.runtime();

@@ -1,0 +1,28 @@
+// what: 10,000 nested regions of 4 x 4, ten times 1,000
+// stress: yes
+// alone: yes
+// mode: preload
+// threads: 4
+// compilers: gcc,clang>=19
+// opt: -O2
+// timeout: 120
+#include "steady.h"
+static long total;
+static void work(void)
+{
+    for (int i = 0; i < 1000; i++) {
+#pragma omp parallel num_threads(4)
+#pragma omp parallel num_threads(4)
+        {
+#pragma omp atomic
+            total++;
+        }
+    }
+}
+int main(void)
+{
+    omp_set_max_active_levels(2);
+    steady(work);
+    CHECK_EQ(total, 160000);
+    return check_result();
+}
