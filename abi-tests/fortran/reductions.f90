@@ -10,7 +10,7 @@ program test
   real(4) :: s
   complex(8) :: z
   logical :: all_right, any_right, same
-  integer :: hist(0:6)
+  integer :: hist(7)
   total = 5
   product = 1
   d = 0
@@ -30,7 +30,7 @@ program test
     d = d + 0.5d0
     s = s + 0.25
     z = z + cmplx(1d0, -1d0, 8)
-    hist(mod(i, 7)) = hist(mod(i, 7)) + 1
+    hist(mod(i, 7) + 1) = hist(mod(i, 7) + 1) + 1
     if (mod(i, 100) == 0) product = product * 3
     low = min(low, abs(i - 350))
     high = max(high, i)
@@ -51,7 +51,7 @@ program test
   call check_true('all', all_right)
   call check_true('any', any_right)
   call check_true('same', same)
-  do i = 0, 6
+  do i = 1, 7
     call check_eq('hist', hist(i), 100)
   end do
   call check_end()

@@ -28,9 +28,9 @@ int main(void)
     COUNT(float);
     COUNT(double);
     COUNT(long double);
+#ifdef __clang__ /* gcc 12 refuses these three */
     COUNT(float complex);
     COUNT(double complex);
-#ifdef __clang__ /* gcc 12 refuses it */
     COUNT(__int128);
 #endif
     unsigned char c = 0;

@@ -110,11 +110,11 @@ impl Builder {
 
     fn link_with(&self, recipe: &Recipe, object: &Path, library: &Library) -> Result<PathBuf, String> {
         let binary = object.with_extension(format!("{:016x}.linked", library.stamp));
-        let directory = library.path.parent().unwrap_or(Path::new("/"));
         self.unless_cached(&binary, |output| {
             let mut command = Command::new(&recipe.compiler.name);
             command.args(linking(recipe)).arg(object).arg(&library.path).arg("-o").arg(output);
-            command.arg(format!("-Wl,-rpath,{}", directory.display())).args(libraries(recipe));
+            // Whatever SONAME the library has, the directory of symlinks finds it by that name.
+            command.arg(format!("-Wl,-rpath,{}", library.symlinks.display())).args(libraries(recipe));
             Ok(command)
         })
     }
@@ -164,7 +164,7 @@ impl Library {
         (path, data.len(), data.modified().map_err(problem)?).hash(&mut hasher);
         let symlinks = cache.join("symlinks");
         fs::create_dir_all(&symlinks).map_err(problem)?;
-        for name in ["libgomp.so.1", "libomp.so.5", "libiomp5.so"] {
+        for name in ["libgomp.so.1", "libomp.so.5", "libiomp5.so", "libgangway.so"] {
             let link = symlinks.join(name);
             let _ = fs::remove_file(&link);
             std::os::unix::fs::symlink(path, &link).map_err(problem)?;

@@ -165,6 +165,10 @@ impl<'a> Program<'a> {
             }
             _ => {}
         }
+        if let Some(library) = builder.library() {
+            // For the program that checks that no other runtime serves the calls.
+            env.push(("ABI_TESTS_LIBRARY".into(), library.display().to_string()));
+        }
         let arguments = match mode {
             Mode::Python => vec!["python3".into(), builder.driver().to_owned(), binary],
             _ => vec![binary],
