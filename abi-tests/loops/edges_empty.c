@@ -1,5 +1,5 @@
 // what: an empty loop whose unsigned bounds straddle 2^63
-// peers: libgomp fails, because its dynamic schedule never ends for it
+// skip: gcc 12 hands these bounds over as signed, which makes 2^63 iterations
 #include "check.h"
 #include <limits.h>
 #define LOOP(type, schedule_text, init, condition, step) \
