@@ -75,7 +75,7 @@ struct Locked<'a> {
 fn bucket(lock: &Lock) -> Locked<'static> {
     // Fibonacci hashing: neighbouring locks go to different buckets.
     let hash = (ptr::from_ref(lock) as usize >> 2).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    TABLE[hash >> (usize::BITS - BUCKETS.trailing_zeros())].enter()
+    TABLE[hash >> (usize::BITS - BUCKETS.ilog2())].enter()
 }
 
 impl Bucket {

@@ -7,6 +7,7 @@ use core::sync::atomic::{AtomicI32, Ordering};
 use ult::sched::Spin;
 
 use crate::abi::api::{no_effect, parallel::change_icv};
+use crate::omp::cancel::{self, Construct};
 use crate::omp::env::{self, Spin as Wanted};
 use crate::omp::thread::Here;
 use crate::omp::{parallel, report, root};
@@ -132,6 +133,18 @@ routines! {
     /// `kmp_set_warnings_off`.
     fn kmp_set_warnings_off() {
         report::set_warnings(false);
+    }
+
+    /// `kmp_get_cancellation_status`: has the construct around the calling thread been cancelled? The kinds are those
+    /// of `__kmpc_cancel`: 1 parallel, 2 loop, 3 sections, 4 taskgroup.
+    fn kmp_get_cancellation_status(kind: c_int) -> c_int {
+        let construct = match kind {
+            1 => Construct::Parallel,
+            2 | 3 => Construct::Worksharing,
+            4 => Construct::Taskgroup,
+            _ => return 0,
+        };
+        c_int::from(cancel::is_cancelled(Here::get(), construct))
     }
 
     /// `kmp_get_num_known_threads`: kernel threads that are, or have been made ready to be, OpenMP threads.
