@@ -290,16 +290,19 @@ mod tests {
         static DONE: AtomicUsize = AtomicUsize::new(0);
         std::thread::scope(|scope| {
             scope.spawn(|| {
+                LOCK.lock();
                 // ORDERING: Relaxed; a flag by itself.
                 while DONE.load(Ordering::Relaxed) < 7 {
-                    LOCK.lock();
-                    core::hint::black_box(&LOCK);
+                    // Whoever is nudged while this thread holds the lock again must in the end be granted it.
+                    std::thread::sleep(core::time::Duration::from_micros(200));
                     LOCK.unlock();
+                    LOCK.lock();
                 }
+                LOCK.unlock();
             });
             for _ in 0..7 {
                 scope.spawn(|| {
-                    for _ in 0..50 {
+                    for _ in 0..5 {
                         LOCK.lock();
                         LOCK.unlock();
                     }

@@ -250,7 +250,7 @@ mod tests {
     fn every_other_thread_has_a_copy_of_the_first_value() {
         static mut VARIABLE: u64 = 7;
         let data = &raw mut VARIABLE as usize;
-        let value = || {
+        let value = move || {
             // SAFETY: the variable has eight bytes.
             unsafe { copy_of(data as *mut c_void, 8).cast::<u64>() }
         };

@@ -89,7 +89,7 @@ impl Bucket {
         let mut turns = 0u32;
         while !self.try_enter(generation + 1) {
             turns += 1;
-            if turns % 64 == 0 {
+            if turns.is_multiple_of(64) {
                 // SAFETY: no arguments, no memory. The holder may have lost its core.
                 unsafe { libc::sched_yield() };
             } else {
