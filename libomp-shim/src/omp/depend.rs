@@ -28,7 +28,7 @@ use ult::sched::Wait;
 use ult::worker::Worker;
 
 use super::queue;
-use super::task::{self, Task};
+use super::task::{self, Flags, Task};
 use super::team::Team;
 use super::thread::{Here, Thread};
 
@@ -266,27 +266,29 @@ impl Sets {
     }
 
     fn enter(&mut self, node: &NodeRef, kind: Kind) -> Option<Arc<Mutex>> {
+        // A task may name an address twice, with kinds that differ: it counts as the stronger one, `out`.
+        let again = self.current.iter().any(|n| n.0 == node.0);
+        if again && (self.kind == Some(kind) || self.kind == Some(Kind::Out)) {
+            return self.mutex.clone();
+        }
+        let kind = if again { Kind::Out } else { kind };
         if self.kind != Some(kind) || kind == Kind::Out {
             self.begin_set(node, kind);
         }
         for before in &self.previous {
             before.get().precede(node);
         }
-        if !self.current.iter().any(|n| n.0 == node.0) {
-            self.forget_completed();
-            self.current.push(node.clone());
-        }
+        self.forget_completed();
+        self.current.push(node.clone());
         self.mutex.clone()
     }
 
-    /// The current set becomes the previous one. If the new task is its only member (the same address twice in one
-    /// clause list) the previous set stays in force.
+    /// The current set becomes the previous one. If the new task is its only member (it has named the address before)
+    /// the previous set stays in force.
     fn begin_set(&mut self, node: &NodeRef, kind: Kind) {
-        let only_itself = self.current.iter().all(|n| n.0 == node.0);
-        if !only_itself || self.current.is_empty() {
+        self.current.retain(|n| n.0 != node.0);
+        if !self.current.is_empty() || self.kind.is_none() {
             self.previous = core::mem::take(&mut self.current);
-        } else {
-            self.current.clear();
         }
         self.kind = Some(kind);
         self.mutex = (kind == Kind::MutexInOutSet)
@@ -308,6 +310,11 @@ pub fn submit(here: Here, task: NonNull<Task>, items: impl Iterator<Item = Depen
     // SAFETY: the task is ours until it is published.
     let task_ref = unsafe { task.as_ref() };
     task::announce(here, task_ref);
+    if here.task.flags().has(Flags::FINAL) {
+        wait_to_run(here, task, items);
+        task::run_undeferred(here, task);
+        return;
+    }
     let node = Node::new(task.as_ptr());
     task_ref.set_node(node);
     let reference = enter(here, node, items);

@@ -118,8 +118,10 @@ pub unsafe extern "C-unwind" fn GOMP_task(
     detach: *mut c_void,
 ) {
     let here = Here::get();
-    let deferred = deferred && !task::is_included(here);
-    let kept = deferred || flags & DETACH != 0;
+    let deferred = deferred && !here.task.flags().has(Flags::FINAL);
+    // A task that is run here and now can work on the generating task's data. One with dependences may have to stand
+    // back even in a team of one, for an event.
+    let kept = flags & (DETACH | DEPEND) != 0 || (deferred && !task::is_included(here));
     let arguments = Arguments { data, copy, size: size as usize, align: align as usize };
     let properties = properties(flags).with_if(!deferred, Flags::UNDEFERRED);
     // SAFETY: as for this function.
