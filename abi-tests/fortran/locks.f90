@@ -22,7 +22,6 @@ program test
     call omp_set_nest_lock(nest)
     depth = omp_test_nest_lock(nest)
     call check_eq('depth', depth, 2)
-    total = total + 0
     call omp_unset_nest_lock(nest)
     call omp_unset_nest_lock(nest)
   end do
