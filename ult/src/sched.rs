@@ -50,8 +50,11 @@ pub struct Wait<'a> {
     pub seek: Option<&'a dyn Fn(bool) -> Option<Job>>,
     /// A counter that is at least one while the worker sleeps with this context on its list.
     pub sleepers: Option<&'a AtomicU32>,
-    /// May another context of this worker continue while this one waits? False only for waits that are over soon.
+    /// How long to look before sleeping.
     pub spin: Spin,
+    /// The context waits for nothing, it only lets others go first: it may continue as soon as another context of this
+    /// worker waits in its turn.
+    pub yields: bool,
 }
 
 /// How long to look before sleeping, in microseconds.
@@ -71,6 +74,7 @@ pub(crate) struct Waiting {
     sleepers: Option<*const AtomicU32>,
     gang: GangTag,
     spin: Spin,
+    yields: bool,
 }
 
 /// What a worker should do next.
@@ -122,13 +126,15 @@ impl Waiting {
                 sleepers: wait.sleepers.map(core::ptr::from_ref),
                 gang,
                 spin: wait.spin,
+                yields: wait.yields,
             }
         }
     }
 
-    fn is_ready(&self) -> bool {
+    /// `newest`: is this the newest entry of its list?
+    fn is_ready(&self, newest: bool) -> bool {
         // SAFETY: the entry is on the list, so the closure is alive (see the type).
-        unsafe { (*self.ready)() }
+        (self.yields && !newest) || unsafe { (*self.ready)() }
     }
 
     fn seek(&self, last: bool) -> Option<Job> {
@@ -200,7 +206,7 @@ fn take_ready(worker: &'static Worker, all: bool) -> Option<Waiting> {
         let lowest = if all { 0 } else { count.saturating_sub(1) };
         for i in (lowest..count).rev() {
             let entry = (&(*waiting))[i];
-            if entry.is_ready() {
+            if entry.is_ready(i + 1 == count) {
                 (*waiting).remove(i);
                 return Some(entry);
             }
@@ -224,7 +230,8 @@ fn sleep(worker: &'static Worker, newest: &Waiting) -> Option<Next> {
     AWAKE.fetch_sub_awake();
     let mut job = None;
     let awake = || {
-        if entries.iter().any(Waiting::is_ready) {
+        let is_ready = |(i, e): (usize, &Waiting)| e.is_ready(i + 1 == entries.len());
+        if entries.iter().enumerate().any(is_ready) {
             return true;
         }
         job = newest.seek(true);

@@ -384,6 +384,7 @@ fn wait_ready(here: Here, reference: &NodeRef) {
         seek: Some(&|last| queue::find(here.thread, last)),
         sleepers: Some(here.thread.team().sleepers()),
         spin: here.thread.team().spin(),
+        yields: false,
     });
 }
 

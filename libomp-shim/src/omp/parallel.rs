@@ -327,6 +327,7 @@ fn await_region(thread: &Thread) -> bool {
         seek: Some(&|last| queue::find_after(thread, last, seen)),
         sleepers: Some(team.sleepers()),
         spin: spin_for(env::settings()),
+        yields: false,
     });
     match team.next_region(seen, thread.num()) {
         Some(epoch) => {
@@ -367,6 +368,7 @@ pub fn dismiss(team: Box<Team>) {
         seek: None,
         sleepers: None,
         spin: Spin { micros: 20 },
+        yields: false,
     });
     if let Some(primary) = team.thread(0) {
         // SAFETY: the primary's part belongs to the forking thread, which is here.

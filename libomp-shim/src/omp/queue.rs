@@ -262,5 +262,6 @@ pub fn run_some(here: Here, count: usize) {
         seek: Some(&seek),
         sleepers: Some(here.thread.team().sleepers()),
         spin: here.thread.team().spin(),
+        yields: true,
     });
 }

@@ -355,6 +355,7 @@ fn wait_for_children(here: Here) {
         seek: Some(&|last| queue::find(here.thread, last)),
         sleepers: Some(here.thread.team().sleepers()),
         spin: here.thread.team().spin(),
+        yields: false,
     });
     // ORDERING: Relaxed; see above.
     task.counts.fetch_and(!WAITING, Ordering::Relaxed);

@@ -84,6 +84,7 @@ impl Taskgroup {
             seek: Some(&|last| queue::find(here.thread, last)),
             sleepers: Some(here.thread.team().sleepers()),
             spin: here.thread.team().spin(),
+            yields: false,
         });
     }
 

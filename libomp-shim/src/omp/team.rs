@@ -380,6 +380,7 @@ impl Team {
             seek: Some(&|last| queue::find(thread, last)),
             sleepers: Some(&self.sleepers.0),
             spin: self.spin(),
+            yields: false,
         });
     }
 
@@ -405,6 +406,7 @@ impl Team {
                 seek: Some(&|last| queue::find(thread, last)),
                 sleepers: Some(&self.sleepers.0),
                 spin: self.spin(),
+                yields: false,
             });
         }
         self.is_cancelled()
@@ -433,6 +435,7 @@ impl Team {
                 seek: Some(&|last| queue::find(thread, last)),
                 sleepers: Some(&self.sleepers.0),
                 spin: self.spin(),
+                yields: false,
             });
         }
         self.await_quiet(thread);
@@ -453,6 +456,7 @@ impl Team {
             seek: Some(&|last| queue::find(thread, last)),
             sleepers: Some(&self.sleepers.0),
             spin: self.spin(),
+            yields: false,
         });
         // ORDERING: Relaxed; a late notifier wakes for nothing.
         self.closer.store(ptr::null_mut(), Ordering::Relaxed);

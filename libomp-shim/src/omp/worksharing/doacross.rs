@@ -124,6 +124,7 @@ pub fn wait(here: Here, at: impl Fn(usize) -> i64) {
         seek: None,
         sleepers: Some(team.sleepers()),
         spin: team.spin(),
+        yields: false,
     });
 }
 

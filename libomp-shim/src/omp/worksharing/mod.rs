@@ -205,6 +205,7 @@ fn await_turn(here: Here, share: &WorkShare, k: u64) -> Turn {
             seek: None,
             sleepers: Some(team.sleepers()),
             spin: team.spin(),
+            yields: false,
         });
         if claim(share, k) {
             return Turn::Ours;

@@ -80,6 +80,7 @@ fn await_turn(here: Here, share: &WorkShare, from: u64) {
         seek: None,
         sleepers: Some(team.sleepers()),
         spin: team.spin(),
+        yields: false,
     });
 }
 
