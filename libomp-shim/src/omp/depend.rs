@@ -195,7 +195,12 @@ pub struct DependTable {
     addresses: HashMap<usize, Sets, BuildHasherDefault<AddressHasher>>,
     /// The last task with `omp_all_memory`: it precedes every address not seen since.
     all_memory: Option<NodeRef>,
+    /// Number of addresses at which those without incomplete tasks are forgotten next.
+    sweep_at: usize,
 }
+
+/// Addresses a table holds before it looks for some to forget.
+const FIRST_SWEEP: usize = 1024;
 
 /// The two newest sets of one address.
 #[derive(Default)]
@@ -233,11 +238,23 @@ impl DependTable {
                 None
             }
             Some(address) => {
+                self.sweep();
                 let all_memory = &self.all_memory;
                 let sets = self.addresses.entry(address).or_insert_with(|| Sets::after(all_memory));
                 sets.enter(node, item.kind)
             }
         }
+    }
+
+    /// Forgets addresses whose tasks are complete when the table has doubled since the last time, so that memory follows
+    /// the tasks alive and the cost stays constant per entry.
+    fn sweep(&mut self) {
+        if self.addresses.len() < self.sweep_at.max(FIRST_SWEEP) {
+            return;
+        }
+        let is_live = |node: &NodeRef| !node.get().is_complete();
+        self.addresses.retain(|_, sets| sets.current.iter().chain(&sets.previous).any(is_live));
+        self.sweep_at = 2 * self.addresses.len();
     }
 
     fn enter_all_memory(&mut self, node: &NodeRef) {

@@ -234,12 +234,42 @@ fn random(thread: &Thread) -> u32 {
     own.random
 }
 
-/// A producer that has filled its deque runs tasks before it goes on. It leaves its stack to do so and returns as soon
-/// as there is room again, or when it may run none of them.
+/// Incomplete children, ready or waiting for dependences, that a task may have per thread of its team before it runs
+/// some itself: bounds the memory of a producer that is faster than its tasks. Large enough that a window of a task
+/// graph this wide keeps every thread busy.
+pub const CHILDREN_PER_THREAD: u64 = 256;
+/// The same bound for small teams.
+pub const CHILDREN: u64 = 1024;
+
+/// A producer that has filled its deque, or has too many incomplete children, runs tasks before it goes on. It leaves its
+/// stack to do so and returns as soon as there is room again. When it may run none of them it gives the others some time,
+/// but is never held back for good: a task may depend on an event that only the producer can fulfil.
 #[inline]
 pub fn throttle(here: Here) {
     if here.thread.deque.len() >= THROTTLE {
         run_some(here, THROTTLE / 4);
+    } else if has_too_many_children(here) {
+        hold_back(here);
+    }
+}
+
+#[inline]
+fn has_too_many_children(here: Here) -> bool {
+    let children = here.task.children();
+    children >= CHILDREN && children >= CHILDREN_PER_THREAD * u64::from(here.team().size())
+}
+
+/// How often a producer with too many children gives up the processor before it makes the next task after all.
+const TURNS: usize = 100;
+
+#[cold]
+fn hold_back(here: Here) {
+    run_some(here, THROTTLE / 4);
+    for _ in 0..TURNS {
+        if !has_too_many_children(here) {
+            return;
+        }
+        std::thread::yield_now();
     }
 }
 
