@@ -9,6 +9,7 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::{env, fs};
 
 /// Set by `cargo xtask symbols --adopt` to see what is implemented: no function is generated.
@@ -37,6 +38,7 @@ fn main() {
     check_nodes(&rows, &read(&map));
     fs::write(out.join("missing.rs"), generate(&rows)).expect("OUT_DIR is writable");
     link_arguments(&map);
+    link_unwinder();
 }
 
 fn read(path: &Path) -> String {
@@ -122,4 +124,22 @@ fn link_arguments(map: &Path) {
     argument("-Wl,-soname,libomp.so.5");
     // Sleeping workers run code of the library: after a dlclose it must stay mapped.
     argument("-Wl,-z,nodelete");
+}
+
+/// Links the unwinder (Rust's standard library needs one for the message of a panic) from the compiler's static
+/// library: loading libgcc_s.so.1 would cost every process that the library is preloaded into some 0.1 ms. Where the
+/// static library is not installed the shared one is used.
+fn link_unwinder() {
+    println!("cargo::rustc-check-cfg=cfg(static_unwinder)");
+    if env::var("TARGET") != env::var("HOST") {
+        return;
+    }
+    let compiler = env::var("CC").unwrap_or_else(|_| "cc".into());
+    let asked = Command::new(compiler).arg("-print-file-name=libgcc_eh.a").output();
+    let Ok(output) = asked else { return };
+    let file = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+    if let Some(dir) = file.parent().filter(|_| file.is_file()) {
+        println!("cargo::rustc-link-search=native={}", dir.display());
+        println!("cargo::rustc-cfg=static_unwinder");
+    }
 }

@@ -4,3 +4,8 @@
 //! one way: `abi` → `omp` → the `ult` crate.
 pub mod abi;
 pub mod omp;
+
+// See `link_unwinder` in build.rs.
+#[cfg(static_unwinder)]
+#[link(name = "gcc_eh", kind = "static", modifiers = "-bundle")]
+unsafe extern "C" {}
