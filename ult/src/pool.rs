@@ -225,7 +225,7 @@ fn run_assignment(worker: &'static Worker, assignment: &Assignment) {
         (*own).current = ult;
         crate::ult::switch(native, ult);
         (*worker.own()).current = native;
-        Box::from_raw(ult).retire();
+        Ult::retire(ult);
     }
     worker::set_locals(worker::Locals::default());
 }

@@ -69,8 +69,8 @@ pub struct Spin {
 #[derive(Clone, Copy)]
 pub(crate) struct Waiting {
     ult: *mut Ult,
-    ready: *const (dyn Fn() -> bool + 'static),
-    seek: Option<*const (dyn Fn(bool) -> Option<Job> + 'static)>,
+    ready: Ready,
+    seek: Option<Seek>,
     sleepers: Option<*const AtomicU32>,
     gang: GangTag,
     spin: Spin,
@@ -114,20 +114,26 @@ fn wait_cold(wait: &Wait<'_>) {
     set_errno(errno);
 }
 
+/// The closures of a [`Wait`] with the lifetime erased.
+type Ready = *const (dyn Fn() -> bool + 'static);
+type Seek = *const (dyn Fn(bool) -> Option<Job> + 'static);
+
 impl Waiting {
     fn of(ult: *mut Ult, gang: GangTag, wait: &Wait<'_>) -> Self {
-        // SAFETY: only lifetimes are erased. The entry is removed before `wait_cold` returns on the context that
-        // made it, so the references outlive the entry.
-        unsafe {
-            Self {
-                ult,
-                ready: core::mem::transmute::<*const (dyn Fn() -> bool + '_), _>(wait.ready),
-                seek: wait.seek.map(|s| core::mem::transmute::<*const (dyn Fn(bool) -> Option<Job> + '_), _>(s)),
-                sleepers: wait.sleepers.map(core::ptr::from_ref),
-                gang,
-                spin: wait.spin,
-                yields: wait.yields,
-            }
+        let erase = |seek: &dyn Fn(bool) -> Option<Job>| {
+            // SAFETY: only the lifetime is erased; see below.
+            unsafe { core::mem::transmute::<*const (dyn Fn(bool) -> Option<Job> + '_), Seek>(seek) }
+        };
+        Self {
+            ult,
+            // SAFETY: only the lifetime is erased. The entry is removed before `wait_cold` returns on the context that
+            // made it, so the closures outlive the entry.
+            ready: unsafe { core::mem::transmute::<*const (dyn Fn() -> bool + '_), Ready>(wait.ready) },
+            seek: wait.seek.map(erase),
+            sleepers: wait.sleepers.map(core::ptr::from_ref),
+            gang,
+            spin: wait.spin,
+            yields: wait.yields,
         }
     }
 
@@ -177,7 +183,7 @@ fn look(worker: &'static Worker) -> Option<Next> {
     let (all, newest) = unsafe {
         let own = worker.own();
         (*own).turns = (*own).turns.wrapping_add(1);
-        ((*own).turns % LOOK_AT_ALL_EVERY == 0, newest(worker))
+        ((*own).turns.is_multiple_of(LOOK_AT_ALL_EVERY), newest(worker))
     };
     if let Some(entry) = take_ready(worker, all) {
         return Some(Next::Resume(entry));
@@ -334,7 +340,7 @@ fn stand_idle(worker: &'static Worker, entry: Waiting) {
         let own = worker.own();
         if (*own).idle_runners.len() >= IDLE_RUNNERS {
             let oldest = (*own).idle_runners.remove(0);
-            Box::from_raw(oldest).retire();
+            Ult::retire(oldest);
         }
         let me = (*own).current;
         (*own).idle_runners.push(me);
@@ -416,7 +422,7 @@ impl Patience {
             return self.give_way();
         }
         arch::pause();
-        self.looks % 64 != 0 || self.spin.micros == u32::MAX || self.elapsed_micros() < u64::from(self.spin.micros)
+        !self.looks.is_multiple_of(64) || self.spin.micros == u32::MAX || self.elapsed_micros() < u64::from(self.spin.micros)
     }
 
     fn give_way(&mut self) -> bool {

@@ -51,16 +51,16 @@ impl Ult {
         Ok(ult)
     }
 
-    /// Gives the stack back. The ULT must not be the running one.
-    pub(crate) fn retire(mut self: Box<Self>) {
-        if let Some(stack) = self.stack.take() {
+    /// Frees a ULT that ended or stands idle, and gives its stack back.
+    ///
+    /// # Safety
+    /// `ult` came from [`Ult::new`] as a raw box, is not the running one and will not be resumed.
+    pub(crate) unsafe fn retire(ult: *mut Self) {
+        // SAFETY: as the caller says.
+        let mut ult = unsafe { Box::from_raw(ult) };
+        if let Some(stack) = ult.stack.take() {
             stack::give(stack);
         }
-    }
-
-    /// Lowest and highest address of the stack, `None` on a kernel thread's own stack.
-    pub fn bounds(&self) -> Option<(usize, usize)> {
-        self.stack.as_ref().map(|s| (s.bottom() as usize, s.top() as usize))
     }
 }
 

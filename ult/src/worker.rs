@@ -189,7 +189,7 @@ pub(crate) fn abandon_current() {
     unsafe {
         let own = worker.own();
         while let Some(runner) = (*own).idle_runners.pop() {
-            Box::from_raw(runner).retire();
+            Ult::retire(runner);
         }
         if !(*own).waiting.is_empty() {
             return; // ends inside a wait (pthread_exit from a handler): the record cannot be used again

@@ -212,6 +212,8 @@ struct Sets {
 }
 
 impl DependTable {
+    /// The running task's table, made at its first child with dependences.
+    #[allow(clippy::mut_from_ref, reason = "a table belongs to the running task; callers do not nest")]
     fn of(task: &Task) -> &mut Self {
         let table = task.children_depend.get().unwrap_or_else(|| {
             let fresh = NonNull::from(Box::leak(Box::default()));

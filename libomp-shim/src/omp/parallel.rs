@@ -246,7 +246,7 @@ static COMPLAINED: AtomicBool = AtomicBool::new(false);
 fn complain_about_threads(wanted: usize, got: usize) {
     // ORDERING: Relaxed; at most one message.
     if !COMPLAINED.swap(true, Ordering::Relaxed) {
-        report::warn(&format!(
+        report::warn(format!(
             "the system started {got} of {wanted} more threads; the team is smaller (see ulimit -u and cgroup pids.max)"
         ));
     }
@@ -299,7 +299,8 @@ fn begin_member(thread: &Thread, team: &Team) {
     let own = unsafe { thread.own() };
     own.constructs = 0;
     own.singles = 0;
-    thread.implicit.begin_implicit(team, thread, plan.parent_task, plan.icv);
+    // SAFETY: the plan names the forking task, which is suspended in the region.
+    unsafe { thread.implicit.begin_implicit(team, thread, plan.parent_task, plan.icv) };
     super::binding::bind_member(thread, plan);
 }
 

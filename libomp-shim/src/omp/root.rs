@@ -40,7 +40,8 @@ pub fn enter() -> Here {
     let thread = team.attach(Thread::new(0));
     // SAFETY: new thread, and the team lives until `leave`.
     unsafe { thread.join_team(team, worker) };
-    thread.implicit.begin_implicit(team, thread, ptr::null(), settings.initial);
+    // SAFETY: an initial task has no parent.
+    unsafe { thread.implicit.begin_implicit(team, thread, ptr::null(), settings.initial) };
     super::binding::bind_initial(thread);
     // ORDERING: Relaxed; a statistic.
     THREADS.fetch_add(1, Ordering::Relaxed);

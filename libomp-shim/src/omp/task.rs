@@ -141,13 +141,16 @@ impl Task {
     }
 
     /// Sets an implicit task up for a region of `team`.
-    pub fn begin_implicit(&self, team: &Team, thread: &Thread, parent: *const Task, icv: Icv) {
+    ///
+    /// # Safety
+    /// `parent` is null or the task that forks the region, suspended in it.
+    pub unsafe fn begin_implicit(&self, team: &Team, thread: &Thread, parent: *const Task, icv: Icv) {
         self.parent.set(parent);
         self.team.set(team);
         self.thread.set(thread);
         self.icv.set(icv);
         self.taskgroup.set(ptr::null());
-        // SAFETY: the parent of an implicit task is suspended in the region it forked.
+        // SAFETY: as the caller says.
         let outer = unsafe { parent.as_ref() };
         self.depth.set(outer.map_or(0, |p| p.depth.get() + 1));
         let inherits_final = outer.is_some_and(|p| p.flags().has(Flags::FINAL));

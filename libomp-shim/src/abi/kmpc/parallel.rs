@@ -135,10 +135,16 @@ macro_rules! variadic_entry {
 
 variadic_entry! {
     /// `parallel`: `(location, count, function, arguments…)`.
+    ///
+    /// # Safety
+    /// Called by compiled code, with `count` arguments.
     __kmpc_fork_call => fork_call
 }
 variadic_entry! {
     /// `teams`: `(location, count, function, arguments…)`.
+    ///
+    /// # Safety
+    /// Called by compiled code, with `count` arguments.
     __kmpc_fork_teams => fork_teams
 }
 

@@ -338,9 +338,16 @@ pub extern "C-unwind" fn __kmpc_end_taskgroup(_: Location, _gtid: c_int) {
 }
 
 /// The event of a detachable task: the task itself, opaque to the program.
+///
+/// # Safety
+/// As [`__kmpc_omp_task`].
 #[unsafe(no_mangle)]
-pub extern "C" fn __kmpc_task_allow_completion_event(_: Location, _gtid: c_int, task: *mut KmpTask) -> *mut c_void {
-    // SAFETY: the compiler passes the task it has just allocated.
+pub unsafe extern "C" fn __kmpc_task_allow_completion_event(
+    _: Location,
+    _gtid: c_int,
+    task: *mut KmpTask,
+) -> *mut c_void {
+    // SAFETY: as for this function.
     unsafe { task_of(task) }.as_ptr().cast()
 }
 
