@@ -467,8 +467,11 @@ impl Team {
     /// Completions are summed first, creations afterwards. Both only grow, and a task is created before it completes;
     /// so completions at the end of the first pass ≥ the first sum = the second sum ≥ creations at that moment: nothing
     /// was incomplete then, and with every thread at the barrier nothing can have been created since.
+    ///
+    /// All attached members are asked, not only those of this region: the counters go on from region to region, and what
+    /// a larger team left in a member that takes no part now belongs to the sum.
     fn is_quiet(&self) -> bool {
-        let members = || (0..self.size()).filter_map(|n| self.thread(n));
+        let members = || (0..self.attached()).filter_map(|n| self.thread(n));
         // ORDERING: Acquire, pairs with `count_foreign_completion`.
         let foreign = self.foreign_completed.load(Ordering::Acquire);
         let completed: u64 = foreign + members().map(Thread::completed).sum::<u64>();

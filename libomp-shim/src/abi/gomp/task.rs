@@ -118,6 +118,8 @@ pub unsafe extern "C-unwind" fn GOMP_task(
     detach: *mut c_void,
 ) {
     let here = Here::get();
+    // Compilers before gcc 11 do not pass the last argument; what stands in its place is anything.
+    let detach = if flags & DETACH != 0 { detach } else { ptr::null_mut() };
     let deferred = deferred && !here.task.flags().has(Flags::FINAL);
     // A task that is run here and now can work on the generating task's data. One with dependences may have to stand
     // back even in a team of one, for an event.
