@@ -190,7 +190,9 @@ fn name_thread(index: u32) {
 fn home(worker: &'static Worker) -> ! {
     loop {
         let assignment = await_assignment(worker);
+        sched::count_awake(true);
         run_assignment(worker, &assignment);
+        sched::count_awake(false);
         drop(assignment);
         IDLE.lock().push(worker);
     }

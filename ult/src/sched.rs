@@ -390,7 +390,7 @@ impl Census {
 
 /// Counts a kernel thread that starts (`true`) or stops (`false`) taking part in regions, for the choice between
 /// spinning and sleeping.
-pub fn count_awake(starts: bool) {
+pub(crate) fn count_awake(starts: bool) {
     if starts { AWAKE.fetch_add_awake() } else { AWAKE.fetch_sub_awake() }
 }
 

@@ -237,6 +237,7 @@ pub fn register_current() -> &'static Worker {
     adopt(worker);
     crate::fault::enter_kernel_thread();
     crate::pool::arm_exit_destructor(NonNull::from(worker));
+    crate::sched::count_awake(true);
     worker
 }
 
@@ -250,5 +251,6 @@ pub(crate) fn program_thread_ends() {
         hook();
     }
     crate::fault::leave_kernel_thread();
+    crate::sched::count_awake(false);
     abandon_current();
 }
