@@ -5,8 +5,10 @@
 //! |---|---|
 //! | [`gomp`] | code compiled by gcc and gfortran |
 //! | [`kmpc`] | code compiled by clang, flang, icx |
+//! | [`process`] | the libgomp that stays mapped behind a preloaded library |
 //! | [`api`] | the `omp_*` routines, C and Fortran names |
 pub mod api;
 pub mod gomp;
 pub mod kmpc;
+pub mod process;
 mod missing;

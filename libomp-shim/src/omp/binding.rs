@@ -3,7 +3,7 @@
 
 use core::ops::Range;
 
-use super::affinity::{Assignment, assign};
+use super::affinity::{Assignment, Facts, assign, display_affinity};
 use super::env;
 use super::icv::ProcBind;
 use super::team::Plan;
@@ -51,6 +51,40 @@ fn inherit(thread: &Thread, plan: &Plan) {
     let own = unsafe { thread.own() };
     if let Some(partition) = &plan.partition {
         own.partition = partition.clone();
+    }
+}
+
+/// Calls `use_facts` with what is to be said about `thread`, which runs on the calling kernel thread.
+pub fn with_facts<R>(thread: &Thread, use_facts: impl FnOnce(&Facts<'_>) -> R) -> R {
+    let team = thread.team();
+    let plan = team.plan();
+    // SAFETY: the forking thread of a region outlives it.
+    let parent = unsafe { plan.parent_thread.as_ref() }.filter(|_| plan.level != 0);
+    use_facts(&Facts {
+        team_num: plan.league.1,
+        num_teams: plan.league.0,
+        nesting_level: plan.level,
+        thread_num: thread.num(),
+        num_threads: team.size(),
+        ancestor_tnum: parent.map_or(-1, |t| t.num() as i32),
+        // SAFETY: no preconditions.
+        native_thread_id: unsafe { libc::gettid() } as u32,
+        affinity: &ult::topology::current_thread_cpus(),
+    })
+}
+
+/// `OMP_DISPLAY_AFFINITY` (5.2 §21.2.5): one line when a member begins its first region, and when its place or the
+/// size of its team has changed since.
+pub fn display_member(thread: &Thread) {
+    if !env::settings().display_affinity {
+        return;
+    }
+    // SAFETY: own thread only.
+    let own = unsafe { thread.own() };
+    let state = Some((thread.team().size(), own.place));
+    if own.displayed != state {
+        own.displayed = state;
+        with_facts(thread, |facts| display_affinity(None, facts));
     }
 }
 

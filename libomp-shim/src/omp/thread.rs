@@ -70,6 +70,8 @@ pub struct Own {
     pub pushed: Pushed,
     /// The place this thread is bound to, −1 when it is not.
     pub place: i32,
+    /// Team size and place when the thread's affinity was last displayed.
+    pub displayed: Option<(u32, i32)>,
     /// Places this thread may use.
     pub partition: Range<u32>,
     /// The region whose thread 0 this is, where a front forks and joins by separate calls.
@@ -121,6 +123,7 @@ impl Thread {
                 ran: false,
                 pushed: Pushed::default(),
                 place: -1,
+                displayed: None,
                 partition: 0..0,
                 region: None,
                 reduction: Way::default(),

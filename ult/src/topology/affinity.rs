@@ -42,6 +42,11 @@ pub fn bind_current_thread(cpus: &[usize]) -> io::Result<()> {
     }
 }
 
+/// The processors the calling kernel thread may run on, ascending; empty where the kernel does not tell.
+pub fn current_thread_cpus() -> Vec<usize> {
+    mask_of(0).unwrap_or_default()
+}
+
 /// The processor the caller runs on at this moment; 0 where the kernel does not tell.
 ///
 /// Asks the kernel directly: the C library's `sched_getcpu` reads the thread block, which is another thread's while

@@ -22,7 +22,7 @@ mod sysfs;
 #[cfg(test)]
 mod tests;
 
-pub use affinity::{bind_current_thread, current_cpu};
+pub use affinity::{bind_current_thread, current_cpu, current_thread_cpus};
 
 use std::path::Path;
 use std::sync::OnceLock;

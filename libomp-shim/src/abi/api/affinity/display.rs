@@ -4,30 +4,12 @@
 use core::ffi::{CStr, c_char, c_int, c_uint};
 use std::borrow::Cow;
 
-use crate::abi::api::parallel::omp_get_ancestor_thread_num;
 use crate::omp::affinity::{
-    Facts, affinity_format, capture_affinity, copy_out, copy_out_fortran, display_affinity, set_affinity_format,
+    affinity_format, capture_affinity, copy_out, copy_out_fortran, display_affinity, set_affinity_format,
 };
+use crate::omp::binding;
 use crate::omp::display;
 use crate::omp::thread::Here;
-
-/// Calls `use_facts` with what is to be said about the running thread.
-fn with_facts<R>(use_facts: impl FnOnce(&Facts<'_>) -> R) -> R {
-    let here = Here::get();
-    let plan = here.team().plan();
-    let affinity = super::mask::Mask::of_calling_thread().map(|mask| mask.procs()).unwrap_or_default();
-    use_facts(&Facts {
-        team_num: plan.league.1,
-        num_teams: plan.league.0,
-        nesting_level: plan.level,
-        thread_num: here.thread.num(),
-        num_threads: here.team().size(),
-        ancestor_tnum: omp_get_ancestor_thread_num(plan.level as c_int - 1),
-        // SAFETY: no preconditions.
-        native_thread_id: unsafe { libc::gettid() } as u32,
-        affinity: &affinity,
-    })
-}
 
 /// # Safety
 /// Null, or a C string.
@@ -102,7 +84,7 @@ pub unsafe extern "C-unwind" fn omp_get_affinity_format_(buffer: *mut c_char, si
 pub unsafe extern "C-unwind" fn omp_display_affinity(format: *const c_char) {
     // SAFETY: the same promise.
     let format = unsafe { of_c(format) };
-    with_facts(|facts| display_affinity(format.as_deref(), facts));
+    binding::with_facts(Here::get().thread, |facts| display_affinity(format.as_deref(), facts));
 }
 
 /// The Fortran name of [`omp_display_affinity`].
@@ -113,7 +95,7 @@ pub unsafe extern "C-unwind" fn omp_display_affinity(format: *const c_char) {
 pub unsafe extern "C-unwind" fn omp_display_affinity_(format: *const c_char, length: usize) {
     // SAFETY: the same promise.
     let format = unsafe { of_fortran(format, length) };
-    with_facts(|facts| display_affinity(format.as_deref(), facts));
+    binding::with_facts(Here::get().thread, |facts| display_affinity(format.as_deref(), facts));
 }
 
 /// `omp_capture_affinity` (18.3.11): the line that `omp_display_affinity` would print.
@@ -124,7 +106,7 @@ pub unsafe extern "C-unwind" fn omp_display_affinity_(format: *const c_char, len
 pub unsafe extern "C-unwind" fn omp_capture_affinity(buffer: *mut c_char, size: usize, format: *const c_char) -> usize {
     // SAFETY: the same promise.
     let format = unsafe { of_c(format) };
-    let text = with_facts(|facts| capture_affinity(format.as_deref(), facts));
+    let text = binding::with_facts(Here::get().thread, |facts| capture_affinity(format.as_deref(), facts));
     // SAFETY: the same promise.
     unsafe { copy_out(&text, buffer, size) }
 }
@@ -142,7 +124,7 @@ pub unsafe extern "C-unwind" fn omp_capture_affinity_(
 ) -> c_int {
     // SAFETY: the same promise.
     let format = unsafe { of_fortran(format, length) };
-    let text = with_facts(|facts| capture_affinity(format.as_deref(), facts));
+    let text = binding::with_facts(Here::get().thread, |facts| capture_affinity(format.as_deref(), facts));
     // SAFETY: the same promise.
     unsafe { copy_out_fortran(&text, buffer, size) as c_int }
 }

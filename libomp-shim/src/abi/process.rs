@@ -1,0 +1,62 @@
+//! Calls of the C library's that are taken over for the process, because the runtime we replace would get in the way.
+//!
+//! Preloaded under a program that was linked with libgomp, we serve every OpenMP call, but libgomp is still mapped behind
+//! us, and its constructor reads the environment: with `OMP_PROC_BIND`, `OMP_PLACES` or `GOMP_CPU_AFFINITY` it binds the
+//! main thread to its first place before we are called at all, and the processors that the process may use cannot be
+//! found out any more. That one call, from that one caller, is left out; every other caller gets the C library's.
+//!
+//! Tried and rejected: widening the mask again (it would also undo `taskset`), and a constructor of our own that runs
+//! first (the loader gives no such promise, and loading the library is to run nothing).
+
+use core::arch::naked_asm;
+use core::ffi::{CStr, c_int, c_void};
+
+type SetAffinity = unsafe extern "C" fn(libc::pthread_t, usize, *const c_void) -> c_int;
+
+/// `pthread_setaffinity_np`, except that a call from the libgomp behind us does nothing and succeeds.
+///
+/// # Safety
+/// As the C library's function.
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+pub unsafe extern "C" fn pthread_setaffinity_np(_: libc::pthread_t, _: usize, _: *const c_void) -> c_int {
+    // The return address becomes the fourth argument.
+    #[cfg(target_arch = "x86_64")]
+    naked_asm!("mov rcx, [rsp]", "jmp {serve}", serve = sym serve);
+    #[cfg(target_arch = "aarch64")]
+    naked_asm!("mov x3, x30", "b {serve}", serve = sym serve);
+}
+
+/// # Safety
+/// As the C library's function.
+unsafe extern "C" fn serve(
+    thread: libc::pthread_t,
+    size: usize,
+    mask: *const c_void,
+    caller: *const c_void,
+) -> c_int {
+    if is_replaced_runtime(caller) {
+        return 0;
+    }
+    // SAFETY: the next definition is the C library's, with this signature; arguments are passed on.
+    unsafe {
+        let next = libc::dlsym(libc::RTLD_NEXT, c"pthread_setaffinity_np".as_ptr());
+        if next.is_null() {
+            return libc::ENOSYS;
+        }
+        core::mem::transmute::<*mut c_void, SetAffinity>(next)(thread, size, mask)
+    }
+}
+
+/// Does `address` lie in a library called libgomp (wheels rename theirs to libgomp-<hash>)?
+fn is_replaced_runtime(address: *const c_void) -> bool {
+    // SAFETY: a valid out pointer; the name, if there is one, is the loader's C string.
+    unsafe {
+        let mut object: libc::Dl_info = core::mem::zeroed();
+        if libc::dladdr(address, &mut object) == 0 || object.dli_fname.is_null() {
+            return false;
+        }
+        let path = CStr::from_ptr(object.dli_fname).to_bytes();
+        path.rsplit(|&b| b == b'/').next().is_some_and(|name| name.starts_with(b"libgomp"))
+    }
+}
