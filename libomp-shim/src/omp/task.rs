@@ -14,7 +14,7 @@
 use core::alloc::Layout;
 use core::cell::Cell;
 use core::ptr::{self, NonNull};
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use ult::sched::{Job, Wait};
 
@@ -53,6 +53,8 @@ impl Flags {
     pub const MERGED: Self = Self(32);
     /// The block is the caller's, not ours to free.
     pub const BORROWED: Self = Self(64);
+    /// An untied task whose first part has begun.
+    const BEGUN: Self = Self(128);
 
     /// Both sets together.
     #[must_use]
@@ -83,8 +85,9 @@ pub struct Task {
     parent: Cell<*const Task>,
     /// The team whose threads may run it.
     team: Cell<*const Team>,
-    /// The thread in whose name it runs; null until it starts.
-    thread: Cell<*const Thread>,
+    /// The thread in whose name it runs; null until it starts. Atomic because children of an untied task may look while
+    /// another thread takes its next part.
+    thread: AtomicPtr<Thread>,
     /// Runs the task's code; the front's.
     run: Cell<Option<RunFn>>,
     /// The control variables of the task's data environment.
@@ -124,7 +127,7 @@ impl Task {
             counts: AtomicU64::new(REFERENCE),
             parent: Cell::new(ptr::null()),
             team: Cell::new(ptr::null()),
-            thread: Cell::new(ptr::null()),
+            thread: AtomicPtr::new(ptr::null_mut()),
             run: Cell::new(None),
             icv: Cell::new(Icv::INITIAL),
             taskgroup: Cell::new(ptr::null()),
@@ -147,7 +150,7 @@ impl Task {
     pub unsafe fn begin_implicit(&self, team: &Team, thread: &Thread, parent: *const Task, icv: Icv) {
         self.parent.set(parent);
         self.team.set(team);
-        self.thread.set(thread);
+        self.set_thread(thread);
         self.icv.set(icv);
         self.taskgroup.set(ptr::null());
         // SAFETY: as the caller says.
@@ -266,8 +269,14 @@ impl Task {
     }
     /// The thread in whose name the task runs.
     pub fn thread(&self) -> &Thread {
+        // ORDERING: Relaxed; constant while the task is started, except for untied ones, see `drop_child_of_untied`.
+        let thread = self.thread.load(Ordering::Relaxed);
         // SAFETY: set when the task starts; callers ask about started tasks.
-        unsafe { &*self.thread.get() }
+        unsafe { &*thread }
+    }
+    fn set_thread(&self, thread: &Thread) {
+        // ORDERING: Relaxed; whoever may ask is ordered by the publication of the child through which it does.
+        self.thread.store(ptr::from_ref(thread).cast_mut(), Ordering::Relaxed);
     }
     /// The team whose threads may run the task.
     pub fn team(&self) -> &Team {
@@ -351,8 +360,9 @@ pub fn taskwait(here: Here) {
 #[cold]
 fn wait_for_children(here: Here) {
     let task = here.task;
-    // ORDERING: Relaxed; only its place in the word's modification order matters, see `drop_child`.
-    task.counts.fetch_or(WAITING, Ordering::Relaxed);
+    // ORDERING: Release, for `drop_child_of_untied`: who sees the bit sees the thread that waits. Otherwise only its place
+    // in the word's modification order matters, see `drop_child`.
+    task.counts.fetch_or(WAITING, Ordering::Release);
     ult::sched::wait(&Wait {
         ready: &|| task.children() == 0,
         seek: Some(&|last| queue::find(here.thread, last)),
@@ -375,7 +385,7 @@ pub fn taskyield(here: Here) {
 /// have been announced.
 pub fn run_undeferred(here: Here, task: NonNull<Task>) {
     // SAFETY: the task is ours; `execute` frees it when nobody refers to it any more.
-    unsafe { execute(here.thread, task) };
+    unsafe { execute(here.thread, task, true) };
 }
 
 /// The job form of [`execute`]: the argument is the task, the thread is the one that was waiting.
@@ -384,7 +394,7 @@ pub fn run_undeferred(here: Here, task: NonNull<Task>) {
 /// `data` is a published task that the caller has taken, `thread` hosted by this kernel thread.
 pub fn job(thread: &Thread, task: NonNull<Task>) -> Job {
     // SAFETY: the task was taken by this thread alone.
-    unsafe { task.as_ref() }.thread.set(thread);
+    unsafe { task.as_ref() }.set_thread(thread);
     Job { run: run_job, data: task.as_ptr().cast() }
 }
 
@@ -392,28 +402,31 @@ unsafe fn run_job(data: *mut ()) {
     // SAFETY: `job` made the argument from a task that it had taken, and set its thread.
     unsafe {
         let task = NonNull::new_unchecked(data.cast::<Task>());
-        let thread: *const Thread = task.as_ref().thread.get();
-        execute(&*thread, task);
+        let thread: *const Thread = task.as_ref().thread();
+        execute(&*thread, task, false);
     }
 }
 
-/// Runs `task` in the name of `thread` on the current stack, then completes it.
+/// Runs `task` in the name of `thread` on the current stack, then completes it. Of an untied task that comes in parts it
+/// runs one and queues the rest, or all of them if it is to be run `whole`.
 ///
 /// # Safety
 /// The task has been taken by the caller alone and its dependences are satisfied; this kernel thread hosts `thread`.
-unsafe fn execute(thread: &Thread, task: NonNull<Task>) {
+unsafe fn execute(thread: &Thread, task: NonNull<Task>, whole: bool) {
     // SAFETY: the task's own reference keeps it until `complete`.
     let task_ref = unsafe { task.as_ref() };
-    task_ref.thread.set(thread);
     begin(thread, task_ref);
     // SAFETY: the task stays alive while it runs; this kernel thread hosts the thread.
     let before = unsafe { Here::set(thread, task_ref) };
     thread.team().adopt_floating_point();
-    let finished = match task_ref.run.get() {
+    let mut finished = is_discarded(task_ref);
+    while !finished {
         // SAFETY: the front made the task for this function.
-        Some(run) if !is_cancelled(task_ref) => unsafe { run(thread, task_ref) },
-        _ => true,
-    };
+        finished = task_ref.run.get().is_none_or(|run| unsafe { run(thread, task_ref) });
+        if !whole {
+            break;
+        }
+    }
     ult::worker::set_locals(before);
     end(thread, task_ref);
     if finished {
@@ -425,7 +438,13 @@ unsafe fn execute(thread: &Thread, task: NonNull<Task>) {
 }
 
 /// A task of a cancelled taskgroup or region that has not begun is discarded (5.2 §11.2).
-fn is_cancelled(task: &Task) -> bool {
+fn is_discarded(task: &Task) -> bool {
+    if task.flags().has(Flags::UNTIED) {
+        if task.flags().has(Flags::BEGUN) {
+            return false;
+        }
+        task.set_flags(task.flags().with(Flags::BEGUN)); // before it has children that could look
+    }
     if task.flags().has(Flags::UNDEFERRED) && task.flags().has(Flags::MERGED) {
         return false;
     }
@@ -436,7 +455,7 @@ fn is_cancelled(task: &Task) -> bool {
 
 /// Marks a task as started by `thread`.
 pub fn begin(thread: &Thread, task: &Task) {
-    task.thread.set(thread);
+    task.set_thread(thread);
     if !task.flags().has(Flags::UNTIED) {
         // SAFETY: own thread only: we run in its name.
         unsafe { thread.own() }.tied.push(task);
@@ -544,6 +563,10 @@ unsafe fn leave_parent(task: &Task) {
 /// # Safety
 /// The share is the caller's.
 unsafe fn drop_child(parent: &Task, share: u64) {
+    if parent.flags().has(Flags::UNTIED) {
+        // SAFETY: as the caller says.
+        return unsafe { drop_child_of_untied(parent, share) };
+    }
     // Read first: after the subtraction the parent may be gone. A task that has children has started, so its thread
     // is set, and it stays on that thread's worker.
     let worker = parent.thread().worker();
@@ -561,6 +584,24 @@ unsafe fn drop_child(parent: &Task, share: u64) {
     }
 }
 
+/// As [`drop_child`], for a parent that may wait on another thread than the one it was on when we look: we ask only after we
+/// have seen it wait, and keep the reference until then.
+///
+/// # Safety
+/// As [`drop_child`].
+#[cold]
+unsafe fn drop_child_of_untied(parent: &Task, share: u64) {
+    // ORDERING: AcqRel, as in `drop_child`; Acquire also pairs with the Release in `wait_for_children`.
+    let before = parent.counts.fetch_sub(1, Ordering::AcqRel);
+    if before & CHILDREN == 1 && before & WAITING != 0 {
+        parent.thread().worker().parker.unpark();
+    }
+    if share == CHILD {
+        // SAFETY: the rest of the caller's share.
+        unsafe { drop_reference(parent) };
+    }
+}
+
 /// Drops one reference on `task`.
 ///
 /// # Safety
@@ -573,22 +614,30 @@ unsafe fn drop_reference(task: &Task) {
     }
 }
 
-/// Frees a task without references, and drops the reference it held on its parent.
+/// Frees a task without references and drops the reference it held on its parent; then that one, and so on: a loop,
+/// because a chain of tasks of which each made the next may be of any length.
 ///
 /// # Safety
 /// No reference is left.
 unsafe fn release(task: &Task) {
-    let parent = task.parent.get();
-    // SAFETY: as the caller says.
-    unsafe { free(ptr::from_ref(task).cast_mut()) };
-    // SAFETY: the freed task's reference on its parent.
-    let parent = unsafe { &*parent };
-    if parent.is_explicit() {
+    let mut task = ptr::from_ref(task);
+    loop {
+        // SAFETY: as the caller says for the first; the others have lost their last reference below.
+        let parent = unsafe { (*task).parent.get() };
         // SAFETY: as above.
-        unsafe { drop_reference(parent) };
-    } else {
-        // ORDERING: Relaxed; an implicit task's references free nothing.
-        parent.counts.fetch_sub(REFERENCE, Ordering::Relaxed);
+        unsafe { free(task.cast_mut()) };
+        // SAFETY: the freed task's reference on its parent.
+        let parent = unsafe { &*parent };
+        if !parent.is_explicit() {
+            // ORDERING: Relaxed; an implicit task's references free nothing.
+            parent.counts.fetch_sub(REFERENCE, Ordering::Relaxed);
+            return;
+        }
+        // ORDERING: AcqRel, as in `drop_child`.
+        if parent.counts.fetch_sub(REFERENCE, Ordering::AcqRel) != REFERENCE {
+            return;
+        }
+        task = parent;
     }
 }
 

@@ -4,12 +4,14 @@
 //! taskgroups only while it is open. The last member to leave wakes the kernel thread that waits at the end.
 
 use core::cell::Cell;
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::ptr;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
 use ult::sched::Wait;
 use ult::worker::Worker;
 
 use super::queue;
+use super::task::Flags;
 use super::thread::Here;
 
 /// The owner sleeps, or is about to, until the group has no members.
@@ -22,8 +24,10 @@ pub struct Taskgroup {
     /// Incomplete member tasks, and [`WAITING`].
     members: AtomicU64,
     cancelled: AtomicBool,
-    /// The kernel thread of the task that opened the group.
-    worker: &'static Worker,
+    /// The kernel thread of the task that opened the group; of one that is untied, the thread that waits at the end.
+    worker: AtomicPtr<Worker>,
+    /// Opened by an untied task, which may wait elsewhere than it opened the group.
+    untied: bool,
     /// The reductions of this group, in the format of the front that registered them.
     pub reductions: Cell<Option<Reductions>>,
 }
@@ -46,7 +50,8 @@ pub fn start(here: Here) -> *const Taskgroup {
         outer: here.task.taskgroup.get(),
         members: AtomicU64::new(0),
         cancelled: AtomicBool::new(false),
-        worker: here.thread.worker(),
+        worker: AtomicPtr::new(ptr::from_ref(here.thread.worker()).cast_mut()),
+        untied: here.task.flags().has(Flags::UNTIED),
         reductions: Cell::new(None),
     });
     let group = Box::into_raw(group);
@@ -77,8 +82,11 @@ impl Taskgroup {
 
     #[cold]
     fn wait(&self, here: Here) {
-        // ORDERING: Relaxed; its place in the word's modification order is what `leave` relies on.
-        self.members.fetch_or(WAITING, Ordering::Relaxed);
+        // ORDERING: Relaxed; published with the bit.
+        self.worker.store(ptr::from_ref(here.thread.worker()).cast_mut(), Ordering::Relaxed);
+        // ORDERING: Release, for `leave_untied`: who sees the bit sees the worker. Otherwise its place in the word's
+        // modification order is what `leave` relies on.
+        self.members.fetch_or(WAITING, Ordering::Release);
         ult::sched::wait(&Wait {
             ready: &|| self.count() == 0,
             seek: Some(&|last| queue::find(here.thread, last)),
@@ -96,12 +104,40 @@ impl Taskgroup {
 
     /// A member is complete. The group may be gone when this returns.
     pub fn leave(&self) {
-        let worker = self.worker;
+        if self.untied {
+            return self.leave_untied();
+        }
+        let worker = self.worker();
         // ORDERING: AcqRel; Release pairs with `count`. WAITING is set by a read-modify-write of the same word: either
         // it is seen here, or the owner's next look sees this.
         if self.members.fetch_sub(1, Ordering::AcqRel) == WAITING | 1 {
             worker.parker.unpark();
         }
+    }
+
+    /// As [`Taskgroup::leave`], where the worker to wake is known only once its owner waits: reads it anew for every value of
+    /// the count.
+    #[cold]
+    fn leave_untied(&self) {
+        loop {
+            // ORDERING: Acquire, pairs with the Release in `wait`.
+            let seen = self.members.load(Ordering::Acquire);
+            let worker = self.worker();
+            // ORDERING: AcqRel, as in `leave`.
+            if self.members.compare_exchange(seen, seen - 1, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+                if seen == WAITING | 1 {
+                    worker.parker.unpark();
+                }
+                return;
+            }
+        }
+    }
+
+    fn worker(&self) -> &'static Worker {
+        // ORDERING: Relaxed; constant, or ordered by the count.
+        let worker = self.worker.load(Ordering::Relaxed);
+        // SAFETY: worker records are never freed.
+        unsafe { &*worker }
     }
 
     /// `cancel taskgroup`: members that have not begun are discarded.

@@ -61,19 +61,30 @@ pub unsafe fn task_of(task: *mut KmpTask) -> NonNull<Task> {
     NonNull::from(unsafe { Task::of_payload(task.cast()) })
 }
 
-/// Runs a task, or the next part of an untied one.
+/// Runs a task, or the next part of an untied one. False: another part is to follow.
 unsafe fn run(thread: &Thread, task: &Task) -> bool {
     let kmp = task.payload().cast::<KmpTask>();
-    let untied = task.flags().has(Flags::UNTIED);
     // SAFETY: the compiler's routine on its own task.
     unsafe {
         if let Some(routine) = (*kmp).routine {
             routine(thread.gtid.get(), kmp);
         }
-        if untied && task.front[STATE].get() & NEXT_PART != 0 {
-            task.front[STATE].set(SUBMITTED);
-            return false;
-        }
+        part_done(thread, task)
+    }
+}
+
+/// The compiler's routine has returned: true when the task has ended, false when it has asked for another part.
+///
+/// # Safety
+/// A task of this front that runs in the name of `thread`.
+unsafe fn part_done(thread: &Thread, task: &Task) -> bool {
+    if task.flags().has(Flags::UNTIED) && task.front[STATE].get() & NEXT_PART != 0 {
+        task.front[STATE].set(SUBMITTED);
+        return false;
+    }
+    let kmp = task.payload().cast::<KmpTask>();
+    // SAFETY: the payload is a kmp_task_t, and the destructors are the compiler's.
+    unsafe {
         if task.front[FLAGS].get() as i32 & DESTRUCTORS != 0
             && let Some(destroy) = (*kmp).destructors
         {
@@ -302,6 +313,15 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_complete_if0(_: Location, _gtid:
     let task = unsafe { task_of(task) };
     // SAFETY: alive until `body_done`.
     let task_ref = unsafe { task.as_ref() };
+    // The compiler calls the function once. The other parts of an untied task are run here, before the generating task
+    // goes on; so are the destructors of its privates.
+    // SAFETY: as for this function.
+    unsafe {
+        let mut ended = part_done(here.thread, task_ref);
+        while !ended {
+            ended = run(here.thread, task_ref);
+        }
+    }
     task::end(here.thread, task_ref);
     if let Some(generating) = task_ref.parent() {
         // SAFETY: the generating task is suspended in this construct on the same thread.
