@@ -24,7 +24,6 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex as StdMutex};
 
-use ult::sched::Wait;
 use ult::worker::Worker;
 
 use super::queue;
@@ -397,14 +396,8 @@ fn wait_ready(here: Here, reference: &NodeRef) {
     if release_entry(node) {
         return;
     }
-    ult::sched::wait(&Wait {
-        // ORDERING: Acquire, pairs with the Release in `make_ready`.
-        ready: &|| node.ready.load(Ordering::Acquire),
-        seek: Some(&|last| queue::find(here.thread, last)),
-        sleepers: Some(here.thread.team().sleepers()),
-        spin: here.thread.team().spin(),
-        yields: false,
-    });
+    // ORDERING: Acquire, pairs with the Release in `make_ready`.
+    here.team().help_until(here.thread, &|| node.ready.load(Ordering::Acquire));
 }
 
 /// One predecessor (or the creation guard) less. True when it was the last and the mutexes are ours: the node is ready.

@@ -325,12 +325,17 @@ fn await_region(thread: &Thread) -> bool {
     let team = thread.team();
     let seen = thread.seen_epoch.get();
     ult::sched::wait(&Wait {
-        ready: &|| team.next_region(seen, thread.num()).is_some() || team.is_retired(),
+        ready: &|| team.next_region(seen, thread.num()).is_some() || team.is_retired() || team.is_lost(),
         seek: Some(&|last| queue::find_after(thread, last, seen)),
         sleepers: Some(team.sleepers()),
         spin: spin_for(env::settings()),
         yields: false,
     });
+    if team.is_lost() {
+        // The only thread of a child that this thread forked has nothing more to do: a process ends with its last thread.
+        // SAFETY: the process has one thread, which runs no program code here.
+        unsafe { libc::exit(0) };
+    }
     match team.next_region(seen, thread.num()) {
         Some(epoch) => {
             thread.seen_epoch.set(epoch);

@@ -16,7 +16,7 @@ use core::cell::Cell;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
-use ult::sched::{Job, Wait};
+use ult::sched::Job;
 
 use super::depend::{DependTable, Node};
 use super::icv::Icv;
@@ -363,13 +363,7 @@ fn wait_for_children(here: Here) {
     // ORDERING: Release, for `drop_child_of_untied`: who sees the bit sees the thread that waits. Otherwise only its place
     // in the word's modification order matters, see `drop_child`.
     task.counts.fetch_or(WAITING, Ordering::Release);
-    ult::sched::wait(&Wait {
-        ready: &|| task.children() == 0,
-        seek: Some(&|last| queue::find(here.thread, last)),
-        sleepers: Some(here.thread.team().sleepers()),
-        spin: here.thread.team().spin(),
-        yields: false,
-    });
+    here.team().help_until(here.thread, &|| task.children() == 0);
     // ORDERING: Relaxed; see above.
     task.counts.fetch_and(!WAITING, Ordering::Relaxed);
 }

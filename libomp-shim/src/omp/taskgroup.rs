@@ -7,10 +7,8 @@ use core::cell::Cell;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
-use ult::sched::Wait;
 use ult::worker::Worker;
 
-use super::queue;
 use super::task::Flags;
 use super::thread::Here;
 
@@ -87,13 +85,7 @@ impl Taskgroup {
         // ORDERING: Release, for `leave_untied`: who sees the bit sees the worker. Otherwise its place in the word's
         // modification order is what `leave` relies on.
         self.members.fetch_or(WAITING, Ordering::Release);
-        ult::sched::wait(&Wait {
-            ready: &|| self.count() == 0,
-            seek: Some(&|last| queue::find(here.thread, last)),
-            sleepers: Some(here.thread.team().sleepers()),
-            spin: here.thread.team().spin(),
-            yields: false,
-        });
+        here.team().help_until(here.thread, &|| self.count() == 0);
     }
 
     /// Counts a member.

@@ -230,6 +230,11 @@ impl Team {
         self.generation == ult::pool::generation()
     }
 
+    /// Is this the child of a fork from inside a region, where the other threads of the team do not exist?
+    pub fn is_lost(&self) -> bool {
+        !self.is_of_this_process() && self.size() > 1
+    }
+
     /// Attaches the next member. Between regions, by the forking thread. The team owns it from here on.
     pub fn attach(&self, thread: Box<Thread>) -> &'static Thread {
         let at = self.attached.get();
@@ -374,10 +379,21 @@ impl Team {
 
     #[inline]
     fn await_release(&self, thread: &Thread, passed: u64) {
+        // ORDERING: Acquire, pairs with `release`.
+        self.help_until(thread, &|| self.passed.0.load(Ordering::Acquire) != passed);
+    }
+
+    /// Waits at a task scheduling point until `done`, running tasks meanwhile. In the child of a fork nobody else makes
+    /// `done` true: there the wait is also over when `thread` finds no more tasks.
+    pub fn help_until(&self, thread: &Thread, done: &dyn Fn() -> bool) {
+        let left_alone = Cell::new(false);
         ult::sched::wait(&Wait {
-            // ORDERING: Acquire, pairs with `release`.
-            ready: &|| self.passed.0.load(Ordering::Acquire) != passed || !self.is_of_this_process(),
-            seek: Some(&|last| queue::find(thread, last)),
+            ready: &|| done() || left_alone.get(),
+            seek: Some(&|last| {
+                let job = queue::find(thread, last);
+                left_alone.set(job.is_none() && self.is_lost());
+                job
+            }),
             sleepers: Some(&self.sleepers.0),
             spin: self.spin(),
             yields: false,
@@ -400,14 +416,8 @@ impl Team {
                 self.release(passed);
             }
         } else {
-            ult::sched::wait(&Wait {
-                // ORDERING: Acquire, pairs with `release`.
-                ready: &|| self.passed.0.load(Ordering::Acquire) != passed || self.is_cancelled(),
-                seek: Some(&|last| queue::find(thread, last)),
-                sleepers: Some(&self.sleepers.0),
-                spin: self.spin(),
-                yields: false,
-            });
+            // ORDERING: Acquire, pairs with `release`.
+            self.help_until(thread, &|| self.passed.0.load(Ordering::Acquire) != passed || self.is_cancelled());
         }
         self.is_cancelled()
     }
@@ -429,14 +439,8 @@ impl Team {
     pub fn await_join(&self, thread: &Thread) {
         let size = self.size();
         if size > 1 {
-            ult::sched::wait(&Wait {
-                // ORDERING: Acquire, pairs with `arrive_at_join`: the members' writes are seen.
-                ready: &|| self.joined.0.load(Ordering::Acquire) + 1 == size || !self.is_of_this_process(),
-                seek: Some(&|last| queue::find(thread, last)),
-                sleepers: Some(&self.sleepers.0),
-                spin: self.spin(),
-                yields: false,
-            });
+            // ORDERING: Acquire, pairs with `arrive_at_join`: the members' writes are seen.
+            self.help_until(thread, &|| self.joined.0.load(Ordering::Acquire) + 1 == size);
         }
         self.await_quiet(thread);
         // ORDERING: Relaxed; published by the epoch of the next region.
@@ -451,13 +455,7 @@ impl Team {
         // ORDERING: Release, pairs with the Acquire in `notify_closer`. The full fences in `park_unless` (here) and
         // `notify_closer` (there) make sure that one side sees the other.
         self.closer.store(ptr::from_ref(thread.worker()).cast_mut(), Ordering::Release);
-        ult::sched::wait(&Wait {
-            ready: &|| self.is_quiet() || !self.is_of_this_process(),
-            seek: Some(&|last| queue::find(thread, last)),
-            sleepers: Some(&self.sleepers.0),
-            spin: self.spin(),
-            yields: false,
-        });
+        self.help_until(thread, &|| self.is_quiet());
         // ORDERING: Relaxed; a late notifier wakes for nothing.
         self.closer.store(ptr::null_mut(), Ordering::Relaxed);
     }
@@ -633,6 +631,12 @@ impl Team {
     pub fn is_cancelled(&self) -> bool {
         // ORDERING: Relaxed, as in `cancel`.
         self.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// May threads of the team never come to where others wait for them: because they left a cancelled region, or were left
+    /// behind by a fork?
+    pub fn is_abandoned(&self) -> bool {
+        self.is_cancelled() || self.is_lost()
     }
 
     /// Makes the team ready for the next region; between regions, by the forking thread. `constructs`: has the region

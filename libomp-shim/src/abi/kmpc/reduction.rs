@@ -64,7 +64,11 @@ unsafe fn tree(here: Here, data: *mut c_void, combine: Option<Combine>) -> c_int
     let slots = &here.team().contributions;
     // ORDERING: Relaxed; published by the barrier.
     slots[here.thread.num() as usize].0.store(data.cast(), Ordering::Relaxed);
-    team::barrier(here);
+    // In a cancelled region not all threads come. A thread that cancels does not come here afterwards, so when all have
+    // arrived none will leave before thread 0 has ended the construct.
+    if here.team().cancellable_barrier(here.thread) {
+        return 0;
+    }
     if here.thread.num() != 0 {
         team::barrier(here); // thread 0 ends the construct
         return 0;
@@ -73,8 +77,11 @@ unsafe fn tree(here: Here, data: *mut c_void, combine: Option<Combine>) -> c_int
     for slot in &slots[1..here.team().size() as usize] {
         // ORDERING: Relaxed; published by the barrier.
         let other = slot.0.swap(ptr::null_mut(), Ordering::Relaxed);
-        // SAFETY: the compiler's combiner on two threads' copies; the other thread waits.
-        unsafe { combine(data, other.cast()) };
+        // Null: a thread that a fork has left behind.
+        if !other.is_null() {
+            // SAFETY: the compiler's combiner on two threads' copies; the other thread waits.
+            unsafe { combine(data, other.cast()) };
+        }
     }
     1
 }
@@ -139,7 +146,8 @@ pub unsafe extern "C-unwind" fn __kmpc_reduce_nowait(
 pub unsafe extern "C-unwind" fn __kmpc_end_reduce(location: Location, _gtid: c_int, lock: *mut Lock) {
     // SAFETY: as for this function. In a tree the others' barrier is the construct's.
     if unsafe { end(location, lock) } != Way::Tree {
-        team::barrier(Here::get());
+        let here = Here::get();
+        here.team().cancellable_barrier(here.thread);
     }
 }
 

@@ -119,7 +119,7 @@ pub fn wait(here: Here, at: impl Fn(usize) -> i64) {
             flag.word.load(Ordering::Acquire) & flag.bit != 0
                 // ORDERING: Relaxed; cancellation publishes nothing.
                 || share.cancelled.load(Ordering::Relaxed)
-                || team.is_cancelled()
+                || team.is_abandoned()
         },
         seek: None,
         sleepers: Some(team.sleepers()),

@@ -41,7 +41,7 @@ const LENGTH: u64 = 8;
 /// The shared descriptors of a team.
 pub struct Ring {
     entries: [WorkShare; LENGTH as usize],
-    /// For threads that would wait for an entry in a cancelled region: those that hold it may never leave.
+    /// For threads that would wait for an entry in a region that is cancelled or lost by a fork: those that hold it may never leave.
     dead: WorkShare,
 }
 
@@ -201,7 +201,7 @@ fn await_turn(here: Here, share: &WorkShare, k: u64) -> Turn {
     let team = here.team();
     loop {
         ult::sched::wait(&Wait {
-            ready: &|| share.is_open_for(k) || team.is_cancelled(),
+            ready: &|| share.is_open_for(k) || team.is_abandoned(),
             seek: None,
             sleepers: Some(team.sleepers()),
             spin: team.spin(),
@@ -213,9 +213,9 @@ fn await_turn(here: Here, share: &WorkShare, k: u64) -> Turn {
         // ORDERING: Acquire, pairs with the Release stores of `turn`.
         match share.turn.load(Ordering::Acquire) {
             turn if turn == 4 * k + 2 => return Turn::Open,
-            // The one who initialises is at work and will be done in a moment.
-            turn if turn == 4 * k + 1 => core::hint::spin_loop(),
-            _ if team.is_cancelled() => return Turn::Never,
+            // The one who initialises is at work and will be done in a moment, unless a fork has left it behind.
+            turn if turn == 4 * k + 1 && !team.is_lost() => core::hint::spin_loop(),
+            _ if team.is_abandoned() => return Turn::Never,
             _ => {}
         }
     }

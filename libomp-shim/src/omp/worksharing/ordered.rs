@@ -75,7 +75,7 @@ fn await_turn(here: Here, share: &WorkShare, from: u64) {
             share.ordered.0.load(Ordering::Acquire) >= from
                 // ORDERING: Relaxed; cancellation publishes nothing.
                 || share.cancelled.load(Ordering::Relaxed)
-                || team.is_cancelled()
+                || team.is_abandoned()
         },
         seek: None,
         sleepers: Some(team.sleepers()),
