@@ -206,7 +206,8 @@ unsafe fn items(list: *const DependInfo, count: c_int) -> impl Iterator<Item = D
 
 impl DependInfo {
     fn decode(self) -> Dependence {
-        let all_memory = self.flags & 0x80 != 0;
+        // `omp_all_memory` is a flag, or an address that no object has.
+        let all_memory = self.flags & 0x80 != 0 || self.base == usize::MAX;
         let kind = match self.flags & 0xF {
             1 => Kind::In,
             4 => Kind::MutexInOutSet,
