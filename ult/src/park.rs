@@ -55,8 +55,9 @@ impl Parker {
         timeout: Option<Duration>,
     ) -> bool {
         let state = self.state.word();
-        // ORDERING: Relaxed: the fence below orders it before the look; it publishes nothing else.
-        state.store(PARKED, Ordering::Relaxed);
+        // ORDERING: Release, pairs with the CAS in `notify`: what the owner noted about this sleep is seen by its waker. The
+        // fence below orders it before the look.
+        state.store(PARKED, Ordering::Release);
         // ORDERING: SeqCst pairs with the fence in `unpark` and `Sleepers::any`: we see the work or the waker sees us.
         fence(Ordering::SeqCst);
         let sleep = !stay_awake();
@@ -101,11 +102,12 @@ impl Parker {
     #[cold]
     fn notify(&self) -> bool {
         // ORDERING: Release pairs with the Acquire swap in `park_unless`. The fence in `unpark` releases as much already; this
-        // says so to readers and to race detectors that do not understand fences. A failure publishes nothing.
+        // says so to readers and to race detectors that do not understand fences. Acquire pairs with the store in
+        // `park_unless`. A failure publishes nothing.
         let taken = self.state.word().compare_exchange(
             PARKED,
             NOTIFIED,
-            Ordering::Release,
+            Ordering::AcqRel,
             Ordering::Relaxed,
         );
         if taken.is_ok() {

@@ -228,6 +228,9 @@ fn sleep(worker: &'static Worker, newest: &Waiting) -> Option<Next> {
         let waiting: *const Vec<Waiting> = &raw const (*worker.own()).waiting;
         &*waiting
     };
+    let seeks_for = newest.seek.and(newest.sleepers).unwrap_or(core::ptr::null());
+    // ORDERING: Relaxed; published by the parker's announcement, see `Worker::unpark_seeker`.
+    worker.seeks_for.store(seeks_for.cast_mut(), Ordering::Relaxed);
     for_each_counter(entries, |counter| {
         // ORDERING: SeqCst increment before the last look; pairs with the fence of a waker that publishes, then
         // reads the counter. `park_unless` adds the full fence between this and the look.

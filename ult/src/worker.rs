@@ -37,6 +37,8 @@ pub struct Worker {
     index: AtomicU32,
     /// Work for a pool worker that is idle: set by the thread that took it from the pool.
     pub(crate) mailbox: AtomicPtr<crate::pool::Assignment>,
+    /// Which jobs it looks for while it sleeps: those announced to the waiters counted here; null for none.
+    pub(crate) seeks_for: AtomicPtr<AtomicU32>,
     /// What only the kernel thread itself touches.
     own: UnsafeCell<Own>,
 }
@@ -70,6 +72,7 @@ impl Worker {
             parker: Parker::new(),
             index: AtomicU32::new(index),
             mailbox: AtomicPtr::new(ptr::null_mut()),
+            seeks_for: AtomicPtr::new(ptr::null_mut()),
             own: UnsafeCell::new(Own {
                 current: ptr::null_mut(),
                 native: Ult::native(),
@@ -86,6 +89,14 @@ impl Worker {
     pub fn index(&self) -> u32 {
         // ORDERING: Relaxed; written before the record is handed to its kernel thread.
         self.index.load(Ordering::Relaxed)
+    }
+
+    /// Wakes this worker if it sleeps. True if that was this call's doing and the worker looks for the jobs of those who
+    /// wait with `sleepers`; false also when it sleeps for another reason, or takes jobs from elsewhere: then somebody
+    /// else has to be woken for a job.
+    pub fn unpark_seeker(&self, sleepers: &AtomicU32) -> bool {
+        // ORDERING: Relaxed; written before the worker announced its sleep, which `unpark` has acquired.
+        self.parker.unpark() && ptr::eq(self.seeks_for.load(Ordering::Relaxed), sleepers)
     }
 
     /// The owner's part.

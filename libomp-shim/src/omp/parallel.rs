@@ -383,5 +383,6 @@ pub fn dismiss(team: Box<Team>) {
             dismiss(inner);
         }
     }
+    team.await_visitors();
     team.free_members();
 }

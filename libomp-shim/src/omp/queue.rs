@@ -115,6 +115,9 @@ pub fn find(thread: &Thread, last: bool) -> Option<Job> {
 /// [`find`] for a member that waits for its next region and has seen `epoch`: it may help with the region that ends, but
 /// not with the next one before it has begun it (its number may not even exist there).
 pub fn find_after(thread: &Thread, last: bool, epoch: u64) -> Option<Job> {
+    if thread.team().epoch() != epoch {
+        return None; // a region without this member: its tasks are for others
+    }
     let task = find_task(thread, last)?;
     // What made the task visible came after the epoch of its region, so a new epoch is seen here.
     if thread.team().epoch() == epoch {

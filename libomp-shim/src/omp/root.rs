@@ -68,6 +68,10 @@ fn leave() {
     if team.plan().level != 0 || team.size() != 1 {
         return; // ends inside a region: nothing of it can be taken apart
     }
+    if team.has_incomplete_tasks() {
+        return; // detached tasks, whose events may be fulfilled at any time: they refer to the team
+    }
+    team.await_visitors();
     // SAFETY: own thread only.
     let kept = core::mem::take(&mut unsafe { here.thread.own() }.teams);
     for inner in kept {

@@ -116,6 +116,9 @@ pub struct Team {
     closer: AtomicPtr<Worker>,
     tasks_used: AtomicBool,
     foreign_completed: AtomicU64,
+    /// Kernel threads that complete a task of the team without being one of its threads: they may still look at the team
+    /// after the region has ended.
+    visitors: AtomicU32,
     shelf: Shelf,
     ring: Ring,
     /// Number of `single` constructs begun.
@@ -174,6 +177,7 @@ impl Team {
             closer: AtomicPtr::new(ptr::null_mut()),
             tasks_used: AtomicBool::new(false),
             foreign_completed: AtomicU64::new(0),
+            visitors: AtomicU32::new(0),
             shelf: Shelf::default(),
             ring: Ring::new(),
             singles: Padded(AtomicU64::new(0)),
@@ -478,9 +482,26 @@ impl Team {
 
     /// Counts a task completed where no thread of the team ran.
     pub fn count_foreign_completion(&self) {
+        // ORDERING: Relaxed; published by the next line, before which the team cannot go away.
+        self.visitors.fetch_add(1, Ordering::Relaxed);
         // ORDERING: Release, pairs with `is_quiet`.
         self.foreign_completed.fetch_add(1, Ordering::Release);
         self.notify_closer();
+        // ORDERING: Release, pairs with `await_visitors`. The team may be gone after this.
+        self.visitors.fetch_sub(1, Ordering::Release);
+    }
+
+    /// Waits for those who complete a task from outside: a few instructions. Before the team is freed.
+    pub fn await_visitors(&self) {
+        // ORDERING: Acquire, pairs with `count_foreign_completion`.
+        while self.visitors.load(Ordering::Acquire) != 0 && self.is_of_this_process() {
+            std::thread::yield_now();
+        }
+    }
+
+    /// Are tasks incomplete, for events that are still to come? Asked by the only thread of the team.
+    pub fn has_incomplete_tasks(&self) -> bool {
+        !self.is_quiet()
     }
 
     /// Wakes the last arriver of a barrier if it sleeps until the tasks are complete.
@@ -537,7 +558,8 @@ impl Team {
         let me = ult::worker::current().map_or(ptr::null(), ptr::from_ref);
         let members = (0..size).filter_map(|n| self.thread(n)).map(Thread::worker);
         for worker in members.filter(|w| !ptr::eq(*w, me)) {
-            if worker.parker.unpark() {
+            // One that sleeps at a lock, or in a nested region, counts as a sleeper too but takes no task of this team.
+            if worker.unpark_seeker(&self.sleepers.0) {
                 return;
             }
         }
