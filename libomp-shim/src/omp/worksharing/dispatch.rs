@@ -106,7 +106,10 @@ impl Dispatch {
         match self.schedule.rule {
             // ORDERING: Relaxed; the counter only divides the work, what the loop reads was published by the turn.
             Rule::Dynamic | Rule::Singly => schedule::chunk(trips, self.schedule.chunk, share.next.0.fetch_add(1, Ordering::Relaxed)),
-            Rule::Guided => take_guided(share, trips, self.threads, self.schedule.chunk),
+            Rule::Guided => take_guided(share, trips, |left| schedule::guided(left, self.threads, self.schedule.chunk)),
+            Rule::GuidedMultiple => {
+                take_guided(share, trips, |left| schedule::guided_multiple(left, self.threads, self.schedule.chunk))
+            }
             Rule::Trapezoidal => {
                 // ORDERING: Relaxed, as above.
                 let index = share.next.0.fetch_add(1, Ordering::Relaxed);
@@ -130,11 +133,11 @@ impl Dispatch {
     }
 }
 
-fn take_guided(share: &WorkShare, trips: u64, threads: u64, least: u64) -> Range<u64> {
+fn take_guided(share: &WorkShare, trips: u64, size: impl Fn(u64) -> u64) -> Range<u64> {
     // ORDERING: Relaxed throughout, as in `take`.
     let mut start = share.next.0.load(Ordering::Relaxed);
     while start < trips {
-        let end = start + schedule::guided(trips - start, threads, least);
+        let end = start + size(trips - start);
         match share.next.0.compare_exchange_weak(start, end, Ordering::Relaxed, Ordering::Relaxed) {
             Ok(_) => return start..end,
             Err(moved) => start = moved,

@@ -25,6 +25,8 @@ pub enum Rule {
     Singly,
     /// Shrinking chunks, first come first served; the chunk size is the smallest.
     Guided,
+    /// As [`Rule::Guided`] in multiples of the chunk size (`simd` modifier: the chunk size is a vector's length).
+    GuidedMultiple,
     /// Linearly shrinking chunks, first come first served; the chunk size is the last.
     Trapezoidal,
 }
@@ -70,6 +72,20 @@ impl Schedule {
     }
 }
 
+impl Schedule {
+    /// What `run-sched-var` says for a loop with the `simd` modifier (5.2 §11.5.3): chunks are multiples of `width`, a
+    /// vector's length, except that a `static` division without a chunk size stays even.
+    pub fn of_icv_simd(sched: Sched, width: i64) -> Self {
+        let plain = Self::of_icv(sched);
+        let chunk = plain.chunk.saturating_mul(u64::try_from(width).unwrap_or(1).max(1));
+        match plain.rule {
+            Rule::Block => plain,
+            Rule::Guided => Self { rule: Rule::GuidedMultiple, chunk },
+            rule => Self { rule, chunk },
+        }
+    }
+}
+
 /// Iterations of part `num` when `trips` are divided evenly into `parts`; the first ones get one more.
 #[inline]
 pub fn block(trips: u64, parts: u64, num: u64) -> Range<u64> {
@@ -91,6 +107,12 @@ pub fn chunk(trips: u64, size: u64, index: u64) -> Range<u64> {
 #[inline]
 pub fn guided(left: u64, threads: u64, least: u64) -> u64 {
     left.div_ceil(2 * threads).max(least).min(left)
+}
+
+/// Size of the next guided chunk in multiples of `unit` when `left` > 0 iterations are left; the last one may be less.
+#[inline]
+pub fn guided_multiple(left: u64, threads: u64, unit: u64) -> u64 {
+    guided(left, threads, unit).checked_next_multiple_of(unit).unwrap_or(left).min(left)
 }
 
 /// Iterations of the `index`-th trapezoidal chunk; empty beyond the end.
@@ -209,6 +231,19 @@ mod tests {
             }
         }
         assert!(guided(u64::MAX, 2, 1) > u64::MAX / 5);
+    }
+
+    #[test]
+    fn guided_multiples_are_multiples_but_for_the_last() {
+        for (trips, threads, unit) in cases() {
+            let mut left = trips;
+            while left > 0 {
+                let size = guided_multiple(left, threads, unit.max(1));
+                assert!(size > 0 && size <= left);
+                assert!(size == left || size % unit.max(1) == 0);
+                left -= size;
+            }
+        }
     }
 
     #[test]

@@ -48,8 +48,10 @@ impl Kind {
             33 | 45 => Schedule::new(Rule::Chunked, chunk),
             34 | 38 | 40 | 41 => Schedule::BLOCK,
             35 | 44 => Schedule::new(Rule::Dynamic, chunk),
-            36 | 42 | 43 | 46 => Schedule::new(Rule::Guided, chunk),
-            37 | 47 => Schedule::of_icv(here.task.icv.get().run_sched),
+            36 | 42 | 43 => Schedule::new(Rule::Guided, chunk),
+            46 => Schedule::new(Rule::GuidedMultiple, chunk),
+            37 => Schedule::of_icv(here.task.icv.get().run_sched),
+            47 => Schedule::of_icv_simd(here.task.icv.get().run_sched, chunk),
             39 => Schedule::new(Rule::Trapezoidal, chunk),
             other => report::fatal(format_args!("schedule {other} in a call by LLVM's code is unknown; the program stops")),
         }
