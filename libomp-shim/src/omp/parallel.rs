@@ -17,7 +17,7 @@ use ult::sched::{Spin, Wait};
 use ult::worker::{self, Locals};
 
 use super::env::{self, Settings};
-use super::icv::{Icv, NO_THREAD_LIMIT, ProcBind};
+use super::icv::{NO_THREAD_LIMIT, ProcBind};
 use super::queue;
 use super::report;
 use super::team::{Body, Team};
@@ -77,10 +77,9 @@ impl Region {
 
     /// Forks: when this returns, the calling code runs as thread 0 of the new team.
     pub fn begin(here: Here, body: Body, request: Request) -> Self {
-        let wanted = team_size(here, request);
+        let (wanted, counted) = reserve(here, team_size(here, request));
         let team = take_team(here, wanted);
         let size = man(&team, wanted);
-        let counted = count_threads(here, size);
         plan(here, &team, body, size, request.bind);
         Self::enter(team, counted)
     }
@@ -93,7 +92,7 @@ impl Region {
         let plan = unsafe { team.plan_mut() };
         plan.level = 0;
         plan.active_level = 0;
-        plan.icv = here.task.icv.get();
+        plan.icv = env::settings().initial; // the device's own, not the encountering task's
         if thread_limit != 0 {
             plan.icv.thread_limit = thread_limit;
         }
@@ -137,10 +136,7 @@ impl Region {
         unsafe { primary.worker().set_gang(self.gang) };
         worker::set_locals(self.outer);
         let here = Here::get();
-        if self.counted != 0 {
-            // ORDERING: Relaxed; a count by itself.
-            group_threads(here).fetch_sub(self.counted, Ordering::Relaxed);
-        }
+        unreserve(here, self.counted);
         // SAFETY: own thread only.
         unsafe { here.thread.own() }.teams.push(self.team);
     }
@@ -157,39 +153,38 @@ fn team_size(here: Here, request: Request) -> u32 {
     }
     let wanted = if request.num_threads == 0 { icv.nthreads } else { request.num_threads };
     let wanted = if icv.dynamic { wanted.min(env::settings().num_procs) } else { wanted };
-    wanted.clamp(1, MOST_THREADS).min(free_threads(here, &icv))
+    wanted.clamp(1, MOST_THREADS)
 }
 
 /// An epoch keeps the team size in 16 bits.
 const MOST_THREADS: u32 = 0xFFFF;
 
-/// Threads the contention group may still have, the calling one included.
-fn free_threads(here: Here, icv: &Icv) -> u32 {
-    let settings = env::settings();
-    let limit = icv.thread_limit.min(settings.device_thread_limit);
-    if limit >= NO_THREAD_LIMIT {
-        return MOST_THREADS;
+/// Reserves threads for a team that wants `wanted`, within the contention group's limit (`thread-limit-var`). Returns the
+/// size the team may have and how many threads were counted, which the end of the region gives back.
+fn reserve(here: Here, wanted: u32) -> (u32, u32) {
+    let limit = here.task.icv.get().thread_limit.min(env::settings().device_thread_limit);
+    if limit >= NO_THREAD_LIMIT || wanted == 1 {
+        return (wanted, 0);
     }
-    // ORDERING: Relaxed; a count by itself. Two teams forked at the same moment may exceed the limit together, as
-    // in other runtimes' checks; the count itself is exact.
-    let used = group_threads(here).load(Ordering::Relaxed);
-    limit.saturating_sub(1 + used).saturating_add(1)
+    let free = |used: u32| (wanted - 1).min(limit.saturating_sub(1).saturating_sub(used));
+    // ORDERING: Relaxed; a count by itself.
+    let used = group_threads(here).fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| Some(used + free(used)));
+    let counted = free(used.unwrap_or_else(|used| used));
+    (1 + counted, counted)
+}
+
+/// Gives back threads that [`reserve`] counted.
+fn unreserve(here: Here, counted: u32) {
+    if counted != 0 {
+        // ORDERING: Relaxed; a count by itself.
+        group_threads(here).fetch_sub(counted, Ordering::Relaxed);
+    }
 }
 
 /// Threads of the contention group beyond its initial thread.
 fn group_threads(here: Here) -> &'static AtomicU32 {
     // SAFETY: the initial team of the group outlives every region in it.
     unsafe { &*here.team().plan().group_threads }
-}
-
-fn count_threads(here: Here, size: u32) -> u32 {
-    let limited = here.task.icv.get().thread_limit.min(env::settings().device_thread_limit) < NO_THREAD_LIMIT;
-    if !limited || size == 1 {
-        return 0;
-    }
-    // ORDERING: Relaxed; a count by itself.
-    group_threads(here).fetch_add(size - 1, Ordering::Relaxed);
-    size - 1
 }
 
 // ---- putting the team together ----------------------------------------------------------------------------------

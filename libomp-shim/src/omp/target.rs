@@ -7,17 +7,27 @@ use super::report;
 use super::team::Body;
 use super::thread::Here;
 
-/// Runs a target region on the host. `thread_limit` 0 when not given.
-pub fn run_on_host(here: Here, body: Body, thread_limit: u32) {
-    refuse_if_mandatory();
+/// The device a construct names when it has no `device` clause.
+pub const DEFAULT_DEVICE: i64 = -1;
+/// What `default-device-var` is under `OMP_TARGET_OFFLOAD=MANDATORY` when there is no device (5.2 §2.2).
+pub const INVALID_DEVICE: i32 = -4;
+
+/// Runs a target region for `device` on the host. `thread_limit` 0 when not given.
+pub fn run_on_host(here: Here, body: Body, device: i64, thread_limit: u32) {
+    refuse_if_mandatory(here, device);
     let region = Region::begin_target(here, body, thread_limit);
     region.run_primary();
     region.end();
 }
 
-/// With `OMP_TARGET_OFFLOAD=MANDATORY` a region that cannot run on a device ends the program.
-pub fn refuse_if_mandatory() {
-    if env::settings().target_offload == TargetOffload::Mandatory {
+/// With `OMP_TARGET_OFFLOAD=MANDATORY` a construct that names a device which is not there ends the program. The host
+/// itself may be named: by its number, which is 0 as long as there are no devices, or by a false `if`.
+pub fn refuse_if_mandatory(here: Here, device: i64) {
+    if env::settings().target_offload != TargetOffload::Mandatory {
+        return;
+    }
+    let named = if device == DEFAULT_DEVICE { i64::from(here.task.icv.get().default_device) } else { device };
+    if named > 0 || named == i64::from(INVALID_DEVICE) {
         report::fatal("a target region found no device, and OMP_TARGET_OFFLOAD is MANDATORY; the program stops");
     }
 }

@@ -92,7 +92,7 @@ unsafe fn wait_for(depend: *mut *mut c_void) {
 #[unsafe(no_mangle)]
 #[allow(clippy::too_many_arguments, reason = "the ABI's arguments")]
 pub unsafe extern "C-unwind" fn GOMP_target_ext(
-    _device: c_int,
+    device: c_int,
     function: Function,
     count: usize,
     addresses: *mut *mut c_void,
@@ -106,7 +106,7 @@ pub unsafe extern "C-unwind" fn GOMP_target_ext(
     unsafe {
         wait_for(depend);
         let copies = Copies::make(count, addresses, sizes, kinds);
-        target::run_on_host(Here::get(), body_of(function, addresses.cast()), thread_limit(args));
+        target::run_on_host(Here::get(), body_of(function, addresses.cast()), device.into(), thread_limit(args));
         drop(copies);
     }
 }
@@ -117,7 +117,7 @@ pub unsafe extern "C-unwind" fn GOMP_target_ext(
 /// Called by compiled code.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn GOMP_target(
-    _device: c_int,
+    device: c_int,
     function: Function,
     _unused: *const c_void,
     _count: usize,
@@ -125,32 +125,32 @@ pub unsafe extern "C-unwind" fn GOMP_target(
     _sizes: *const usize,
     _kinds: *const u8,
 ) {
-    target::run_on_host(Here::get(), body_of(function, addresses.cast()), 0);
+    target::run_on_host(Here::get(), body_of(function, addresses.cast()), device.into(), 0);
 }
 
 /// `target data` begins: on the host the data are where they are.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_target_data_ext(
-    _device: c_int,
+    device: c_int,
     _count: usize,
     _addresses: *mut *mut c_void,
     _sizes: *const usize,
     _kinds: *const u16,
 ) {
-    target::refuse_if_mandatory();
+    target::refuse_if_mandatory(Here::get(), device.into());
 }
 
 /// `target data` of gcc before 5.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_target_data(
-    _device: c_int,
+    device: c_int,
     _unused: *const c_void,
     _count: usize,
     _addresses: *mut *mut c_void,
     _sizes: *const usize,
     _kinds: *const u8,
 ) {
-    target::refuse_if_mandatory();
+    target::refuse_if_mandatory(Here::get(), device.into());
 }
 
 /// `target data` ends.
@@ -163,7 +163,7 @@ pub extern "C" fn GOMP_target_end_data() {}
 /// Called by compiled code.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn GOMP_target_update_ext(
-    _device: c_int,
+    device: c_int,
     _count: usize,
     _addresses: *mut *mut c_void,
     _sizes: *const usize,
@@ -171,6 +171,7 @@ pub unsafe extern "C-unwind" fn GOMP_target_update_ext(
     _flags: c_uint,
     depend: *mut *mut c_void,
 ) {
+    target::refuse_if_mandatory(Here::get(), device.into());
     // SAFETY: as for this function.
     unsafe { wait_for(depend) };
 }
@@ -178,14 +179,14 @@ pub unsafe extern "C-unwind" fn GOMP_target_update_ext(
 /// `target update` of gcc before 5.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_target_update(
-    _device: c_int,
+    device: c_int,
     _unused: *const c_void,
     _count: usize,
     _addresses: *mut *mut c_void,
     _sizes: *const usize,
     _kinds: *const u8,
 ) {
-    target::refuse_if_mandatory();
+    target::refuse_if_mandatory(Here::get(), device.into());
 }
 
 /// `target enter data`, `target exit data`: only their dependences matter on the host.
@@ -194,7 +195,7 @@ pub extern "C" fn GOMP_target_update(
 /// Called by compiled code.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn GOMP_target_enter_exit_data(
-    _device: c_int,
+    device: c_int,
     _count: usize,
     _addresses: *mut *mut c_void,
     _sizes: *const usize,
@@ -202,6 +203,7 @@ pub unsafe extern "C-unwind" fn GOMP_target_enter_exit_data(
     _flags: c_uint,
     depend: *mut *mut c_void,
 ) {
+    target::refuse_if_mandatory(Here::get(), device.into());
     // SAFETY: as for this function.
     unsafe { wait_for(depend) };
 }

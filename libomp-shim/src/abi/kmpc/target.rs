@@ -5,6 +5,7 @@ use core::ffi::{c_int, c_void};
 
 use super::parallel::Location;
 use crate::omp::target;
+use crate::omp::thread::Here;
 
 /// What a launch answers when the region was not run on a device.
 const NOT_OFFLOADED: c_int = -1;
@@ -13,13 +14,13 @@ const NOT_OFFLOADED: c_int = -1;
 #[unsafe(no_mangle)]
 pub extern "C" fn __tgt_target_kernel(
     _: Location,
-    _device: i64,
+    device: i64,
     _teams: c_int,
     _threads: c_int,
     _host: *mut c_void,
     _arguments: *mut c_void,
 ) -> c_int {
-    target::refuse_if_mandatory();
+    target::refuse_if_mandatory(Here::get(), device);
     NOT_OFFLOADED
 }
 
@@ -30,7 +31,7 @@ macro_rules! data_construct {
         #[allow(clippy::too_many_arguments, reason = "the ABI's arguments")]
         pub extern "C" fn $name(
             _: Location,
-            _device: i64,
+            device: i64,
             _count: c_int,
             _bases: *mut *mut c_void,
             _addresses: *mut *mut c_void,
@@ -39,7 +40,7 @@ macro_rules! data_construct {
             _names: *mut *mut c_void,
             _mappers: *mut *mut c_void,
         ) {
-            target::refuse_if_mandatory();
+            target::refuse_if_mandatory(Here::get(), device);
         }
     )*};
 }

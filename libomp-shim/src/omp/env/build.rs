@@ -40,6 +40,7 @@ impl Settings {
         let dynamic = r
             .read_all("OMP_DYNAMIC", "using false", boolean)
             .unwrap_or(false);
+        let target_offload = target_offload(&mut r);
         let initial = Icv {
             def_allocator,
             run_sched: r
@@ -50,7 +51,7 @@ impl Settings {
             max_active_levels: max_active_levels(&mut r, nthreads_list.len().max(bind_list.len())),
             default_device: r
                 .read_all("OMP_DEFAULT_DEVICE", "using device 0", integer(-1))
-                .unwrap_or(0),
+                .unwrap_or(default_device(target_offload)),
             nthreads_pos: 0,
             bind_pos: 0,
             bind: bind_list[0],
@@ -86,7 +87,7 @@ impl Settings {
                 .get("OMP_AFFINITY_FORMAT")
                 .unwrap_or(display::DEFAULT_FORMAT)
                 .to_owned(),
-            target_offload: target_offload(&mut r),
+            target_offload,
             reduction_method: reduction_method(&mut r),
             num_teams,
             teams_thread_limit: teams_thread_limit(&mut r),
@@ -208,6 +209,15 @@ fn display_env(r: &mut Reader<'_>) -> DisplayEnv {
     let parse = |text: &str| parse(text).map_err(|_| "not true, false or verbose".to_string());
     r.read("OMP_DISPLAY_ENV", "using false", parse)
         .unwrap_or(DisplayEnv::No)
+}
+
+/// The initial `default-device-var` where the environment says nothing: no device is there, so that under `mandatory` it
+/// is the invalid one (5.2 §2.2).
+fn default_device(target_offload: TargetOffload) -> i32 {
+    match target_offload {
+        TargetOffload::Mandatory => crate::omp::target::INVALID_DEVICE,
+        _ => 0,
+    }
 }
 
 fn target_offload(r: &mut Reader<'_>) -> TargetOffload {
