@@ -240,7 +240,7 @@ mod tests {
             while left > 0 {
                 let size = guided_multiple(left, threads, unit.max(1));
                 assert!(size > 0 && size <= left);
-                assert!(size == left || size % unit.max(1) == 0);
+                assert!(size == left || size.is_multiple_of(unit.max(1)));
                 left -= size;
             }
         }
