@@ -37,6 +37,12 @@ pub fn fatal(what: impl fmt::Display) -> ! {
     std::process::abort()
 }
 
+/// Writes `gangway: <what>` to stderr and ends the process with status 1: what the program itself asked for.
+pub fn end(what: impl fmt::Display) -> ! {
+    say(&what);
+    std::process::exit(1)
+}
+
 fn say(what: &dyn fmt::Display) {
     let line = Line::of(what);
     put(libc::STDERR_FILENO, line.bytes());

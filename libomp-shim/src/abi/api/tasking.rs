@@ -23,11 +23,13 @@ routines! {
     fn omp_in_final() -> c_int {
         c_int::from(Here::get().task.flags().has(Flags::FINAL))
     }
+}
 
-    /// `omp_fulfill_event` (18.11.1): completes the detachable task whose handle this is, as far as the event goes.
-    /// Any thread may call it, once per event.
-    fn omp_fulfill_event(event: usize) {
-        match NonNull::new(core::ptr::with_exposed_provenance_mut::<Task>(event)) {
+address_routines! {
+    /// `omp_fulfill_event` (18.11.1): completes the detachable task whose handle this is, as far as the event goes. The
+    /// handle is an address, and is passed by value in Fortran, too. Any thread may call it, once per event.
+    fn omp_fulfill_event(event: *mut Task) {
+        match NonNull::new(event) {
             // SAFETY: by its contract the handle is that of a detachable task whose event has not been fulfilled.
             Some(task) => unsafe { task::fulfill(task) },
             None => report::warn("omp_fulfill_event got no event; nothing is fulfilled"),

@@ -44,7 +44,7 @@ pub unsafe extern "C-unwind" fn GOMP_warning(message: *const c_char, length: usi
 pub unsafe extern "C-unwind" fn GOMP_error(message: *const c_char, length: usize) {
     // SAFETY: the same promise.
     let text = unsafe { text_of(message, length) };
-    report::fatal(format_args!("error directive: {text}; the program ends"));
+    report::end(format_args!("error directive: {text}; the program ends"));
 }
 
 /// # Safety

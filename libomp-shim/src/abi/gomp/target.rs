@@ -59,11 +59,12 @@ impl Copies {
                 slice::from_raw_parts(kinds, count),
             )
         };
-        let is_copied = |i: usize| kinds[i] & 0xFF == FIRSTPRIVATE;
-        let room: usize = (0..count).filter(|&i| is_copied(i)).map(|i| sizes[i] + (1 << (kinds[i] >> 8))).sum();
+        let copied: Vec<usize> =
+            (0..count).filter(|&i| kinds[i] & 0xFF == FIRSTPRIVATE && !addresses[i].is_null()).collect();
+        let room: usize = copied.iter().map(|&i| sizes[i] + (1 << (kinds[i] >> 8))).sum();
         let mut block = Self(vec![0; room.div_ceil(8)]);
         let mut at = block.0.as_mut_ptr().cast::<u8>();
-        for i in (0..count).filter(|&i| is_copied(i)) {
+        for i in copied {
             // SAFETY: the block has room for every copy and its alignment.
             unsafe {
                 at = at.map_addr(|a| a.next_multiple_of(1 << (kinds[i] >> 8)));

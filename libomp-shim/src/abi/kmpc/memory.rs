@@ -115,7 +115,7 @@ pub unsafe extern "C-unwind" fn __kmpc_error(location: *const c_void, severity: 
     // SAFETY: the same promise.
     let (place, text) = unsafe { (place_of(location), text_of(message)) };
     if severity == FATAL {
-        report::fatal(format_args!("error directive at {place}: {text}; the program ends"));
+        report::end(format_args!("error directive at {place}: {text}; the program ends"));
     }
     report::warn(format_args!("error directive at {place}: {text}; the program goes on"));
 }
