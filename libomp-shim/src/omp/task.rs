@@ -414,6 +414,9 @@ unsafe fn execute(thread: &Thread, task: NonNull<Task>, whole: bool) {
     let before = unsafe { Here::set(thread, task_ref) };
     thread.team().adopt_floating_point();
     let mut finished = is_discarded(task_ref);
+    if finished {
+        give_up_event(task_ref);
+    }
     while !finished {
         // SAFETY: the front made the task for this function.
         finished = task_ref.run.get().is_none_or(|run| unsafe { run(thread, task_ref) });
@@ -428,6 +431,17 @@ unsafe fn execute(thread: &Thread, task: NonNull<Task>, whole: bool) {
         unsafe { body_done(thread, task) };
     } else {
         queue::push(thread, task);
+    }
+}
+
+/// A detachable task that is discarded does not wait for its event: the code that might have fulfilled it does not run.
+/// Somebody may fulfil it all the same, at any time, so the block is never freed.
+fn give_up_event(task: &Task) {
+    if task.flags().has(Flags::DETACH) {
+        // ORDERING: Relaxed; a reference that nobody drops.
+        task.counts.fetch_add(REFERENCE, Ordering::Relaxed);
+        // ORDERING: AcqRel, as in `fulfill`.
+        task.event.fetch_or(EVENT_FULFILLED, Ordering::AcqRel);
     }
 }
 
@@ -495,8 +509,8 @@ pub unsafe fn fulfill(task: NonNull<Task>) {
     let task_ref = unsafe { task.as_ref() };
     // ORDERING: AcqRel, pairs with `body_done`.
     let before = task_ref.event.fetch_or(EVENT_FULFILLED, Ordering::AcqRel);
-    if before & EVENT_BODY_DONE == 0 {
-        return;
+    if before != EVENT_BODY_DONE {
+        return; // its body goes on, or it was discarded
     }
     let thread = Here::if_known().map(|h| h.thread).filter(|t| ptr::eq(t.team(), task_ref.team.get()));
     // SAFETY: both conditions hold.
