@@ -136,7 +136,7 @@ fn find_task(thread: &Thread, last: bool) -> Option<NonNull<Task>> {
         .or_else(|| own(thread))
         .or_else(|| team.shelf().take(i32::MIN, |t| allowed(thread, t)))
         .or_else(|| steal(thread))
-        .or_else(|| if last { clear_out(thread) } else { None });
+        .or_else(|| if last || looks_in_vain(thread) { clear_out(thread) } else { None });
     // SAFETY: own thread only.
     let own = unsafe { thread.own() };
     match found {
@@ -152,6 +152,17 @@ fn find_task(thread: &Thread, last: bool) -> Option<NonNull<Task>> {
             None
         }
     }
+}
+
+/// Looks without success after which a thread that never sleeps (an active wait policy) clears its deque out all the same.
+const PATIENCE: u32 = 1024;
+
+/// Is it time to [`clear_out`] although the thread is not about to sleep?
+fn looks_in_vain(thread: &Thread) -> bool {
+    // SAFETY: own thread only.
+    let own = unsafe { thread.own() };
+    own.looks = own.looks.wrapping_add(1);
+    own.looks.is_multiple_of(PATIENCE)
 }
 
 fn prioritised(thread: &Thread) -> Option<NonNull<Task>> {

@@ -383,8 +383,10 @@ impl Team {
 
     #[inline]
     fn await_release(&self, thread: &Thread, passed: u64) {
+        // In a cancelled region the others may have left for its end: an orphaned function's barrier cannot be told that
+        // it is inside one, so it is left, too.
         // ORDERING: Acquire, pairs with `release`.
-        self.help_until(thread, &|| self.passed.0.load(Ordering::Acquire) != passed);
+        self.help_until(thread, &|| self.passed.0.load(Ordering::Acquire) != passed || self.is_cancelled());
     }
 
     /// Waits at a task scheduling point until `done`, running tasks meanwhile. In the child of a fork nobody else makes

@@ -64,6 +64,8 @@ pub struct Own {
     pub tied: Vec<*const Task>,
     /// State of the generator that picks victims.
     pub random: u32,
+    /// Looks for tasks without success, see `queue`.
+    pub looks: u32,
     /// Whether a task ran since this thread last told the closer of a barrier.
     pub ran: bool,
     /// `num_threads`, `proc_bind`, … pushed by LLVM's compiler for the next region.
@@ -120,6 +122,7 @@ impl Thread {
                 teams: Vec::new(),
                 tied: Vec::new(),
                 random: (num + 1).wrapping_mul(0x9E37_79B9) | 1,
+                looks: 0,
                 ran: false,
                 pushed: Pushed::default(),
                 place: -1,
