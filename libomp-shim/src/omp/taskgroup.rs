@@ -22,6 +22,8 @@ pub struct Taskgroup {
     /// Incomplete member tasks, and [`WAITING`].
     members: AtomicU64,
     cancelled: AtomicBool,
+    /// Made by the runtime for `reduction(task, …)` on a construct: for cancellation it is part of the group around it.
+    implied: Cell<bool>,
     /// The kernel thread of the task that opened the group; of one that is untied, the thread that waits at the end.
     worker: AtomicPtr<Worker>,
     /// Opened by an untied task, which may wait elsewhere than it opened the group.
@@ -39,7 +41,7 @@ pub enum Reductions {
     Gomp(*mut usize),
 }
 
-// SAFETY: `reductions` is set by the owner before members are created; the rest is atomic or constant.
+// SAFETY: `reductions` and `implied` are set by the owner before members are created; the rest is atomic or constant.
 unsafe impl Sync for Taskgroup {}
 
 /// Opens a taskgroup in the running task.
@@ -48,6 +50,7 @@ pub fn start(here: Here) -> *const Taskgroup {
         outer: here.task.taskgroup.get(),
         members: AtomicU64::new(0),
         cancelled: AtomicBool::new(false),
+        implied: Cell::new(false),
         worker: AtomicPtr::new(ptr::from_ref(here.thread.worker()).cast_mut()),
         untied: here.task.flags().has(Flags::UNTIED),
         reductions: Cell::new(None),
@@ -132,15 +135,29 @@ impl Taskgroup {
         unsafe { &*worker }
     }
 
+    /// Says that the group was made by the runtime for a construct; by its owner, before it has members.
+    pub fn set_implied(&self) {
+        self.implied.set(true);
+    }
+
+    /// The group that the program opened: this one, or the one around it if this one was implied.
+    fn explicit(&self) -> &Self {
+        // SAFETY: the groups around an open one are open.
+        match unsafe { self.outer.as_ref() } {
+            Some(outer) if self.implied.get() => outer.explicit(),
+            _ => self,
+        }
+    }
+
     /// `cancel taskgroup`: members that have not begun are discarded.
     pub fn cancel(&self) {
         // ORDERING: Relaxed; cancellation is observed eventually, it publishes nothing.
-        self.cancelled.store(true, Ordering::Relaxed);
+        self.explicit().cancelled.store(true, Ordering::Relaxed);
     }
 
     /// Has this group been cancelled?
     pub fn is_cancelled(&self) -> bool {
         // ORDERING: Relaxed, as in `cancel`.
-        self.cancelled.load(Ordering::Relaxed)
+        self.explicit().cancelled.load(Ordering::Relaxed)
     }
 }

@@ -221,6 +221,7 @@ pub unsafe fn start_worksharing(here: Here, slot: &AtomicPtr<usize>, array: *mut
     start_group(here);
     // SAFETY: just opened.
     let Some(open) = (unsafe { here.task.taskgroup.get().as_ref() }) else { return };
+    open.set_implied();
     // ORDERING: Acquire, pairs with the Release below: the first thread's array is complete.
     let mut first = slot.load(Ordering::Acquire);
     if first.is_null() {

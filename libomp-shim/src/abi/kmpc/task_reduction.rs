@@ -171,6 +171,9 @@ fn register(here: Here, items: Vec<Input>, copies: Arc<Copies>, construct: Optio
     let Some(open) = (unsafe { group.as_ref() }) else {
         report::fatal("a task reduction was registered outside a taskgroup")
     };
+    if construct.is_some() {
+        open.set_implied();
+    }
     let registered = Box::into_raw(Box::new(Registered { items, copies, construct }));
     open.reductions.set(Some(Reductions::Kmpc(registered.cast())));
     group.cast_mut().cast()
