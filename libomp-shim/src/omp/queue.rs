@@ -48,6 +48,12 @@ unsafe impl Sync for Shelf {}
 unsafe impl Send for Shelf {}
 
 impl Shelf {
+    /// Does nothing stand here?
+    pub fn is_empty(&self) -> bool {
+        // ORDERING: Acquire, pairs with `put`.
+        self.count.load(Ordering::Acquire) == 0
+    }
+
     fn put(&self, task: NonNull<Task>) {
         // SAFETY: the task is the caller's.
         let priority = unsafe { task.as_ref() }.priority.get();
@@ -59,8 +65,7 @@ impl Shelf {
 
     /// The first task, by priority then age, that `allowed` accepts, among those of at least `least` priority.
     fn take(&self, least: i32, allowed: impl Fn(&Task) -> bool) -> Option<NonNull<Task>> {
-        // ORDERING: Acquire, pairs with `put`.
-        if self.count.load(Ordering::Acquire) == 0 {
+        if self.is_empty() {
             return None;
         }
         let mut tasks = self.tasks.lock().unwrap_or_else(|e| e.into_inner());

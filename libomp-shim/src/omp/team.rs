@@ -404,6 +404,23 @@ impl Team {
             spin: self.spin(),
             yields: false,
         });
+        self.pass_wake_up_on();
+    }
+
+    /// The wake-up that came with a new task may have gone to a member whose own wait was just over: before it goes back
+    /// to the program it wakes another.
+    #[inline]
+    fn pass_wake_up_on(&self) {
+        // ORDERING: Relaxed; the task and the sleeper that matter are older than the wake-up we may have received.
+        if self.has_used_tasks() && self.sleepers.0.load(Ordering::Relaxed) != 0 && self.has_ready_tasks() {
+            self.wake_one();
+        }
+    }
+
+    /// Is there a task that some member might take?
+    fn has_ready_tasks(&self) -> bool {
+        let members = (0..self.size()).filter_map(|n| self.thread(n));
+        !self.shelf.is_empty() || members.into_iter().any(|t| !t.deque.is_empty())
     }
 
     /// A barrier that is left early when the region is cancelled (5.2 §11.2): true if it has been.
