@@ -51,8 +51,8 @@ impl Flags {
     pub const UNDEFERRED: Self = Self(16);
     /// `mergeable` and undeferred: shares its creator's data environment.
     pub const MERGED: Self = Self(32);
-    /// The block is the caller's, not ours to free.
-    pub const BORROWED: Self = Self(64);
+    /// The arguments were constructed, and the task's own code destroys them: it runs even when it is discarded.
+    pub const CONSTRUCTED: Self = Self(64);
     /// An untied task whose first part has begun.
     const BEGUN: Self = Self(128);
 
@@ -111,8 +111,9 @@ pub struct Task {
     pub front: [Cell<usize>; 2],
 }
 
-/// Runs the code of a task. False: only a part of an untied task has run, the task is to be queued again.
-pub type RunFn = unsafe fn(&Thread, &Task) -> bool;
+/// Runs the code of a task, or only what must not be left out when it is discarded (the last argument). False: only a part of
+/// an untied task has run, the task is to be queued again.
+pub type RunFn = unsafe fn(&Thread, &Task, bool) -> bool;
 
 // SAFETY: the cells are written before the task is published (pushed or its node released) or by the thread that
 // runs it; publication by the deque or the dependence node orders them. The rest is atomic.
@@ -413,16 +414,17 @@ unsafe fn execute(thread: &Thread, task: NonNull<Task>, whole: bool) {
     // SAFETY: the task stays alive while it runs; this kernel thread hosts the thread.
     let before = unsafe { Here::set(thread, task_ref) };
     thread.team().adopt_floating_point();
-    let mut finished = is_discarded(task_ref);
-    if finished {
+    let discarded = is_discarded(task_ref);
+    if discarded {
         give_up_event(task_ref);
     }
-    while !finished {
+    let run_part = || {
         // SAFETY: the front made the task for this function.
-        finished = task_ref.run.get().is_none_or(|run| unsafe { run(thread, task_ref) });
-        if !whole {
-            break;
-        }
+        task_ref.run.get().is_none_or(|run| unsafe { run(thread, task_ref, discarded) })
+    };
+    let mut finished = run_part();
+    while whole && !finished {
+        finished = run_part();
     }
     ult::worker::set_locals(before);
     end(thread, task_ref);

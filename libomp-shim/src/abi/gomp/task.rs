@@ -37,7 +37,10 @@ pub struct Arguments {
     pub align: usize,
 }
 
-unsafe fn run(_: &Thread, task: &Task) -> bool {
+unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
+    if discarded && !task.flags().has(Flags::CONSTRUCTED) {
+        return true;
+    }
     // SAFETY: `create` stored a function and its arguments.
     unsafe {
         let function = core::mem::transmute::<usize, Function>(task.front[FUNCTION].get());
@@ -125,7 +128,9 @@ pub unsafe extern "C-unwind" fn GOMP_task(
     // back even in a team of one, for an event.
     let kept = flags & (DETACH | DEPEND) != 0 || (deferred && !task::is_included(here));
     let arguments = Arguments { data, copy, size: size as usize, align: align as usize };
-    let properties = properties(flags).with_if(!deferred, Flags::UNDEFERRED);
+    let properties = properties(flags)
+        .with_if(!deferred, Flags::UNDEFERRED)
+        .with_if(copy.is_some(), Flags::CONSTRUCTED);
     // SAFETY: as for this function.
     unsafe {
         let task = if kept && detach.is_null() {

@@ -78,7 +78,9 @@ unsafe fn launch(
     end: u64,
 ) {
     let deferred = flags & IF != 0 && !task::is_included(here);
-    let properties = front::properties(flags & 3).with_if(!deferred, Flags::UNDEFERRED);
+    let properties = front::properties(flags & 3)
+        .with_if(!deferred, Flags::UNDEFERRED)
+        .with_if(arguments.copy.is_some(), Flags::CONSTRUCTED);
     // SAFETY: as for this function; the block begins with two words for the bounds.
     unsafe {
         let task = front::create(here, function, arguments, properties);

@@ -62,11 +62,12 @@ pub unsafe fn task_of(task: *mut KmpTask) -> NonNull<Task> {
 }
 
 /// Runs a task, or the next part of an untied one. False: another part is to follow.
-unsafe fn run(thread: &Thread, task: &Task) -> bool {
+/// A discarded task only has its privates destroyed.
+unsafe fn run(thread: &Thread, task: &Task, discarded: bool) -> bool {
     let kmp = task.payload().cast::<KmpTask>();
     // SAFETY: the compiler's routine on its own task.
     unsafe {
-        if let Some(routine) = (*kmp).routine {
+        if let Some(routine) = (*kmp).routine.filter(|_| !discarded) {
             routine(thread.gtid.get(), kmp);
         }
         part_done(thread, task)
@@ -320,7 +321,7 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_complete_if0(_: Location, _gtid:
     unsafe {
         let mut ended = part_done(here.thread, task_ref);
         while !ended {
-            ended = run(here.thread, task_ref);
+            ended = run(here.thread, task_ref, false);
         }
     }
     task::end(here.thread, task_ref);
