@@ -6,7 +6,8 @@
 use core::fmt::{Display, Write};
 
 use super::env::{
-    DisplayEnv, ReductionMethod, Settings, Spin, TargetOffload, VerboseInit, WaitPolicy, settings,
+    DisplayEnv, ReductionMethod, Settings, Spin, TargetOffload, Tls, VerboseInit, Victim,
+    WaitPolicy, settings,
 };
 use super::report;
 
@@ -41,8 +42,8 @@ pub(super) fn at_start(settings: &Settings) {
 /// The block between `OPENMP DISPLAY ENVIRONMENT BEGIN` and `END`.
 fn environment(settings: &Settings, verbose: bool) -> String {
     let mut text = format!("\nOPENMP DISPLAY ENVIRONMENT BEGIN\n  _OPENMP = '{OPENMP_VERSION}'\n");
-    let ours = |(name, _): &(&str, String)| verbose || name.starts_with("OMP_");
-    for (name, value) in values(settings).into_iter().filter(ours) {
+    let shown = if verbose { values(settings) } else { standard(settings) };
+    for (name, value) in shown {
         // Writing to a String does not fail.
         let _ = writeln!(text, "  [host] {name}='{value}'");
     }
@@ -124,10 +125,11 @@ fn standard(s: &Settings) -> Vec<(&'static str, String)> {
 
 fn others(s: &Settings) -> Vec<(&'static str, String)> {
     vec![
-        (
-            "GANGWAY_WORKERS",
-            s.workers.unwrap_or(s.num_procs).to_string(),
-        ),
+        ("GANGWAY_STALL_SIGNAL", s.stall_signal.map(|n| n.to_string()).unwrap_or_default()),
+        ("GANGWAY_STATS", on(s.stats)),
+        ("GANGWAY_TLS", tls(s.tls).into()),
+        ("GANGWAY_VICTIM", victim(s.victim).into()),
+        ("GANGWAY_WORKERS", s.workers.to_string()),
         (
             "GOMP_CPU_AFFINITY",
             s.vars.get("GOMP_CPU_AFFINITY").unwrap_or_default().into(),
@@ -152,6 +154,7 @@ fn others(s: &Settings) -> Vec<(&'static str, String)> {
         ("KMP_STACKSIZE", size(s.stacksize)),
         ("KMP_TEAMS_THREAD_LIMIT", s.teams_thread_limit.to_string()),
         ("KMP_WARNINGS", on(report::warnings())),
+        ("OMP_GANG_SCHED", s.gang.to_string()),
     ]
 }
 
@@ -203,6 +206,23 @@ fn policy(value: WaitPolicy) -> &'static str {
     match value {
         WaitPolicy::Active => "ACTIVE",
         WaitPolicy::Default | WaitPolicy::Passive => "PASSIVE",
+    }
+}
+
+fn victim(value: Victim) -> &'static str {
+    match value {
+        Victim::Hybrid => "HYBRID",
+        Victim::History => "HISTORY",
+        Victim::Random => "RANDOM",
+    }
+}
+
+fn tls(value: Tls) -> &'static str {
+    match value {
+        Tls::Auto => "AUTO",
+        Tls::Donor => "DONOR",
+        Tls::Kernel => "KERNEL",
+        Tls::Shared => "SHARED",
     }
 }
 
@@ -276,7 +296,9 @@ mod tests {
                 "{line} in {text}"
             );
         }
-        assert!(!text.contains("KMP_") && !text.contains("GOMP_") && !text.contains("GANGWAY_"));
+        for other in ["KMP_", "GOMP_", "GANGWAY_", "OMP_GANG_SCHED"] {
+            assert!(!text.contains(other), "{other} in {text}");
+        }
     }
 
     #[test]
@@ -288,6 +310,9 @@ mod tests {
         for line in [
             "[host] KMP_BLOCKTIME='7000us'",
             "[host] GANGWAY_WORKERS='16'",
+            "[host] GANGWAY_VICTIM='HYBRID'",
+            "[host] GANGWAY_STALL_SIGNAL=''",
+            "[host] OMP_GANG_SCHED='AUTO'",
             "[device] OMP_NUM_THREADS_DEV='3'",
         ] {
             assert!(text.contains(line), "{line} in {text}");
@@ -313,6 +338,28 @@ mod tests {
             .map(|(n, v)| (*n, v.as_str()))
             .collect();
         assert_eq!(standard(&test_settings(&pairs)), shown);
+    }
+
+    #[test]
+    fn our_own_can_be_set_again_too() {
+        let signal = libc::SIGRTMAX().to_string();
+        let given = [
+            ("GANGWAY_STALL_SIGNAL", signal.as_str()),
+            ("GANGWAY_STATS", "1"),
+            ("GANGWAY_TLS", "kernel"),
+            ("GANGWAY_VICTIM", "history"),
+            ("GANGWAY_WORKERS", "3"),
+            ("OMP_GANG_SCHED", "0"),
+        ];
+        let shown = others(&test_settings(&given));
+        let set: Vec<(&str, &str)> = shown
+            .iter()
+            .filter(|(name, _)| given.iter().any(|(given, _)| given == name))
+            .map(|(name, value)| (*name, value.as_str()))
+            .collect();
+        assert_eq!(set.len(), given.len());
+        assert_eq!(others(&test_settings(&set)), shown);
+        assert!(shown.contains(&("OMP_GANG_SCHED", "FALSE".into())));
     }
 
     #[test]

@@ -53,6 +53,8 @@ pub struct Icv {
     pub bind: ProcBind,
     /// `dyn-var`: the runtime may give a team fewer threads than asked for.
     pub dynamic: bool,
+    /// `gang-sched-var` (ours): which of the next regions are gang-scheduled.
+    pub gang: GangSched,
 }
 
 const _: () = assert!(size_of::<Icv>() <= 48);
@@ -70,6 +72,7 @@ impl Icv {
         bind_pos: 0,
         bind: ProcBind::False,
         dynamic: false,
+        gang: GangSched::Auto,
     };
 
     /// The variables of the implicit tasks of a region that a task with `self` encounters (5.2, section 2.4.1): both
@@ -105,6 +108,16 @@ impl Icv {
         taken
     }
 
+    /// `ompx_set_gang_sched`: all regions that the task and its descendants encounter from here on.
+    pub fn set_gang_sched(&mut self) {
+        self.gang = GangSched::All;
+    }
+
+    /// `ompx_reset_gang_sched`: what the environment said.
+    pub fn reset_gang_sched(&mut self, settings: &Settings) {
+        self.gang = settings.gang;
+    }
+
     /// `omp_set_nested` (deprecated): true = all supported levels unless more than one is allowed already, false = 1.
     pub fn set_nested(&mut self, nested: bool) {
         match nested {
@@ -112,6 +125,29 @@ impl Icv {
             true => {}
             false => self.max_active_levels = self.max_active_levels.min(1),
         }
+    }
+}
+
+/// Which parallel regions are gang-scheduled: their threads are placed on distinct workers and run in the order of
+/// gangs, instead of being work that any worker steals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum GangSched {
+    /// The runtime chooses: outermost regions, and those whose code was seen to wait outside the runtime.
+    Auto,
+    /// All.
+    All,
+    /// None.
+    None,
+}
+
+impl fmt::Display for GangSched {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            GangSched::Auto => "AUTO",
+            GangSched::All => "TRUE",
+            GangSched::None => "FALSE",
+        })
     }
 }
 
@@ -351,6 +387,17 @@ mod tests {
         assert_eq!(icv.nested(&one).nthreads, 7);
         icv.set_num_threads(-1);
         assert_eq!(icv.nthreads, 1);
+    }
+
+    #[test]
+    fn nested_regions_inherit_gang_scheduling() {
+        let s = test_settings(&[("OMP_GANG_SCHED", "false"), ("OMP_NUM_THREADS", "4,3")]);
+        let mut icv = s.initial;
+        assert_eq!(icv.nested(&s).gang, GangSched::None);
+        icv.set_gang_sched();
+        assert_eq!((icv.gang, icv.nested(&s).gang), (GangSched::All, GangSched::All));
+        icv.reset_gang_sched(&s);
+        assert_eq!(icv.nested(&s).gang, GangSched::None);
     }
 
     #[test]

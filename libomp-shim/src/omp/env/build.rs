@@ -1,24 +1,14 @@
-//! From the variables to [`Settings`]: what each variable means, its default, and who wins.
+//! From the variables to [`Settings`]: the order in which they are read, and the variables that stand alone. Where
+//! several speak about one thing, `threads`, `binding` and `scheduling` say who wins.
 
 use super::allocator::{AllocatorSpec, allocator};
-use super::kmp_affinity::{KmpAffinity, KmpKind, kmp_affinity};
-use super::places::{PlacesSpec, gomp_cpu_affinity, places};
-use super::types::{
-    DisplayEnv, ReductionMethod, Spin, TargetOffload, Tool, VerboseInit, WaitPolicy,
-};
-use super::value::{
-    blocktime, boolean, count, count_list, integer, one_of, proc_bind, schedule, size, spincount,
-};
+use super::binding::binding;
+use super::types::{DisplayEnv, ReductionMethod, TargetOffload, Tool, VerboseInit};
+use super::value::{boolean, count, integer, one_of, schedule};
 use super::vars::{Reader, Vars};
-use super::{Machine, Settings};
-use crate::omp::affinity::{Level, Places};
-use crate::omp::icv::{Icv, NO_THREAD_LIMIT, ProcBind, SUPPORTED_ACTIVE_LEVELS, Sched};
+use super::{Machine, Settings, scheduling, threads};
+use crate::omp::icv::{Icv, Sched};
 use crate::omp::{alloc, display, report};
-
-/// Smallest stack of an OpenMP thread: below this not even `printf` of a float is safe.
-const MIN_STACK: usize = 64 << 10;
-/// The stack when the process has no limit of its own.
-const UNLIMITED_STACK: usize = 8 << 20;
 
 impl Settings {
     /// Parses `vars` for `machine`; also returns one line per wrong value. Reads nothing else, except that
@@ -28,13 +18,10 @@ impl Settings {
         if let Some(on) = r.read("KMP_WARNINGS", "warnings stay on", boolean) {
             report::set_warnings(on);
         }
-        let workers = r.read(
-            "GANGWAY_WORKERS",
-            "one worker per usable processor",
-            count(1),
-        );
-        let (thread_limit, device_thread_limit) = thread_limits(&mut r);
-        let nthreads_list = nthreads(&mut r, workers.unwrap_or(machine.worker_target));
+        let workers = scheduling::workers(&mut r, machine);
+        let gang = scheduling::gang_sched(&mut r);
+        let (thread_limit, device_thread_limit) = threads::thread_limits(&mut r);
+        let nthreads_list = threads::nthreads(&mut r, workers);
         let (bind_list, places, affinity_verbose) = binding(&mut r, machine);
         let (def_allocator, allocator_text) = def_allocator(&mut r);
         let dynamic = r
@@ -48,7 +35,10 @@ impl Settings {
                 .unwrap_or(Sched::STATIC),
             nthreads: nthreads_list[0],
             thread_limit,
-            max_active_levels: max_active_levels(&mut r, nthreads_list.len().max(bind_list.len())),
+            max_active_levels: threads::max_active_levels(
+                &mut r,
+                nthreads_list.len().max(bind_list.len()),
+            ),
             default_device: r
                 .read_all("OMP_DEFAULT_DEVICE", "using device 0", integer(-1))
                 .unwrap_or(default_device(target_offload)),
@@ -56,8 +46,9 @@ impl Settings {
             bind_pos: 0,
             bind: bind_list[0],
             dynamic,
+            gang,
         };
-        let (wait_policy, spin) = waiting(&mut r);
+        let (wait_policy, spin) = threads::waiting(&mut r);
         let num_teams = r
             .read_all("OMP_NUM_TEAMS", "no limit is set", count(1))
             .unwrap_or(0);
@@ -66,7 +57,7 @@ impl Settings {
             nthreads_list,
             bind_list,
             places,
-            stacksize: stacksize(&mut r, machine),
+            stacksize: threads::stacksize(&mut r, machine),
             wait_policy,
             spin,
             cancellation: r
@@ -90,7 +81,7 @@ impl Settings {
             target_offload,
             reduction_method: reduction_method(&mut r),
             num_teams,
-            teams_thread_limit: teams_thread_limit(&mut r),
+            teams_thread_limit: threads::teams_thread_limit(&mut r),
             allocator: def_allocator,
             allocator_text,
             tool: tool(&mut r),
@@ -99,6 +90,11 @@ impl Settings {
                 .unwrap_or(false),
             num_procs: machine.num_procs,
             workers,
+            gang,
+            victim: scheduling::victim(&mut r),
+            tls: scheduling::tls(&mut r),
+            stats: scheduling::stats(&mut r),
+            stall_signal: scheduling::stall_signal(&mut r),
             print_settings: r
                 .read("KMP_SETTINGS", "using false", boolean)
                 .unwrap_or(false),
@@ -108,97 +104,6 @@ impl Settings {
         accepted(&mut r);
         (settings, r.complaints)
     }
-}
-
-/// `OMP_THREAD_LIMIT` for a contention group, `KMP_DEVICE_THREAD_LIMIT` (once `KMP_ALL_THREADS`) for the process.
-fn thread_limits(r: &mut Reader<'_>) -> (u32, u32) {
-    let none = "no limit is set";
-    let all = r.read("KMP_ALL_THREADS", none, count(1));
-    let device = r
-        .read("KMP_DEVICE_THREAD_LIMIT", none, count(1))
-        .or(all)
-        .unwrap_or(NO_THREAD_LIMIT);
-    let serial = r
-        .vars
-        .get("KMP_LIBRARY")
-        .is_some_and(|v| v.eq_ignore_ascii_case("serial"));
-    let group = r
-        .read_all("OMP_THREAD_LIMIT", none, count(1))
-        .unwrap_or(device)
-        .min(device);
-    (if serial { 1 } else { group }, device)
-}
-
-fn nthreads(r: &mut Reader<'_>, default: u32) -> Vec<u32> {
-    let instead = format!("using {default}");
-    let mut list = r
-        .read_all("OMP_NUM_THREADS", &instead, count_list)
-        .unwrap_or_else(|| vec![default]);
-    list.truncate(usize::from(u16::MAX));
-    list
-}
-
-/// `OMP_MAX_ACTIVE_LEVELS`, else `OMP_NESTED`, else more than one level only if a list says what its threads are.
-fn max_active_levels(r: &mut Reader<'_>, longest_list: usize) -> u32 {
-    let default = if longest_list > 1 {
-        SUPPORTED_ACTIVE_LEVELS
-    } else {
-        1
-    };
-    let instead = format!("using {default}");
-    let nested = r.read_all("OMP_NESTED", &instead, boolean);
-    let from_nested = nested.map(|on| if on { SUPPORTED_ACTIVE_LEVELS } else { 1 });
-    r.read_all("OMP_MAX_ACTIVE_LEVELS", &instead, count(0))
-        .or(from_nested)
-        .unwrap_or(default)
-}
-
-fn stacksize(r: &mut Reader<'_>, machine: &Machine) -> usize {
-    let default = machine
-        .stack_limit
-        .unwrap_or(UNLIMITED_STACK)
-        .max(MIN_STACK);
-    let instead = format!("using {} KiB", default >> 10);
-    let kmp = r.read("KMP_STACKSIZE", &instead, size(b'B'));
-    let gomp = r.read("GOMP_STACKSIZE", &instead, size(b'K'));
-    let omp = r.read_all("OMP_STACKSIZE", &instead, size(b'K'));
-    let asked = omp.or(kmp).or(gomp).unwrap_or(default);
-    if asked < MIN_STACK {
-        r.complain(format!(
-            "a stack of {asked} bytes (OMP_STACKSIZE) is too small; using {} KiB",
-            MIN_STACK >> 10
-        ));
-    }
-    asked.max(MIN_STACK).next_multiple_of(4096)
-}
-
-/// The policy gives the default; a number that says how long is obeyed, LLVM's before GNU's.
-fn waiting(r: &mut Reader<'_>) -> (WaitPolicy, Spin) {
-    let choices = [
-        ("active", WaitPolicy::Active),
-        ("passive", WaitPolicy::Passive),
-    ];
-    let omp = r.read_all("OMP_WAIT_POLICY", "spinning briefly", one_of(&choices));
-    let libraries = [
-        ("serial", WaitPolicy::Default),
-        ("throughput", WaitPolicy::Default),
-        ("turnaround", WaitPolicy::Active),
-    ];
-    let kmp = r.read("KMP_LIBRARY", "using throughput", one_of(&libraries));
-    let policy = omp.or(kmp).unwrap_or(WaitPolicy::Default);
-    let spin = match policy {
-        WaitPolicy::Default => Spin::DEFAULT,
-        WaitPolicy::Active => Spin::Forever,
-        WaitPolicy::Passive => Spin::None,
-    };
-    let instead = "following OMP_WAIT_POLICY";
-    let gomp = r.read("GOMP_SPINCOUNT", instead, spincount);
-    (
-        policy,
-        r.read("KMP_BLOCKTIME", instead, blocktime)
-            .or(gomp)
-            .unwrap_or(spin),
-    )
 }
 
 fn display_env(r: &mut Reader<'_>) -> DisplayEnv {
@@ -242,14 +147,6 @@ fn reduction_method(r: &mut Reader<'_>) -> Option<ReductionMethod> {
         .read("KMP_DETERMINISTIC_REDUCTION", instead, boolean)
         .unwrap_or(false);
     forced.or(deterministic.then_some(ReductionMethod::Tree))
-}
-
-fn teams_thread_limit(r: &mut Reader<'_>) -> u32 {
-    let none = "no limit is set";
-    let kmp = r.read("KMP_TEAMS_THREAD_LIMIT", none, count(1));
-    r.read_all("OMP_TEAMS_THREAD_LIMIT", none, count(1))
-        .or(kmp)
-        .unwrap_or(0)
 }
 
 fn def_allocator(r: &mut Reader<'_>) -> (usize, String) {
@@ -304,80 +201,14 @@ fn accepted(r: &mut Reader<'_>) {
     r.read("KMP_DUPLICATE_LIB_OK", "it has no effect here", boolean);
 }
 
-/// Who binds what. `OMP_PROC_BIND` and `OMP_PLACES` win over `GOMP_CPU_AFFINITY`, which wins over `KMP_AFFINITY`.
-/// Places without a policy mean `true`; a policy without places means cores. Returns also `KMP_AFFINITY=verbose`.
-fn binding(r: &mut Reader<'_>, machine: &Machine) -> (Vec<ProcBind>, Option<Places>, bool) {
-    let omp_bind = r.read_all("OMP_PROC_BIND", "threads are not bound", proc_bind);
-    let omp_places = r.read_all("OMP_PLACES", "using cores if threads are bound", places);
-    let gomp = r
-        .read("GOMP_CPU_AFFINITY", "it is ignored", gomp_cpu_affinity)
-        .map(PlacesSpec::Explicit);
-    let kmp = r.read("KMP_AFFINITY", "it is ignored", kmp_affinity);
-    let verbose = kmp.as_ref().is_some_and(|k| k.verbose);
-    let spec = omp_places
-        .map(|s| ("OMP_PLACES", s))
-        .or(gomp.map(|s| ("GOMP_CPU_AFFINITY", s)));
-    if let (None, None, Some(kmp)) = (&omp_bind, &spec, kmp) {
-        let (bind, places) = from_kmp(r, machine, &kmp);
-        return (vec![bind], places, verbose);
-    }
-    let bound = omp_bind
-        .as_ref()
-        .is_some_and(|list| list[0] != ProcBind::False);
-    let given = spec.and_then(|(name, spec)| resolve(r, machine, name, &spec));
-    let places = given.or_else(|| bound.then(|| Places::at_level(machine, Level::Core)));
-    let default = if places.is_some() {
-        ProcBind::True
-    } else {
-        ProcBind::False
-    };
-    let mut bind = omp_bind.unwrap_or_else(|| vec![default]);
-    bind.truncate(usize::from(u16::MAX));
-    (bind, places, verbose)
-}
-
-fn resolve(r: &mut Reader<'_>, machine: &Machine, name: &str, spec: &PlacesSpec) -> Option<Places> {
-    let (places, unusable) = Places::resolve(machine, spec);
-    match (&places, unusable) {
-        (None, _) => r.complain(format!(
-            "{name}: none of its processors may be used; it is ignored"
-        )),
-        (_, 0) => {}
-        (_, n) => r.complain(format!(
-            "{name}: {n} of its processors may not be used; they are left out"
-        )),
-    }
-    places
-}
-
-fn from_kmp(
-    r: &mut Reader<'_>,
-    machine: &Machine,
-    kmp: &KmpAffinity,
-) -> (ProcBind, Option<Places>) {
-    let places = match kmp.kind {
-        None | Some(KmpKind::None) => None,
-        Some(KmpKind::Explicit) => resolve(
-            r,
-            machine,
-            "KMP_AFFINITY",
-            &PlacesSpec::Explicit(kmp.proclist.clone()),
-        ),
-        Some(kind) => Some(Places::from_kmp(machine, kind, kmp)),
-    };
-    match (places, kmp.kind) {
-        (None, _) => (ProcBind::False, None),
-        (Some(p), Some(KmpKind::Balanced)) => (ProcBind::Spread, Some(p)),
-        (Some(p), _) => (ProcBind::Close, Some(p)),
-    }
-}
-
 #[cfg(test)]
 pub(super) mod tests {
     use std::sync::OnceLock;
 
+    use super::super::types::{Spin, WaitPolicy};
     use super::*;
     use crate::omp::affinity::topology::Cpu;
+    use crate::omp::icv::{NO_THREAD_LIMIT, ProcBind};
 
     /// Eight cores with two hardware threads each in two sockets; processor n and n+8 share core n.
     pub(crate) fn machine() -> Machine {
@@ -405,7 +236,7 @@ pub(super) mod tests {
         Settings::build(Vars::of(pairs), &machine())
     }
 
-    fn good(pairs: &[(&str, &str)]) -> Settings {
+    pub(crate) fn good(pairs: &[(&str, &str)]) -> Settings {
         let (settings, complaints) = build(pairs);
         assert_eq!(complaints, Vec::<String>::new(), "{pairs:?}");
         settings
@@ -448,7 +279,8 @@ pub(super) mod tests {
             OMP_TEAMS_THREAD_LIMIT OMP_TOOL OMP_DEBUG KMP_AFFINITY KMP_BLOCKTIME KMP_STACKSIZE KMP_SETTINGS \
             KMP_ALL_THREADS KMP_DEVICE_THREAD_LIMIT KMP_TEAMS_THREAD_LIMIT KMP_WARNINGS KMP_DETERMINISTIC_REDUCTION \
             KMP_FORCE_REDUCTION KMP_HOT_TEAMS_MAX_LEVEL KMP_HOT_TEAMS_MODE KMP_DUPLICATE_LIB_OK KMP_LIBRARY \
-            GOMP_CPU_AFFINITY GOMP_SPINCOUNT GOMP_STACKSIZE GANGWAY_WORKERS OMP_SCHEDULE_ALL";
+            GOMP_CPU_AFFINITY GOMP_SPINCOUNT GOMP_STACKSIZE OMP_SCHEDULE_ALL \
+            OMP_GANG_SCHED GANGWAY_WORKERS GANGWAY_VICTIM GANGWAY_TLS GANGWAY_STATS GANGWAY_STALL_SIGNAL";
         for name in names.split_whitespace() {
             let line = complaint(name, "rubbish!");
             assert!(
@@ -458,8 +290,8 @@ pub(super) mod tests {
             let (wrong, _) = build(&[(name, "rubbish!")]);
             let default = good(&[]);
             assert_eq!(
-                (wrong.initial, wrong.stacksize, wrong.spin),
-                (default.initial, default.stacksize, default.spin),
+                (wrong.initial, wrong.stacksize, wrong.spin, wrong.workers),
+                (default.initial, default.stacksize, default.spin, default.workers),
                 "{name}"
             );
         }
@@ -493,161 +325,6 @@ pub(super) mod tests {
                 .initial
                 .nthreads,
             16
-        );
-    }
-
-    #[test]
-    fn levels() {
-        let levels = |pairs: &[(&str, &str)]| good(pairs).initial.max_active_levels;
-        assert_eq!(
-            levels(&[("OMP_NUM_THREADS", "4,2")]),
-            SUPPORTED_ACTIVE_LEVELS
-        );
-        assert_eq!(
-            levels(&[("OMP_PROC_BIND", "spread,close")]),
-            SUPPORTED_ACTIVE_LEVELS
-        );
-        assert_eq!(levels(&[("OMP_NESTED", "true")]), SUPPORTED_ACTIVE_LEVELS);
-        assert_eq!(
-            levels(&[("OMP_NESTED", "false"), ("OMP_NUM_THREADS", "4,2")]),
-            1
-        );
-        assert_eq!(
-            levels(&[("OMP_NESTED", "true"), ("OMP_MAX_ACTIVE_LEVELS", "0")]),
-            0
-        );
-    }
-
-    #[test]
-    fn stack_sizes_and_who_wins() {
-        assert_eq!(good(&[("OMP_STACKSIZE", "512")]).stacksize, 512 << 10);
-        assert_eq!(good(&[("KMP_STACKSIZE", "262144")]).stacksize, 256 << 10);
-        assert_eq!(good(&[("GOMP_STACKSIZE", "512")]).stacksize, 512 << 10);
-        assert_eq!(
-            good(&[
-                ("OMP_STACKSIZE", "1M"),
-                ("KMP_STACKSIZE", "2M"),
-                ("GOMP_STACKSIZE", "3M")
-            ])
-            .stacksize,
-            1 << 20
-        );
-        assert_eq!(
-            good(&[("KMP_STACKSIZE", "2M"), ("GOMP_STACKSIZE", "3M")]).stacksize,
-            2 << 20
-        );
-        let (small, lines) = build(&[("OMP_STACKSIZE", "1")]);
-        assert_eq!((small.stacksize, lines.len()), (MIN_STACK, 1));
-        let unlimited = Machine {
-            stack_limit: None,
-            ..machine()
-        };
-        assert_eq!(
-            Settings::build(Vars::default(), &unlimited).0.stacksize,
-            8 << 20
-        );
-    }
-
-    #[test]
-    fn waiting_and_who_wins() {
-        let spin = |pairs: &[(&str, &str)]| good(pairs).spin;
-        assert_eq!(spin(&[("OMP_WAIT_POLICY", "ACTIVE")]), Spin::Forever);
-        assert_eq!(spin(&[("OMP_WAIT_POLICY", "passive")]), Spin::None);
-        assert_eq!(
-            spin(&[
-                ("OMP_WAIT_POLICY", "passive"),
-                ("KMP_LIBRARY", "turnaround")
-            ]),
-            Spin::None
-        );
-        assert_eq!(spin(&[("KMP_LIBRARY", "turnaround")]), Spin::Forever);
-        assert_eq!(
-            spin(&[("OMP_WAIT_POLICY", "active"), ("GOMP_SPINCOUNT", "100")]),
-            Spin::Iterations(100)
-        );
-        assert_eq!(
-            spin(&[("KMP_BLOCKTIME", "0"), ("GOMP_SPINCOUNT", "100")]),
-            Spin::None
-        );
-    }
-
-    #[test]
-    fn limits() {
-        assert_eq!(good(&[("OMP_THREAD_LIMIT", "5")]).thread_limit, 5);
-        assert_eq!(good(&[("KMP_ALL_THREADS", "6")]).thread_limit, 6);
-        let s = good(&[("KMP_DEVICE_THREAD_LIMIT", "4"), ("OMP_THREAD_LIMIT", "9")]);
-        assert_eq!(
-            (
-                s.thread_limit,
-                s.initial.thread_limit,
-                s.device_thread_limit
-            ),
-            (4, 4, 4)
-        );
-        assert_eq!(good(&[("KMP_LIBRARY", "serial")]).thread_limit, 1);
-        assert_eq!(
-            good(&[("KMP_TEAMS_THREAD_LIMIT", "3")]).teams_thread_limit,
-            3
-        );
-        assert_eq!(
-            good(&[
-                ("OMP_TEAMS_THREAD_LIMIT", "2"),
-                ("KMP_TEAMS_THREAD_LIMIT", "3")
-            ])
-            .teams_thread_limit,
-            2
-        );
-    }
-
-    #[test]
-    fn binding_and_who_wins() {
-        let bind = |pairs: &[(&str, &str)]| {
-            let s = good(pairs);
-            (s.initial.bind, s.places.map(|p| p.len()))
-        };
-        assert_eq!(
-            bind(&[("OMP_PROC_BIND", "close")]),
-            (ProcBind::Close, Some(8))
-        );
-        assert_eq!(
-            bind(&[("OMP_PLACES", "threads")]),
-            (ProcBind::True, Some(16))
-        );
-        assert_eq!(
-            bind(&[("OMP_PLACES", "sockets"), ("OMP_PROC_BIND", "false")]),
-            (ProcBind::False, Some(2))
-        );
-        assert_eq!(
-            bind(&[("GOMP_CPU_AFFINITY", "0-3")]),
-            (ProcBind::True, Some(4))
-        );
-        assert_eq!(
-            bind(&[("GOMP_CPU_AFFINITY", "0-3"), ("OMP_PLACES", "sockets")]),
-            (ProcBind::True, Some(2))
-        );
-        assert_eq!(
-            bind(&[("KMP_AFFINITY", "compact")]),
-            (ProcBind::Close, Some(8))
-        );
-        assert_eq!(
-            bind(&[("KMP_AFFINITY", "granularity=fine,scatter")]),
-            (ProcBind::Close, Some(16))
-        );
-        assert_eq!(
-            bind(&[("KMP_AFFINITY", "balanced")]),
-            (ProcBind::Spread, Some(8))
-        );
-        assert_eq!(bind(&[("KMP_AFFINITY", "none")]), (ProcBind::False, None));
-        assert_eq!(
-            bind(&[("KMP_AFFINITY", "compact"), ("OMP_PROC_BIND", "spread")]),
-            (ProcBind::Spread, Some(8))
-        );
-        let (s, lines) = build(&[("OMP_PLACES", "{0},{99}")]);
-        assert_eq!((s.places.unwrap().len(), lines.len()), (1, 1));
-        let (s, lines) = build(&[("OMP_PLACES", "{99}")]);
-        assert_eq!(
-            (s.places.is_none(), s.initial.bind, lines.len()),
-            (true, ProcBind::False, 1)
         );
     }
 
@@ -699,7 +376,7 @@ pub(super) mod tests {
         );
         assert_eq!(
             (s.workers, s.initial.nthreads, s.display_env),
-            (Some(3), 3, DisplayEnv::Verbose)
+            (3, 3, DisplayEnv::Verbose)
         );
     }
 }

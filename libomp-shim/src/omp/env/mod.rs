@@ -10,14 +10,18 @@
 //! | `value` | parsers of single values |
 //! | `places`, `kmp_affinity`, `allocator` | the three small languages |
 //! | `build` | from the variables to [`Settings`] |
+//! | `threads`, `binding`, `scheduling` | what groups of variables mean together: numbers, sizes and waiting; places; workers and gangs |
 //! | `types` | the types of the fields |
 //!
 //! `getenv` at each use was rejected: programs change their environment while threads run.
 
 mod allocator;
+mod binding;
 mod build;
 mod kmp_affinity;
 mod places;
+mod scheduling;
+mod threads;
 mod types;
 mod value;
 mod vars;
@@ -31,7 +35,7 @@ pub use self::types::*;
 pub use self::vars::Vars;
 use super::affinity::topology::{self, Cpu};
 use super::affinity::{self, Places};
-use super::icv::{Icv, ProcBind};
+use super::icv::{GangSched, Icv, ProcBind};
 use super::{display, report};
 
 /// What the environment and the machine say: immutable after the first use.
@@ -85,8 +89,18 @@ pub struct Settings {
     pub debug: bool,
     /// `num-procs-var`: processors of the affinity mask, at most what the cgroup's quota is worth; at least 1.
     pub num_procs: u32,
-    /// `GANGWAY_WORKERS`: kernel threads of the worker pool; `None` = one per processor of [`Settings::num_procs`].
-    pub workers: Option<u32>,
+    /// `GANGWAY_WORKERS`: kernel threads that run OpenMP threads, at least 1; by default [`Machine::worker_target`].
+    pub workers: u32,
+    /// `OMP_GANG_SCHED`, as in [`Icv::gang`].
+    pub gang: GangSched,
+    /// `GANGWAY_VICTIM`: whom a worker without work steals from.
+    pub victim: Victim,
+    /// `GANGWAY_TLS`: the thread-local storage of OpenMP threads that share a worker.
+    pub tls: Tls,
+    /// `GANGWAY_STATS`: print the counters of [`super::stats`] at exit.
+    pub stats: bool,
+    /// `GANGWAY_STALL_SIGNAL`: a real-time signal for interrupting workers; `None` = the first free one.
+    pub stall_signal: Option<i32>,
     /// `KMP_SETTINGS`: print the variables at start.
     pub print_settings: bool,
     /// `KMP_AFFINITY=verbose`: say where each thread is bound.

@@ -87,3 +87,27 @@ pub enum VerboseInit {
     /// To the file of this name.
     File(String),
 }
+
+/// `GANGWAY_VICTIM`: whom a worker without work steals from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Victim {
+    /// The last victim that had work and a random one in turns.
+    Hybrid,
+    /// The last victim that had work, for as long as it has.
+    History,
+    /// A random one each time.
+    Random,
+}
+
+/// `GANGWAY_TLS`: the thread-local storage of OpenMP threads that share a worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tls {
+    /// `Donor` where it works, else `Kernel`.
+    Auto,
+    /// Each has that of a parked kernel thread.
+    Donor,
+    /// They do not share: a kernel thread for each.
+    Kernel,
+    /// They all see the worker's. For programs that keep nothing there across a scheduling point.
+    Shared,
+}

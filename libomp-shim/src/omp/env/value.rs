@@ -31,6 +31,15 @@ pub fn count(min: u32) -> impl Fn(&str) -> Result<u32, String> {
     move |text| integer(min as i32)(text).map(|n| n as u32)
 }
 
+/// The number of a real-time signal.
+pub fn signal(text: &str) -> Result<i32, String> {
+    let (first, last) = (libc::SIGRTMIN(), libc::SIGRTMAX());
+    integer(first)(text)
+        .ok()
+        .filter(|&n| n <= last)
+        .ok_or_else(|| format!("not a real-time signal, {first} to {last}"))
+}
+
 /// A list of positive integers, separated by commas.
 pub fn count_list(text: &str) -> Result<Vec<u32>, String> {
     text.split(',')

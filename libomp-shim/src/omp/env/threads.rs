@@ -1,0 +1,221 @@
+//! How many threads there are, how large they are and how they wait: what the variables say, and who wins.
+
+use super::types::{Spin, WaitPolicy};
+use super::value::{blocktime, boolean, count, count_list, one_of, size, spincount};
+use super::vars::Reader;
+use super::Machine;
+use crate::omp::icv::{NO_THREAD_LIMIT, SUPPORTED_ACTIVE_LEVELS};
+
+/// Smallest stack of an OpenMP thread: below this not even `printf` of a float is safe.
+const MIN_STACK: usize = 64 << 10;
+/// The stack when the process has no limit of its own.
+const UNLIMITED_STACK: usize = 8 << 20;
+
+/// `OMP_THREAD_LIMIT` for a contention group, `KMP_DEVICE_THREAD_LIMIT` (once `KMP_ALL_THREADS`) for the process.
+pub(super) fn thread_limits(r: &mut Reader<'_>) -> (u32, u32) {
+    let none = "no limit is set";
+    let all = r.read("KMP_ALL_THREADS", none, count(1));
+    let device = r
+        .read("KMP_DEVICE_THREAD_LIMIT", none, count(1))
+        .or(all)
+        .unwrap_or(NO_THREAD_LIMIT);
+    let serial = r
+        .vars
+        .get("KMP_LIBRARY")
+        .is_some_and(|v| v.eq_ignore_ascii_case("serial"));
+    let group = r
+        .read_all("OMP_THREAD_LIMIT", none, count(1))
+        .unwrap_or(device)
+        .min(device);
+    (if serial { 1 } else { group }, device)
+}
+
+pub(super) fn nthreads(r: &mut Reader<'_>, default: u32) -> Vec<u32> {
+    let instead = format!("using {default}");
+    let mut list = r
+        .read_all("OMP_NUM_THREADS", &instead, count_list)
+        .unwrap_or_else(|| vec![default]);
+    list.truncate(usize::from(u16::MAX));
+    list
+}
+
+/// `OMP_MAX_ACTIVE_LEVELS`, else `OMP_NESTED`, else more than one level only if a list says what its threads are.
+pub(super) fn max_active_levels(r: &mut Reader<'_>, longest_list: usize) -> u32 {
+    let default = if longest_list > 1 {
+        SUPPORTED_ACTIVE_LEVELS
+    } else {
+        1
+    };
+    let instead = format!("using {default}");
+    let nested = r.read_all("OMP_NESTED", &instead, boolean);
+    let from_nested = nested.map(|on| if on { SUPPORTED_ACTIVE_LEVELS } else { 1 });
+    r.read_all("OMP_MAX_ACTIVE_LEVELS", &instead, count(0))
+        .or(from_nested)
+        .unwrap_or(default)
+}
+
+pub(super) fn teams_thread_limit(r: &mut Reader<'_>) -> u32 {
+    let none = "no limit is set";
+    let kmp = r.read("KMP_TEAMS_THREAD_LIMIT", none, count(1));
+    r.read_all("OMP_TEAMS_THREAD_LIMIT", none, count(1))
+        .or(kmp)
+        .unwrap_or(0)
+}
+
+pub(super) fn stacksize(r: &mut Reader<'_>, machine: &Machine) -> usize {
+    let default = machine
+        .stack_limit
+        .unwrap_or(UNLIMITED_STACK)
+        .max(MIN_STACK);
+    let instead = format!("using {} KiB", default >> 10);
+    let kmp = r.read("KMP_STACKSIZE", &instead, size(b'B'));
+    let gomp = r.read("GOMP_STACKSIZE", &instead, size(b'K'));
+    let omp = r.read_all("OMP_STACKSIZE", &instead, size(b'K'));
+    let asked = omp.or(kmp).or(gomp).unwrap_or(default);
+    if asked < MIN_STACK {
+        r.complain(format!(
+            "a stack of {asked} bytes (OMP_STACKSIZE) is too small; using {} KiB",
+            MIN_STACK >> 10
+        ));
+    }
+    asked.max(MIN_STACK).next_multiple_of(4096)
+}
+
+/// The policy gives the default; a number that says how long is obeyed, LLVM's before GNU's.
+pub(super) fn waiting(r: &mut Reader<'_>) -> (WaitPolicy, Spin) {
+    let choices = [
+        ("active", WaitPolicy::Active),
+        ("passive", WaitPolicy::Passive),
+    ];
+    let omp = r.read_all("OMP_WAIT_POLICY", "spinning briefly", one_of(&choices));
+    let libraries = [
+        ("serial", WaitPolicy::Default),
+        ("throughput", WaitPolicy::Default),
+        ("turnaround", WaitPolicy::Active),
+    ];
+    let kmp = r.read("KMP_LIBRARY", "using throughput", one_of(&libraries));
+    let policy = omp.or(kmp).unwrap_or(WaitPolicy::Default);
+    let spin = match policy {
+        WaitPolicy::Default => Spin::DEFAULT,
+        WaitPolicy::Active => Spin::Forever,
+        WaitPolicy::Passive => Spin::None,
+    };
+    let instead = "following OMP_WAIT_POLICY";
+    let gomp = r.read("GOMP_SPINCOUNT", instead, spincount);
+    (
+        policy,
+        r.read("KMP_BLOCKTIME", instead, blocktime)
+            .or(gomp)
+            .unwrap_or(spin),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::build::tests::{build, good, machine};
+    use super::super::{Settings, Vars};
+    use super::*;
+
+    #[test]
+    fn limits() {
+        assert_eq!(good(&[("OMP_THREAD_LIMIT", "5")]).thread_limit, 5);
+        assert_eq!(good(&[("KMP_ALL_THREADS", "6")]).thread_limit, 6);
+        let s = good(&[("KMP_DEVICE_THREAD_LIMIT", "4"), ("OMP_THREAD_LIMIT", "9")]);
+        assert_eq!(
+            (
+                s.thread_limit,
+                s.initial.thread_limit,
+                s.device_thread_limit
+            ),
+            (4, 4, 4)
+        );
+        assert_eq!(good(&[("KMP_LIBRARY", "serial")]).thread_limit, 1);
+        assert_eq!(
+            good(&[("KMP_TEAMS_THREAD_LIMIT", "3")]).teams_thread_limit,
+            3
+        );
+        assert_eq!(
+            good(&[
+                ("OMP_TEAMS_THREAD_LIMIT", "2"),
+                ("KMP_TEAMS_THREAD_LIMIT", "3")
+            ])
+            .teams_thread_limit,
+            2
+        );
+    }
+
+    #[test]
+    fn levels() {
+        let levels = |pairs: &[(&str, &str)]| good(pairs).initial.max_active_levels;
+        assert_eq!(
+            levels(&[("OMP_NUM_THREADS", "4,2")]),
+            SUPPORTED_ACTIVE_LEVELS
+        );
+        assert_eq!(
+            levels(&[("OMP_PROC_BIND", "spread,close")]),
+            SUPPORTED_ACTIVE_LEVELS
+        );
+        assert_eq!(levels(&[("OMP_NESTED", "true")]), SUPPORTED_ACTIVE_LEVELS);
+        assert_eq!(
+            levels(&[("OMP_NESTED", "false"), ("OMP_NUM_THREADS", "4,2")]),
+            1
+        );
+        assert_eq!(
+            levels(&[("OMP_NESTED", "true"), ("OMP_MAX_ACTIVE_LEVELS", "0")]),
+            0
+        );
+    }
+
+    #[test]
+    fn stack_sizes_and_who_wins() {
+        assert_eq!(good(&[("OMP_STACKSIZE", "512")]).stacksize, 512 << 10);
+        assert_eq!(good(&[("KMP_STACKSIZE", "262144")]).stacksize, 256 << 10);
+        assert_eq!(good(&[("GOMP_STACKSIZE", "512")]).stacksize, 512 << 10);
+        assert_eq!(
+            good(&[
+                ("OMP_STACKSIZE", "1M"),
+                ("KMP_STACKSIZE", "2M"),
+                ("GOMP_STACKSIZE", "3M")
+            ])
+            .stacksize,
+            1 << 20
+        );
+        assert_eq!(
+            good(&[("KMP_STACKSIZE", "2M"), ("GOMP_STACKSIZE", "3M")]).stacksize,
+            2 << 20
+        );
+        let (small, lines) = build(&[("OMP_STACKSIZE", "1")]);
+        assert_eq!((small.stacksize, lines.len()), (MIN_STACK, 1));
+        let unlimited = Machine {
+            stack_limit: None,
+            ..machine()
+        };
+        assert_eq!(
+            Settings::build(Vars::default(), &unlimited).0.stacksize,
+            8 << 20
+        );
+    }
+
+    #[test]
+    fn waiting_and_who_wins() {
+        let spin = |pairs: &[(&str, &str)]| good(pairs).spin;
+        assert_eq!(spin(&[("OMP_WAIT_POLICY", "ACTIVE")]), Spin::Forever);
+        assert_eq!(spin(&[("OMP_WAIT_POLICY", "passive")]), Spin::None);
+        assert_eq!(
+            spin(&[
+                ("OMP_WAIT_POLICY", "passive"),
+                ("KMP_LIBRARY", "turnaround")
+            ]),
+            Spin::None
+        );
+        assert_eq!(spin(&[("KMP_LIBRARY", "turnaround")]), Spin::Forever);
+        assert_eq!(
+            spin(&[("OMP_WAIT_POLICY", "active"), ("GOMP_SPINCOUNT", "100")]),
+            Spin::Iterations(100)
+        );
+        assert_eq!(
+            spin(&[("KMP_BLOCKTIME", "0"), ("GOMP_SPINCOUNT", "100")]),
+            Spin::None
+        );
+    }
+}
