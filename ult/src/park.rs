@@ -24,6 +24,16 @@ const PARKED: u32 = 1;
 /// A waker has taken the owner out of `PARKED`; the owner has not noticed yet.
 const NOTIFIED: u32 = 2;
 
+/// Lets other kernel threads have the core for a moment. Any thread; keeps `errno`.
+///
+/// The kernel is asked directly: `libc::sched_yield` and `std::thread::yield_now` call the symbol `sched_yield`, which the
+/// layer above may define for the program, to switch between ULTs.
+#[inline]
+pub fn give_core() {
+    // SAFETY: no arguments, no memory.
+    unsafe { libc::syscall(libc::SYS_sched_yield) };
+}
+
 /// The bed of one kernel thread.
 ///
 /// | from | to | who |

@@ -188,7 +188,7 @@ pub fn give(mut stack: Stack) {
             return; // dropped: unmapped
         }
         // Whoever is at work on the last lists with room may have lost its processor.
-        std::thread::yield_now();
+        crate::park::give_core();
     }
 }
 

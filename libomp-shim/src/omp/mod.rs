@@ -12,6 +12,8 @@
 //! | [`reduction`] | how copies of a reduction are combined |
 //! | [`alloc`] | memory allocators |
 //! | [`lock`] | locks, and what critical is made of |
+//! | [`yielding`] | what `sched_yield` means |
+//! | [`stats`] | counters |
 //! | [`report`] | messages to the user |
 pub mod affinity;
 pub mod alloc;
@@ -27,6 +29,7 @@ pub mod queue;
 pub mod reduction;
 pub mod report;
 pub mod root;
+pub mod stats;
 pub mod target;
 pub mod task;
 pub mod taskgroup;
@@ -34,3 +37,4 @@ pub mod taskloop;
 pub mod team;
 pub mod thread;
 pub mod worksharing;
+pub mod yielding;

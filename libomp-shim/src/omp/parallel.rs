@@ -20,6 +20,7 @@ use super::env::{self, Settings};
 use super::icv::{NO_THREAD_LIMIT, ProcBind};
 use super::queue;
 use super::report;
+use super::stats;
 use super::team::{Body, Team};
 use super::thread::{Here, Thread};
 
@@ -77,6 +78,7 @@ impl Region {
 
     /// Forks: when this returns, the calling code runs as thread 0 of the new team.
     pub fn begin(here: Here, body: Body, request: Request) -> Self {
+        stats::count_region();
         let (wanted, counted) = reserve(here, team_size(here, request));
         let team = take_team(here, wanted);
         let size = man(&team, wanted);

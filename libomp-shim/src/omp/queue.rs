@@ -27,6 +27,7 @@ use std::sync::Mutex;
 use ult::deque::Steal;
 use ult::sched::{Job, Wait};
 
+use super::stats;
 use super::task::{self, Flags, Task};
 use super::team::Team;
 use super::thread::{Here, Thread};
@@ -211,11 +212,16 @@ fn steal(thread: &Thread) -> Option<NonNull<Task>> {
 
 fn steal_from(thread: &Thread, team: &Team, num: u32) -> Option<NonNull<Task>> {
     let victim = team.thread(num)?;
+    stats::count_steal_attempt();
     loop {
         match victim.deque.steal() {
             Steal::Empty => return None,
-            Steal::Retry => core::hint::spin_loop(),
+            Steal::Retry => {
+                stats::count_steal_aborted();
+                core::hint::spin_loop();
+            }
             Steal::Success(task) => {
+                stats::count_steal_success();
                 // SAFETY: a stolen task is ours.
                 if allowed(thread, unsafe { task.as_ref() }) {
                     if !victim.deque.is_empty() {
@@ -288,7 +294,7 @@ fn hold_back(here: Here) {
         if !has_too_many_children(here) {
             return;
         }
-        std::thread::yield_now();
+        ult::park::give_core();
     }
 }
 

@@ -514,7 +514,7 @@ impl Team {
     pub fn await_visitors(&self) {
         // ORDERING: Acquire, pairs with `count_foreign_completion`.
         while self.visitors.load(Ordering::Acquire) != 0 && self.is_of_this_process() {
-            std::thread::yield_now();
+            ult::park::give_core();
         }
     }
 

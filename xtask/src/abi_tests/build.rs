@@ -16,8 +16,9 @@ use super::meta::{Language, Mode};
 /// Where things are built and which library is under test.
 pub struct Builder {
     cache: PathBuf,
-    include: PathBuf,
-    include_hash: u64,
+    /// What the tests share, and the public headers.
+    include: [PathBuf; 2],
+    include_hash: [u64; 2],
     headers: PathBuf,
     library: Option<Library>,
     driver: PathBuf,
@@ -51,8 +52,8 @@ impl Builder {
         let headers = cache.join("headers");
         fs::create_dir_all(&headers).map_err(problem)?;
         let cache = cache.canonicalize().map_err(problem)?;
-        let include = root.join("abi-tests/include");
-        let include_hash = hash_directory(&include)?;
+        let include = ["abi-tests/include", "include"].map(|directory| root.join(directory));
+        let include_hash = [hash_directory(&include[0])?, hash_directory(&include[1])?];
         let library = library.map(|path| Library::new(path, &cache)).transpose()?;
         let driver = root.join("abi-tests/python/driver.py");
         Ok(Self { headers: cache.join("headers"), cache, include, include_hash, library, driver })
@@ -91,7 +92,10 @@ impl Builder {
         let object = self.cache.join(format!("{}.o", self.stem(recipe)?));
         self.unless_cached(&object, |output| {
             let mut command = Command::new(&recipe.compiler.name);
-            command.args(&recipe.compiler.flags).arg("-I").arg(&self.include).args(&recipe.flags);
+            command.args(&recipe.compiler.flags).args(&recipe.flags);
+            self.include.iter().for_each(|directory| {
+                command.arg("-I").arg(directory);
+            });
             command.args(module_flags(recipe.compiler, &self.module_directory(output)?));
             command.arg("-g").arg("-c").arg(recipe.source).arg("-o").arg(output);
             Ok(command)

@@ -13,6 +13,7 @@
 //! | [`interop`] | 18.12 interoperability |
 //! | [`memory`] | 18.13 memory management |
 //! | [`kmp`] | LLVM's extensions |
+//! | [`ompx`] | ours |
 //!
 //! A routine is written once, in [`routines!`]: that makes the C name (arguments by value) and the Fortran name, which
 //! is the same with an underscore behind it (arguments by reference). [`wide_routines!`] adds the names that gfortran
@@ -139,6 +140,7 @@ pub mod interop;
 pub mod kmp;
 pub mod lock;
 pub mod memory;
+pub mod ompx;
 pub mod parallel;
 pub mod resources;
 pub mod tasking;

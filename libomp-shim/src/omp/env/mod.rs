@@ -36,7 +36,7 @@ pub use self::vars::Vars;
 use super::affinity::topology::{self, Cpu};
 use super::affinity::{self, Places};
 use super::icv::{GangSched, Icv, ProcBind};
-use super::{display, report};
+use super::{display, report, stats};
 
 /// What the environment and the machine say: immutable after the first use.
 #[derive(Debug)]
@@ -133,6 +133,7 @@ pub fn settings() -> &'static Settings {
         let (settings, complaints) = Settings::build(Vars::of_process(), &Machine::this());
         complaints.iter().for_each(report::warn);
         display::at_start(&settings);
+        stats::at_start(&settings);
         settings
     })
 }

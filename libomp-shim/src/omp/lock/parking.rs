@@ -90,8 +90,7 @@ impl Bucket {
         while !self.try_enter(generation + 1) {
             turns += 1;
             if turns.is_multiple_of(64) {
-                // SAFETY: no arguments, no memory. The holder may have lost its core.
-                unsafe { libc::sched_yield() };
+                ult::park::give_core(); // the holder may have lost its own
             } else {
                 ult::arch::pause();
             }

@@ -1,0 +1,19 @@
+//! What a program's `sched_yield` means where OpenMP threads share a worker.
+//!
+//! Code that waits for another OpenMP thread in a loop around `sched_yield` (OpenBLAS does) would otherwise yield to other
+//! kernel threads only, while the thread it waits for stands behind it in the same worker. The exported symbol is in
+//! `abi::sched_yield`; nothing of the runtime itself comes here, it gives up its core by [`ult::park::give_core`].
+
+/// Lets another OpenMP thread of the calling worker run, if the call is one that may. False: the caller asks the kernel.
+///
+/// A call may switch when it comes from a ULT that runs the program's code, and `return_address`, the address behind the
+/// call, lies in an object that contains OpenMP regions: never from inside an allocator, MPI or the C++ library, which may
+/// hold a lock or know the kernel thread. It goes to a started thread of another identity, never to a new task.
+///
+/// Always false as long as every OpenMP thread has a worker of its own: there is nobody to switch to.
+///
+/// Any thread, registered or not; keeps `errno`.
+#[inline]
+pub fn yield_thread(_return_address: usize) -> bool {
+    false
+}
