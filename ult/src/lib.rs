@@ -15,7 +15,8 @@
 //! | [`worker`] | the record of a kernel thread, ours or the program's
 //! | [`pool`] | our own kernel threads, and the hooks at fork and thread end
 //! | [`sched`] | what a worker does when the context it runs must wait
-//! | [`gang`] | the tag (gang id, nest level) that workers and ULTs carry
+//! | [`gang`] | the tag (gang id, nest level) that workers and ULTs carry, and the order of gangs |
+//! | [`victim`] | which worker an idle one steals from |
 //! | [`sync`] | the one place where loom replaces the atomics |
 pub mod arch;
 pub mod deque;
@@ -29,6 +30,7 @@ pub mod stack;
 pub mod sync;
 pub mod topology;
 mod ult;
+pub mod victim;
 pub mod worker;
 
 /// Stops the process with one line on stderr: something the crate cannot go on without is missing.

@@ -1,0 +1,233 @@
+//! Which worker an idle worker tries to steal from.
+//!
+//! What lives here: the policies behind one trait, the [`Selector`] that a worker owns, the process-wide default, and the
+//! counters of a worker's attempts. What may not: queues, and whether a steal is allowed. Nothing here is shared, so nothing
+//! here is atomic, except the default and the counters.
+//!
+//! | policy | after a success | after a failure |
+//! |---|---|---|
+//! | [`Hybrid`] | a random victim | the latest successful victim not yet tried again, then random ones |
+//! | [`History`] | the same victim | a random victim |
+//! | [`Random`] | a random victim | a random victim |
+//!
+//! `History` is what libomp does: one victim is remembered until it fails. On task graphs whose tasks send messages it keeps
+//! all workers at the producer that has most to give, and the task that would send the next message stands untouched in
+//! the deque of another. `Hybrid` is Algorithm 3 of *Task-Graph Scheduling Extensions for Efficient Synchronization and
+//! Communication* (ICS '21), which looks elsewhere after every success, at the price of at most one failed attempt when
+//! there is nothing elsewhere. `docs/models/victim.md` shows the difference.
+//!
+//! Rejected: an unbounded history, as the paper has it (a worker that always succeeds would push for ever; the newest
+//! sixteen entries are what a failing worker ever works through before it is better off at random), and a history shared
+//! by workers (its line would travel with every steal).
+
+mod draw;
+mod kind;
+mod policy;
+
+pub use draw::Draw;
+pub use kind::{Kind, UnknownKind, default_kind, set_default};
+pub use policy::{HISTORY, History, Hybrid, Policy, Random};
+
+use core::iter::Sum;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+/// What a worker owns: one of the policies, chosen when the worker starts.
+#[derive(Debug)]
+pub enum Selector {
+    /// See [`Hybrid`].
+    Hybrid(Hybrid),
+    /// See [`History`].
+    History(History),
+    /// See [`Random`].
+    Random(Random),
+}
+
+impl Selector {
+    /// A selector of the given kind without history. Workers with different `seed`s draw different victims; equal seeds
+    /// give equal sequences. Allocates nothing.
+    #[must_use]
+    pub const fn new(kind: Kind, seed: u64) -> Self {
+        let draw = Draw::new(seed);
+        match kind {
+            Kind::Hybrid => Self::Hybrid(Hybrid::new(draw)),
+            Kind::History => Self::History(History::new(draw)),
+            Kind::Random => Self::Random(Random::new(draw)),
+        }
+    }
+
+    /// Says how far each worker is from this one, by worker index: 0 for a shared cache, 1 for the same memory node, more for
+    /// farther ones. Nearer victims are drawn more often ([`Draw::weight`]); workers past the end of `distances` count as far.
+    /// An empty slice, and the state after `new`, mean that all victims are drawn alike.
+    pub fn set_distances(&mut self, distances: &[u8]) {
+        let draw = match self {
+            Self::Hybrid(policy) => policy.draw_mut(),
+            Self::History(policy) => policy.draw_mut(),
+            Self::Random(policy) => policy.draw_mut(),
+        };
+        draw.set_distances(distances);
+    }
+}
+
+impl Policy for Selector {
+    #[inline]
+    fn select(&mut self, me: usize, count: usize) -> usize {
+        match self {
+            Self::Hybrid(policy) => policy.select(me, count),
+            Self::History(policy) => policy.select(me, count),
+            Self::Random(policy) => policy.select(me, count),
+        }
+    }
+
+    #[inline]
+    fn succeeded(&mut self, victim: usize) {
+        match self {
+            Self::Hybrid(policy) => policy.succeeded(victim),
+            Self::History(policy) => policy.succeeded(victim),
+            Self::Random(policy) => policy.succeeded(victim),
+        }
+    }
+
+    #[inline]
+    fn failed(&mut self, victim: usize) {
+        match self {
+            Self::Hybrid(policy) => policy.failed(victim),
+            Self::History(policy) => policy.failed(victim),
+            Self::Random(policy) => policy.failed(victim),
+        }
+    }
+}
+
+/// How often a worker tried to steal. Written by its owner alone, readable by anyone at any time.
+#[derive(Debug, Default)]
+pub struct Counters {
+    attempts: AtomicU64,
+    successes: AtomicU64,
+    aborted: AtomicU64,
+}
+
+/// A reading of one worker's [`Counters`], or the sum of several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Victims looked at.
+    pub attempts: u64,
+    /// Attempts that brought something.
+    pub successes: u64,
+    /// Attempts that found something and lost it to another thief.
+    pub aborted: u64,
+}
+
+impl Counters {
+    /// All zero.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            attempts: AtomicU64::new(0),
+            successes: AtomicU64::new(0),
+            aborted: AtomicU64::new(0),
+        }
+    }
+
+    /// Counts one more victim looked at. Owner only: two writers would lose counts, nothing worse.
+    #[inline]
+    pub fn add_attempt(&self) {
+        add_one(&self.attempts);
+    }
+
+    /// Counts one more success. Owner only.
+    #[inline]
+    pub fn add_success(&self) {
+        add_one(&self.successes);
+    }
+
+    /// Counts one more lost race. Owner only.
+    #[inline]
+    pub fn add_aborted(&self) {
+        add_one(&self.aborted);
+    }
+
+    /// The counts so far. While the owner is stealing, the three need not belong to one moment.
+    #[must_use]
+    pub fn read(&self) -> Totals {
+        // ORDERING: Relaxed here and below: counts publish nothing.
+        let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        Totals {
+            attempts: read(&self.attempts),
+            successes: read(&self.successes),
+            aborted: read(&self.aborted),
+        }
+    }
+}
+
+/// A load and a store instead of a read-modify-write: there is one writer, and a locked instruction costs more than a look.
+#[inline]
+fn add_one(count: &AtomicU64) {
+    // ORDERING: Relaxed: one writer; a count publishes nothing.
+    let now = count.load(Ordering::Relaxed);
+    // ORDERING: as above.
+    count.store(now.wrapping_add(1), Ordering::Relaxed);
+}
+
+impl Sum for Totals {
+    fn sum<I: Iterator<Item = Self>>(readings: I) -> Self {
+        readings.fold(Self::default(), |sum, one| Self {
+            attempts: sum.attempts.wrapping_add(one.attempts),
+            successes: sum.successes.wrapping_add(one.successes),
+            aborted: sum.aborted.wrapping_add(one.aborted),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_selector_behaves_as_its_kind() {
+        // After a success at 5 of 8: history goes back at once, hybrid after one failure, random whenever it likes.
+        let after_success = |kind| {
+            let mut selector = Selector::new(kind, 1);
+            (0..400)
+                .filter(|_| {
+                    selector.succeeded(5);
+                    selector.select(0, 8) == 5
+                })
+                .count()
+        };
+        assert_eq!(after_success(Kind::History), 400);
+        assert!((20..120).contains(&after_success(Kind::Hybrid)));
+        assert!((20..120).contains(&after_success(Kind::Random)));
+        let mut hybrid = Selector::new(Kind::Hybrid, 1);
+        hybrid.succeeded(5);
+        let elsewhere = hybrid.select(0, 8);
+        hybrid.failed(elsewhere);
+        assert_eq!(hybrid.select(0, 8), 5);
+    }
+
+    #[test]
+    fn distances_reach_every_policy() {
+        for kind in [Kind::Hybrid, Kind::History, Kind::Random] {
+            let mut selector = Selector::new(kind, 3);
+            selector.set_distances(&[0, 0, 2, 2, 2, 2]);
+            let near = (0..6000).filter(|_| selector.select(0, 6) == 1).count();
+            assert!((2700..3300).contains(&near), "{kind:?}: {near} of 6000");
+        }
+    }
+
+    #[test]
+    fn counters_add_up() {
+        let workers = [Counters::new(), Counters::new()];
+        for _ in 0..3 {
+            workers[0].add_attempt();
+        }
+        workers[0].add_success();
+        workers[1].add_attempt();
+        workers[1].add_aborted();
+        let sum: Totals = workers.iter().map(Counters::read).sum();
+        let expected = Totals {
+            attempts: 4,
+            successes: 1,
+            aborted: 1,
+        };
+        assert_eq!(sum, expected);
+    }
+}

@@ -1,0 +1,92 @@
+//! The names of the policies, and the one that workers start with.
+
+use core::fmt;
+use core::str::FromStr;
+use core::sync::atomic::{AtomicU8, Ordering};
+
+/// A victim selection policy by name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// [`Hybrid`](super::Hybrid).
+    #[default]
+    Hybrid,
+    /// [`History`](super::History).
+    History,
+    /// [`Random`](super::Random).
+    Random,
+}
+
+impl Kind {
+    /// All of them, the default first.
+    pub const ALL: [Self; 3] = [Self::Hybrid, Self::History, Self::Random];
+
+    /// The name that [`from_str`](FromStr::from_str) understands.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Hybrid => "hybrid",
+            Self::History => "history",
+            Self::Random => "random",
+        }
+    }
+}
+
+/// No policy has this name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownKind;
+
+impl fmt::Display for UnknownKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("not one of hybrid, history, random")
+    }
+}
+
+impl FromStr for Kind {
+    type Err = UnknownKind;
+
+    /// Case and surrounding blanks do not matter, as with OpenMP's own environment variables.
+    fn from_str(text: &str) -> Result<Self, UnknownKind> {
+        let same = |kind: &Self| text.trim().eq_ignore_ascii_case(kind.name());
+        Self::ALL.into_iter().find(same).ok_or(UnknownKind)
+    }
+}
+
+static DEFAULT: AtomicU8 = AtomicU8::new(0);
+
+/// Makes `kind` the policy of workers that start from now on. Any thread, any time; the last call wins.
+pub fn set_default(kind: Kind) {
+    let index = Kind::ALL.iter().position(|&one| one == kind).unwrap_or(0);
+    // ORDERING: Relaxed: the value is all there is to see.
+    DEFAULT.store(index as u8, Ordering::Relaxed);
+}
+
+/// The policy that workers start with: what [`set_default`] said last, at first hybrid.
+#[must_use]
+pub fn default_kind() -> Kind {
+    // ORDERING: Relaxed, as in `set_default`.
+    Kind::ALL[usize::from(DEFAULT.load(Ordering::Relaxed))]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_go_both_ways() {
+        for kind in Kind::ALL {
+            assert_eq!(kind.name().parse(), Ok(kind));
+        }
+        assert_eq!(" History\t".parse(), Ok(Kind::History));
+        assert_eq!("historic".parse::<Kind>(), Err(UnknownKind));
+        assert_eq!("".parse::<Kind>(), Err(UnknownKind));
+    }
+
+    #[test]
+    fn the_default_is_hybrid_until_it_is_set() {
+        assert_eq!(default_kind(), Kind::Hybrid);
+        set_default(Kind::Random);
+        assert_eq!(default_kind(), Kind::Random);
+        set_default(Kind::Hybrid);
+        assert_eq!(default_kind(), Kind::Hybrid);
+    }
+}

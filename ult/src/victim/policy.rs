@@ -1,0 +1,295 @@
+//! The three policies. See [`crate::victim`] for what they are good for.
+
+use super::draw::Draw;
+
+/// How a worker chooses whom to steal from. Owned by one worker; each attempt is `select`, then `succeeded` or `failed` with
+/// the victim it named.
+pub trait Policy {
+    /// The victim of the next attempt, one of the workers `0..count` other than `me`.
+    ///
+    /// # Panics
+    /// If `count` is less than 2.
+    fn select(&mut self, me: usize, count: usize) -> usize;
+
+    /// The attempt at `victim` brought something.
+    fn succeeded(&mut self, victim: usize);
+
+    /// The attempt at `victim` brought nothing.
+    fn failed(&mut self, victim: usize);
+}
+
+/// Entries a worker remembers; older ones are forgotten.
+pub const HISTORY: usize = 16;
+
+/// Between two victims: "draw one at random first". No worker has this index.
+const AT_RANDOM: u32 = u32::MAX;
+
+/// The newest [`HISTORY`] entries of a stack.
+#[derive(Debug)]
+struct Stack {
+    entries: [u32; HISTORY],
+    /// One past the newest entry, counted from the first push on; only its remainder by the length matters.
+    end: usize,
+    depth: usize,
+}
+
+impl Stack {
+    const fn new() -> Self {
+        Self {
+            entries: [AT_RANDOM; HISTORY],
+            end: 0,
+            depth: 0,
+        }
+    }
+
+    fn push(&mut self, entry: u32) {
+        self.entries[self.end % HISTORY] = entry;
+        self.end = (self.end + 1) % HISTORY;
+        self.depth = HISTORY.min(self.depth + 1);
+    }
+
+    fn pop(&mut self) {
+        if self.depth > 0 {
+            self.depth -= 1;
+            self.end = (self.end + HISTORY - 1) % HISTORY;
+        }
+    }
+
+    fn top(&self) -> u32 {
+        if self.depth == 0 {
+            AT_RANDOM
+        } else {
+            self.entries[(self.end + HISTORY - 1) % HISTORY]
+        }
+    }
+}
+
+fn entry_of(victim: usize) -> u32 {
+    u32::try_from(victim).unwrap_or(AT_RANDOM)
+}
+
+/// Algorithm 3 of the ICS '21 paper: the top of the history if that is a worker, else a random one. A success pushes its victim
+/// and then "at random"; a failure pops.
+///
+/// So a success is followed by a random attempt, and only if that fails by a return to the victim: as long as random attempts
+/// succeed, they go on. A history entry costs one attempt when its worker has run dry, sixteen at most in a row.
+#[derive(Debug)]
+pub struct Hybrid {
+    draw: Draw,
+    history: Stack,
+}
+
+impl Hybrid {
+    /// Without history; random victims come from `draw`.
+    #[must_use]
+    pub const fn new(draw: Draw) -> Self {
+        Self {
+            draw,
+            history: Stack::new(),
+        }
+    }
+
+    pub(super) fn draw_mut(&mut self) -> &mut Draw {
+        &mut self.draw
+    }
+}
+
+impl Policy for Hybrid {
+    #[inline]
+    fn select(&mut self, me: usize, count: usize) -> usize {
+        // A worker that is gone, or that has become this one, is as good as a failed attempt.
+        while self.history.top() != AT_RANDOM {
+            let victim = self.history.top() as usize;
+            if victim < count && victim != me {
+                return victim;
+            }
+            self.history.pop();
+        }
+        self.draw.victim(me, count)
+    }
+
+    #[inline]
+    fn succeeded(&mut self, victim: usize) {
+        self.history.push(entry_of(victim));
+        self.history.push(AT_RANDOM);
+    }
+
+    #[inline]
+    fn failed(&mut self, _victim: usize) {
+        self.history.pop();
+    }
+}
+
+/// The last successful victim until it fails, then random ones until one succeeds: libomp's policy.
+///
+/// One entry is enough: behind it there could only be victims that were left because they had failed.
+#[derive(Debug)]
+pub struct History {
+    draw: Draw,
+    last: u32,
+}
+
+impl History {
+    /// Without history; random victims come from `draw`.
+    #[must_use]
+    pub const fn new(draw: Draw) -> Self {
+        Self {
+            draw,
+            last: AT_RANDOM,
+        }
+    }
+
+    pub(super) fn draw_mut(&mut self) -> &mut Draw {
+        &mut self.draw
+    }
+}
+
+impl Policy for History {
+    #[inline]
+    fn select(&mut self, me: usize, count: usize) -> usize {
+        let victim = self.last as usize;
+        if self.last != AT_RANDOM && victim < count && victim != me {
+            return victim;
+        }
+        self.draw.victim(me, count)
+    }
+
+    #[inline]
+    fn succeeded(&mut self, victim: usize) {
+        self.last = entry_of(victim);
+    }
+
+    #[inline]
+    fn failed(&mut self, _victim: usize) {
+        self.last = AT_RANDOM;
+    }
+}
+
+/// A random victim every time.
+#[derive(Debug)]
+pub struct Random {
+    draw: Draw,
+}
+
+impl Random {
+    /// Random victims come from `draw`.
+    #[must_use]
+    pub const fn new(draw: Draw) -> Self {
+        Self { draw }
+    }
+
+    pub(super) fn draw_mut(&mut self) -> &mut Draw {
+        &mut self.draw
+    }
+}
+
+impl Policy for Random {
+    #[inline]
+    fn select(&mut self, me: usize, count: usize) -> usize {
+        self.draw.victim(me, count)
+    }
+
+    #[inline]
+    fn succeeded(&mut self, _victim: usize) {}
+
+    #[inline]
+    fn failed(&mut self, _victim: usize) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ME: usize = 0;
+    const COUNT: usize = 1000;
+
+    /// Whether the policy names `victim` now. One draw in a thousand would name it by chance; the seeds below do not.
+    fn names(policy: &mut impl Policy, victim: usize) -> bool {
+        policy.select(ME, COUNT) == victim
+    }
+
+    fn hybrid() -> Hybrid {
+        Hybrid::new(Draw::new(11))
+    }
+
+    #[test]
+    fn hybrid_alternates_between_random_and_history() {
+        let mut policy = hybrid();
+        policy.succeeded(7);
+        for _ in 0..3 {
+            assert!(!names(&mut policy, 7), "random after a success");
+            policy.failed(1);
+            assert!(
+                names(&mut policy, 7),
+                "back after the random attempt failed"
+            );
+            policy.succeeded(7);
+        }
+    }
+
+    #[test]
+    fn hybrid_stays_random_while_random_succeeds_and_then_walks_back() {
+        let mut policy = hybrid();
+        for victim in [5, 6, 7] {
+            assert!(!names(&mut policy, victim));
+            policy.succeeded(victim);
+        }
+        // The stack is 5 R 6 R 7 R.
+        for victim in [7, 6, 5] {
+            assert!(!names(&mut policy, victim), "at random");
+            policy.failed(1);
+            assert!(names(&mut policy, victim));
+            policy.failed(victim);
+        }
+        assert!(!names(&mut policy, 5));
+        policy.failed(1);
+        assert!(!names(&mut policy, 5), "an empty history stays empty");
+    }
+
+    #[test]
+    fn hybrid_remembers_a_bounded_number() {
+        let mut policy = hybrid();
+        (1..=100).for_each(|victim| policy.succeeded(victim));
+        let mut remembered = Vec::new();
+        for _ in 0..50 {
+            let top = policy.history.top();
+            if top != AT_RANDOM {
+                remembered.push(top);
+            }
+            policy.failed(1);
+        }
+        // Eight victims, each with "at random" above it, are all that fits.
+        assert_eq!(remembered, [100, 99, 98, 97, 96, 95, 94, 93]);
+    }
+
+    #[test]
+    fn history_sticks_until_it_fails() {
+        let mut policy = History::new(Draw::new(11));
+        policy.succeeded(7);
+        for _ in 0..40 {
+            assert!(names(&mut policy, 7));
+            policy.succeeded(7);
+        }
+        policy.failed(7);
+        assert!(
+            !names(&mut policy, 7),
+            "one failure ends it, however long it lasted"
+        );
+    }
+
+    #[test]
+    fn no_policy_names_itself_or_a_worker_that_is_gone() {
+        let mut hybrid = hybrid();
+        let mut history = History::new(Draw::new(11));
+        let mut random = Random::new(Draw::new(11));
+        for victim in [3, 9, 3, 9] {
+            hybrid.succeeded(victim);
+            hybrid.failed(0);
+            history.succeeded(victim);
+            for policy in [&mut hybrid as &mut dyn Policy, &mut history, &mut random] {
+                let named = policy.select(3, 5);
+                assert!(named < 5 && named != 3, "{named}");
+            }
+        }
+    }
+}
