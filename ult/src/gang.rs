@@ -2,7 +2,10 @@
 //!
 //! What lives here: the tag `(gang id, nest level)` that workers and ULTs carry, the source of ids, and [`eligible`], the
 //! one place where the order is decided. `docs/protocols/gang.md` has the proof sketch; the exhaustive models drive these
-//! very functions.
+//! very functions. [`deque`] is where ULTs of a gang wait to be started, [`reserve`] says at which workers.
+
+pub mod deque;
+pub mod reserve;
 
 use core::sync::atomic::{AtomicI64, Ordering};
 

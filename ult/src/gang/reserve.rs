@@ -1,0 +1,208 @@
+//! Which workers get the ULTs of a new gang (ICS '21, Algorithm 1, `GET_WORKERS`).
+//!
+//! A pure function of what the forking thread has read; the reading and the pushing are its caller's, under the fork lock.
+//!
+//! Rejected: sorting all workers by load (the paper's words; costs more than linear while every other fork waits, and
+//! sends a small gang across the machine to save a place in a short queue), and one worker after the other from 0 on (all
+//! small gangs would meet at the first workers).
+
+/// Distances from here on are one class: same core or cache, same memory node, and two kinds of far.
+const CLASSES: u8 = 4;
+
+/// Names the workers for `n` gang ULTs beside thread 0, which runs on the forking worker `me`. `into` is overwritten with `n`
+/// worker indices, one for each ULT, in the order in which the ULTs should go to them.
+///
+/// `loads[w]` is the number of ULTs in the gang deque of worker `w`, `in_flight` that of all gang ULTs of the process, and
+/// `distance(w)` how far `w` is from `me` (0 nearest; 3 and more count as one).
+///
+/// * While `n` is less than the number of workers, all are different and none is `me`: first those that hold no more than
+///   the average `in_flight / workers`, nearest first; if that is too few, the least loaded of the rest.
+/// * Beyond that every worker gets one, and it goes round again: whole rounds over all workers, `me` the last of each, and
+///   the remainder to the least loaded others. No worker has more than `ceil((n + 1) / workers)` ULTs of the gang,
+///   thread 0 included.
+///
+/// Among equally near ones the search starts after `me`, so that gangs forked at different workers spread. Takes
+/// O(n + workers) steps, and allocates only if `into` is too small.
+///
+/// # Panics
+/// If `me` is not a worker.
+pub fn reserve(
+    n: usize,
+    me: usize,
+    loads: &[u32],
+    in_flight: u32,
+    distance: &dyn Fn(usize) -> u8,
+    into: &mut Vec<usize>,
+) {
+    let workers = loads.len();
+    assert!(me < workers, "the forking worker {me} is none of {workers}");
+    into.clear();
+    into.reserve(n);
+    within_average(n, me, loads, in_flight, distance, into);
+    top_up(n, me, loads, in_flight, into);
+    go_round(n, me, loads, into);
+}
+
+/// The others, beginning after `me`.
+fn others(me: usize, workers: usize) -> impl Iterator<Item = usize> {
+    (me + 1..workers).chain(0..me)
+}
+
+fn is_within(load: u32, in_flight: u32, workers: usize) -> bool {
+    u64::from(load) * workers as u64 <= u64::from(in_flight)
+}
+
+/// Workers that hold no more than the average, class by class.
+fn within_average(
+    n: usize,
+    me: usize,
+    loads: &[u32],
+    in_flight: u32,
+    distance: &dyn Fn(usize) -> u8,
+    into: &mut Vec<usize>,
+) {
+    for class in 0..CLASSES {
+        if into.len() == n {
+            return;
+        }
+        let fits = |&worker: &usize| {
+            is_within(loads[worker], in_flight, loads.len())
+                && distance(worker).min(CLASSES - 1) == class
+        };
+        let missing = n - into.len();
+        into.extend(others(me, loads.len()).filter(fits).take(missing));
+    }
+}
+
+/// The least loaded of those above the average, as many as are missing and there are.
+fn top_up(n: usize, me: usize, loads: &[u32], in_flight: u32, into: &mut Vec<usize>) {
+    let begin = into.len();
+    if begin == n {
+        return;
+    }
+    let above = |&worker: &usize| !is_within(loads[worker], in_flight, loads.len());
+    into.extend(others(me, loads.len()).filter(above));
+    keep_least_loaded(n - begin, begin, loads, into);
+}
+
+/// Cuts `into[begin..]` down to its `count` least loaded workers.
+fn keep_least_loaded(count: usize, begin: usize, loads: &[u32], into: &mut Vec<usize>) {
+    if (1..into.len() - begin).contains(&count) {
+        into[begin..].select_nth_unstable_by_key(count - 1, |&worker| loads[worker]);
+    }
+    into.truncate(begin + count);
+}
+
+/// More ULTs than other workers: further rounds.
+fn go_round(n: usize, me: usize, loads: &[u32], into: &mut Vec<usize>) {
+    while n - into.len() >= loads.len() {
+        into.extend(others(me, loads.len()));
+        into.push(me);
+    }
+    let begin = into.len();
+    if begin < n {
+        into.extend(others(me, loads.len()));
+        keep_least_loaded(n - begin, begin, loads, into);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reserved(n: usize, me: usize, loads: &[u32], distance: &dyn Fn(usize) -> u8) -> Vec<usize> {
+        let mut into = vec![99; 3];
+        reserve(n, me, loads, loads.iter().sum(), distance, &mut into);
+        assert_eq!(into.len(), n);
+        into
+    }
+
+    fn sorted(mut workers: Vec<usize>) -> Vec<usize> {
+        workers.sort_unstable();
+        workers
+    }
+
+    const ALIKE: fn(usize) -> u8 = |_| 0;
+
+    #[test]
+    fn the_idle_neighbours_come_first() {
+        assert_eq!(reserved(3, 2, &[0; 8], &ALIKE), [3, 4, 5]);
+        assert_eq!(reserved(3, 6, &[0; 8], &ALIKE), [7, 0, 1]);
+        assert_eq!(reserved(0, 6, &[0; 8], &ALIKE), []);
+    }
+
+    #[test]
+    fn near_before_far() {
+        // Two caches of two workers on each of two nodes; the forking worker is 5.
+        let distance = |worker: usize| match worker {
+            4 | 5 => 0,
+            6 | 7 => 1,
+            _ => 2,
+        };
+        assert_eq!(reserved(4, 5, &[0; 8], &distance), [4, 6, 7, 0]);
+    }
+
+    #[test]
+    fn a_loaded_neighbour_is_passed_over_until_there_are_too_few() {
+        // The average is 6 / 4: the worker with three ULTs is above it.
+        let distance = |worker: usize| if worker == 1 { 0 } else { 3 };
+        let loads = [0, 3, 1, 2];
+        assert_eq!(reserved(1, 0, &loads, &distance), [2]);
+        assert_eq!(
+            reserved(2, 0, &loads, &distance),
+            [2, 3],
+            "2 above the average, 3 more so"
+        );
+        assert_eq!(sorted(reserved(3, 0, &loads, &distance)), [1, 2, 3]);
+    }
+
+    #[test]
+    fn an_average_load_is_no_reason_to_go_far() {
+        let distance = |worker: usize| u8::from(worker > 1);
+        assert_eq!(reserved(1, 0, &[1, 1, 0, 2], &distance), [1]);
+    }
+
+    #[test]
+    fn the_forking_worker_is_spared_while_others_suffice() {
+        for n in 1..8 {
+            let workers = sorted(reserved(n, 3, &[2, 0, 5, 0, 1, 1, 0, 3], &ALIKE));
+            assert!(!workers.contains(&3));
+            assert!(
+                workers.windows(2).all(|pair| pair[0] < pair[1]),
+                "distinct: {workers:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_gang_larger_than_the_pool_is_spread_evenly() {
+        for workers in 1..7 {
+            for n in 0..40 {
+                let loads: Vec<u32> = (0..workers as u32).map(|worker| worker * 7 % 3).collect();
+                let mut share = vec![0; workers];
+                reserved(n, 0, &loads, &ALIKE)
+                    .into_iter()
+                    .for_each(|worker| share[worker] += 1);
+                share[0] += 1; // thread 0
+                let fair = (n + 1).div_ceil(workers);
+                assert!(
+                    share.iter().all(|&one| one <= fair && one + 1 >= fair),
+                    "{n}: {share:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_remainder_goes_to_the_least_loaded() {
+        let workers = reserved(6, 0, &[0, 9, 1, 8, 0], &ALIKE);
+        // Four others, then two more: those with 0 and 1, not the forking worker.
+        assert_eq!(sorted(workers[..4].to_vec()), [1, 2, 3, 4]);
+        assert_eq!(sorted(workers[4..].to_vec()), [2, 4]);
+    }
+
+    #[test]
+    fn a_single_worker_takes_everything() {
+        assert_eq!(reserved(3, 0, &[4], &ALIKE), [0, 0, 0]);
+    }
+}
