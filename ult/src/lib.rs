@@ -9,6 +9,7 @@
 //! | [`stack`] | mapped and pooled stacks with a guard area |
 //! | [`fault`] | the handler that turns a stack overflow into a message |
 //! | [`exceptions`] | the C++ exception globals that travel with a suspended stack |
+//! | [`identity`] | the thread-local storage a context runs with: its kernel thread's, or one borrowed from a parked thread |
 //! | [`park`] | how a kernel thread sleeps and is woken |
 //! | [`deque`] | the work-stealing deque |
 //! | [`topology`] | which processors may be used, and how they are grouped |
@@ -23,6 +24,7 @@ pub mod deque;
 pub mod exceptions;
 pub mod fault;
 pub mod gang;
+pub mod identity;
 pub mod park;
 pub mod pool;
 pub mod sched;

@@ -158,8 +158,21 @@ fn spawn_kernel_thread(record: &'static Worker) -> std::io::Result<()> {
     }
 }
 
-/// The least stack this process's threads need for their static thread-local storage.
-fn minimal_stack(attributes: &libc::pthread_attr_t) -> usize {
+/// The least stack this process's threads need for their static thread-local storage, in bytes; constant after start-up.
+/// The first call takes the loader's lock.
+pub(crate) fn minimal_stack(attributes: &libc::pthread_attr_t) -> usize {
+    static KNOWN: AtomicUsize = AtomicUsize::new(0);
+    // ORDERING: Relaxed; the number is complete in itself, and everybody finds the same.
+    let mut known = KNOWN.load(Ordering::Relaxed);
+    if known == 0 {
+        known = ask_minimal_stack(attributes);
+        // ORDERING: Relaxed, as above.
+        KNOWN.store(known, Ordering::Relaxed);
+    }
+    known
+}
+
+fn ask_minimal_stack(attributes: &libc::pthread_attr_t) -> usize {
     type MinStack = unsafe extern "C" fn(*const libc::pthread_attr_t) -> usize;
     // SAFETY: the symbol, where glibc has it, has this signature; `attributes` is initialised.
     unsafe {
@@ -284,6 +297,7 @@ unsafe extern "C" fn after_fork_in_child() {
         IDLE.forget(Vec::new());
         worker::forget_after_fork();
         crate::stack::reset_after_fork();
+        crate::identity::forget_after_fork();
         if let Some(worker) = worker::current() {
             worker.parker.reset_after_fork();
         }

@@ -26,7 +26,7 @@ use core::sync::atomic::{AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Orde
 use std::io;
 
 pub(crate) mod guards;
-mod valgrind;
+pub(crate) mod valgrind;
 
 /// Bytes of inaccessible memory below each stack.
 pub const GUARD: usize = 1 << 20;

@@ -221,6 +221,55 @@ pub fn thread_block() -> *const ThreadBlock {
     block
 }
 
+/// The thread pointer in force.
+#[inline(always)]
+pub fn thread_pointer() -> usize {
+    let pointer: usize;
+    // SAFETY: reads a register that user code may read. Not `pure`: the pointer may change between calls.
+    unsafe { asm!("mrs {}, tpidr_el0", out(reg) pointer, options(nostack, preserves_flags, readonly)) };
+    pointer
+}
+
+/// Sets the thread pointer. Not used: nobody has tried borrowed identities on this processor yet (`ult::identity`).
+///
+/// # Safety
+/// `pointer` is the thread pointer of a thread whose block stays mapped and is used by nobody else at the same time; the
+/// caller keeps no address of thread-local storage across the call.
+#[inline(always)]
+pub unsafe fn set_thread_pointer(pointer: usize) {
+    // SAFETY: as the caller says.
+    unsafe { asm!("msr tpidr_el0, {}", in(reg) pointer, options(nostack, preserves_flags)) };
+}
+
+/// There is no such system call on this processor: always false, nothing is changed.
+///
+/// # Safety
+/// None needed; `unsafe` as on the other processors.
+pub unsafe fn set_thread_pointer_by_system_call(_: usize) -> bool {
+    false
+}
+
+/// A system call past the C library: no thread-local storage is read or written, `errno` included. Returns what the kernel
+/// returned, an error as a negative number.
+///
+/// # Safety
+/// As for the system call.
+pub unsafe fn system_call(number: usize, arguments: [usize; 4]) -> isize {
+    let result: isize;
+    let [first, second, third, fourth] = arguments;
+    // SAFETY: the kernel's convention: number in x8, result in x0, all other registers kept.
+    unsafe {
+        asm!(
+            "svc #0",
+            in("x8") number,
+            inlateout("x0") first => result,
+            in("x1") second, in("x2") third, in("x3") fourth,
+            options(nostack),
+        );
+    }
+    result
+}
+
 /// Tells the processor that this is a spin loop.
 #[inline(always)]
 pub fn pause() {

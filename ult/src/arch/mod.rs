@@ -1,7 +1,9 @@
-//! What depends on the processor: the context switch, the floating-point control words, the kernel thread's own block.
+//! What depends on the processor: the context switch, the floating-point control words, the kernel thread's own block and
+//! the thread pointer it is found by.
 //!
-//! One file per processor, all with the same six items: [`switch`], [`prepare`], [`FpState`], [`fp_state`],
-//! [`set_fp_state`], [`thread_block`], and [`pause`]. Nothing else in the crate names a register. A new processor is a
+//! One file per processor, all with the same items: [`switch`], [`prepare`], [`FpState`], [`fp_state`],
+//! [`set_fp_state`], [`thread_block`], [`thread_pointer`], [`set_thread_pointer`],
+//! [`set_thread_pointer_by_system_call`], [`system_call`], and [`pause`]. Nothing else in the crate names a register. A new processor is a
 //! new file here and two lines in `ult::exceptions`' and `ult::stack`'s documentation, not a redesign.
 //!
 //! What may not live here: any notion of a scheduler, a stack pool, C++ or signals. [`switch`] moves between two stacks
@@ -18,12 +20,18 @@
 #[cfg(target_arch = "aarch64")]
 mod aarch64;
 #[cfg(target_arch = "aarch64")]
-pub use aarch64::{FpState, fp_state, pause, prepare, set_fp_state, switch, thread_block};
+pub use aarch64::{
+    FpState, fp_state, pause, prepare, set_fp_state, set_thread_pointer, set_thread_pointer_by_system_call, switch,
+    system_call, thread_block, thread_pointer,
+};
 
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 #[cfg(target_arch = "x86_64")]
-pub use x86_64::{FpState, fp_state, pause, prepare, set_fp_state, switch, thread_block};
+pub use x86_64::{
+    FpState, fp_state, pause, prepare, set_fp_state, set_thread_pointer, set_thread_pointer_by_system_call, switch,
+    system_call, thread_block, thread_pointer,
+};
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 compile_error!("ult: no context switch for this processor yet; add a file beside ult/src/arch/x86_64.rs");

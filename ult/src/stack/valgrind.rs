@@ -35,12 +35,14 @@ const RUNNING_ON_VALGRIND: usize = 0x1001;
 const STACK_REGISTER: usize = 0x1501;
 const STACK_DEREGISTER: usize = 0x1502;
 
+/// True in a process that valgrind runs.
+pub(crate) fn is_running() -> bool {
+    request(RUNNING_ON_VALGRIND, 0, 0) != 0
+}
+
 /// Registers `lowest..=highest`; returns a non-zero handle, or zero when not under valgrind.
 pub(super) fn register_stack(lowest: usize, highest: usize) -> usize {
-    match request(RUNNING_ON_VALGRIND, 0, 0) {
-        0 => 0,
-        _ => request(STACK_REGISTER, lowest, highest) + 1,
-    }
+    if is_running() { request(STACK_REGISTER, lowest, highest) + 1 } else { 0 }
 }
 
 /// Undoes [`register_stack`]; zero is nothing to undo.

@@ -1,0 +1,201 @@
+//! Identities: the thread-local storage that a context runs with.
+//!
+//! The ELF ABI gives thread-local storage to kernel threads: `errno`, `thread_local`, the caches of `malloc`,
+//! `pthread_self()` and the owners of mutexes are found through one register, the thread pointer. When several
+//! threads of a program share a kernel thread, each needs storage of its own. It borrows that of a *donor*: an ordinary
+//! pthread, made once, that parked at once and never runs again ([`borrow`], [`give_back`]). A context *wears* an
+//! identity while the thread pointer is the identity's ([`wear`]).
+//!
+//! What lives here: the records, the pool of donors, and wearing. In `identity/`: making a donor (`donor`), and finding
+//! out whether it can work in this process (`support`). What may not: who wears what when, and carrying the
+//! scheduler's words of the thread block over; that is the scheduler's, by the rules of `docs/protocols/identity.md`.
+//!
+//! Cost (AMD EPYC of the Zen 5 generation, virtual machine with 2 processors, kernel 6.18, glibc 2.36; test `measure`):
+//! @COST@
+//!
+//! Tried and rejected:
+//! * copying the static thread-local storage at each change (addresses stay those of the kernel thread, so what a
+//!   compiler kept goes wrong when a context moves; the dynamic blocks and glibc's own fields cannot be copied);
+//! * making thread blocks without a pthread (`_dl_allocate_tls` is private, and the layout around it changes);
+//! * donors on stacks that the C library allocates: in the child of a fork it takes the stacks of all other threads
+//!   back, thread blocks included, and gives them to the next thread that is made;
+//! * going back to the kernel thread's own identity to make a donor: `pthread_create` works under any identity, and the
+//!   records of the kernel threads would have to be found from under a donor first.
+
+use core::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::BTreeMap;
+
+use crate::arch;
+use crate::pool::ForkMutex;
+
+mod donor;
+mod support;
+#[cfg(all(test, not(loom), target_arch = "x86_64"))]
+mod tests;
+
+pub use support::{Support, support};
+
+/// The thread-local storage a context runs with: a thread pointer, and what is behind it. Never freed.
+///
+/// At most one kernel thread wears it at a time; it may be another one each time.
+#[derive(Debug)]
+pub struct Identity {
+    /// The thread pointer. Not zero.
+    fs: usize,
+    /// [`crate::pool::generation`] in which the record was made: a donor's kernel thread exists in that process only.
+    generation: u32,
+    /// The storage of a donor, not of a thread that runs by itself.
+    donated: bool,
+}
+
+impl Identity {
+    fn new(fs: usize, donated: bool) -> &'static Self {
+        Box::leak(Box::new(Self { fs, generation: crate::pool::generation(), donated }))
+    }
+
+    /// The thread pointer, a number that no other identity in use in this process has.
+    #[inline]
+    pub fn thread_pointer(&self) -> usize {
+        self.fs
+    }
+
+    /// True for an identity that came from [`borrow`].
+    #[inline]
+    pub fn is_donated(&self) -> bool {
+        self.donated
+    }
+}
+
+/// The records, and which donors nobody has borrowed.
+struct Pool {
+    /// Last returned first: its storage is the likeliest to be in a cache.
+    free: Vec<&'static Identity>,
+    /// One record per thread pointer that was ever asked for. A thread that is made where an ended one was gets the
+    /// ended one's.
+    records: BTreeMap<usize, &'static Identity>,
+}
+
+impl Pool {
+    const fn new() -> Self {
+        Self { free: Vec::new(), records: BTreeMap::new() }
+    }
+
+    /// The record of the storage behind `fs`, made now if there is none.
+    fn record(&mut self, fs: usize) -> &'static Identity {
+        self.records.entry(fs).or_insert_with(|| Identity::new(fs, false))
+    }
+
+    /// The record of a new donor. Replaces that of a thread that ended and had its storage in the same place.
+    fn enter_donor(&mut self, fs: usize) -> &'static Identity {
+        let identity = Identity::new(fs, true);
+        self.records.insert(fs, identity);
+        identity
+    }
+}
+
+static POOL: ForkMutex<Pool> = ForkMutex::new(Pool::new());
+static DONORS: AtomicUsize = AtomicUsize::new(0);
+
+/// An identity that nobody wears: a returned one, else a new donor's. `None` when identities cannot be borrowed here
+/// ([`support`]) or the system refuses another thread or its memory.
+///
+/// Any thread, under any identity, not in a signal handler. Takes a lock for a few instructions; making a donor takes
+/// some ten microseconds, without the lock.
+///
+/// The storage is as its last wearer left it: thread-local variables keep their values, `errno` and the locale too. The
+/// words of its [`arch::ThreadBlock`] are stale as well; the caller writes the scheduler's after wearing it.
+pub fn borrow() -> Option<&'static Identity> {
+    if let Support::None(_) = support() {
+        return None;
+    }
+    if let Some(identity) = POOL.lock().free.pop() {
+        return Some(identity);
+    }
+    // The hook at fork has to stand before there is something to forget.
+    crate::pool::initialise();
+    let fs = donor::make()?;
+    // ORDERING: Relaxed; a statistic.
+    DONORS.fetch_add(1, Ordering::Relaxed);
+    Some(POOL.lock().enter_donor(fs))
+}
+
+/// Returns what [`borrow`] lent, for the next borrower. Nobody wears it, and nobody will through the caller's reference.
+///
+/// An identity that was borrowed before a fork is not lent again in the child: its kernel thread, and with it the claim to
+/// its number, is in the parent. Any thread, not in a signal handler. An identity that was not borrowed ends the process.
+pub fn give_back(identity: &'static Identity) {
+    if !identity.donated {
+        crate::fatal("a kernel thread's own storage was given to the pool of donors");
+    }
+    if identity.generation == crate::pool::generation() {
+        POOL.lock().free.push(identity);
+    }
+}
+
+/// The identity in force on the calling kernel thread: its own storage's, unless it wears another.
+///
+/// Called once per kernel thread, when it is registered; takes a lock and, the first time, makes the record. Not in a signal
+/// handler.
+pub fn of_current_thread() -> &'static Identity {
+    POOL.lock().record(arch::thread_pointer())
+}
+
+/// Makes the calling kernel thread run with the storage of `identity` from here on. Changes the thread pointer and nothing
+/// else: one load, one comparison and one instruction where the processor has it, else a system call.
+///
+/// # Safety
+/// * Nobody else wears `identity`, and it was obtained in this process or a parent (see the page on forks).
+/// * No address of thread-local storage, `errno`'s included, is live across the call: the compiler may keep one over
+///   any inlined code, so callers are not inlined into code that has some.
+/// * The scheduler's words of the thread block are carried over before anybody reads them, a signal handler included.
+/// * [`support`] is not `None`, unless `identity` is in force already.
+#[inline]
+pub unsafe fn wear(identity: &Identity) {
+    if support::is_direct() {
+        // SAFETY: `is_direct` says that the kernel allows the instruction; the rest is the caller's word.
+        unsafe { arch::set_thread_pointer(identity.fs) };
+    } else {
+        // SAFETY: passed on.
+        unsafe { wear_otherwise(identity.fs) };
+    }
+}
+
+/// The system call, or nobody has asked [`support`] yet.
+#[cold]
+unsafe fn wear_otherwise(fs: usize) {
+    if fs == arch::thread_pointer() {
+        return;
+    }
+    // SAFETY: the caller of `wear` answers for the identity; the variant says which way is allowed.
+    let done = unsafe {
+        match support() {
+            Support::Direct => {
+                arch::set_thread_pointer(fs);
+                true
+            }
+            Support::Syscall => arch::set_thread_pointer_by_system_call(fs),
+            Support::None(_) => false,
+        }
+    };
+    if !done {
+        crate::fatal("the thread pointer cannot be set");
+    }
+}
+
+/// Number of donors made in this process; a child of a fork starts at zero. Any thread.
+pub fn count() -> usize {
+    // ORDERING: Relaxed; a statistic.
+    DONORS.load(Ordering::Relaxed)
+}
+
+/// In the child of a fork: the donors' kernel threads do not exist. The pool and the records are leaked, the lock is new.
+/// What is worn or held by suspended contexts stays valid storage (see the page).
+///
+/// # Safety
+/// Only in the child of a fork, before it has a second thread. Neither allocates nor locks.
+pub(crate) unsafe fn forget_after_fork() {
+    // SAFETY: as the caller says.
+    unsafe { POOL.forget(Pool::new()) };
+    // ORDERING: Relaxed; single-threaded.
+    DONORS.store(0, Ordering::Relaxed);
+}

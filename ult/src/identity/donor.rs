@@ -1,0 +1,217 @@
+//! Making a donor: an ordinary pthread that gives its thread block away and never runs again.
+//!
+//! A donor runs four library calls under its own identity, publishes its thread pointer, and from then on touches no
+//! thread-local storage: somebody else may be wearing it. That is why it parks by a raw system call (the library's
+//! wrapper would write `errno`). It never ends, so its thread-local destructors never run.
+//!
+//! What lives here: the donor's stack, its creation, its only function. What may not: the pool ([`super`]).
+//!
+//! Its stack is mapped here and handed to `pthread_create`: in the child of a fork the C library keeps its hands off such
+//! stacks, so that an identity that a context of the child still has stays intact. About 40 KiB of address space and 12 KiB
+//! of touched memory, more when the loaded objects have large thread-local storage.
+
+use core::ffi::{CStr, c_int, c_void};
+use core::ptr;
+use core::sync::atomic::{AtomicIsize, AtomicU32, AtomicUsize, Ordering};
+
+use crate::arch;
+
+/// Shown by debuggers and `/proc`; at most 15 characters.
+const NAME: &CStr = c"gangway-donor";
+
+/// What a donor tells its maker. Lives in the maker's frame: the donor's last access is the store to `ready`.
+struct Birth {
+    fs: AtomicUsize,
+    ready: AtomicU32,
+}
+
+/// Makes a donor and returns its thread pointer, or `None` when the system refuses a thread or the memory for it.
+pub(super) fn make() -> Option<usize> {
+    let birth = Birth { fs: AtomicUsize::new(0), ready: AtomicU32::new(0) };
+    start(&birth)?;
+    // ORDERING: Acquire, pairs with the Release in `main`: `fs` is there, and the donor has left its storage.
+    while birth.ready.load(Ordering::Acquire) == 0 {
+        let wait = (libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG) as usize;
+        // SAFETY: the word lives in this frame; no time limit.
+        unsafe { arch::system_call(libc::SYS_futex as usize, [birth.ready.as_ptr() as usize, wait, 0, 0]) };
+    }
+    // ORDERING: Relaxed, ordered by `ready`.
+    Some(birth.fs.load(Ordering::Relaxed))
+}
+
+/// Starts the kernel thread with all signals blocked; the C library keeps its own two (cancellation, `setuid`) open.
+fn start(birth: &Birth) -> Option<()> {
+    // SAFETY: plain POSIX calls on local, initialised objects. The stack is the new thread's alone and never unmapped
+    // once it runs; `birth` outlives the thread's last access to it because `make` waits for `ready`.
+    unsafe {
+        let mut attributes: libc::pthread_attr_t = core::mem::zeroed();
+        libc::pthread_attr_init(&mut attributes);
+        libc::pthread_attr_setdetachstate(&mut attributes, libc::PTHREAD_CREATE_DETACHED);
+        let stack = Stack::map(libc::PTHREAD_STACK_MIN + crate::pool::minimal_stack(&attributes));
+        let started = stack.filter(|stack| {
+            let mut id: libc::pthread_t = core::mem::zeroed();
+            libc::pthread_attr_setstack(&mut attributes, stack.lowest(), stack.size) == 0
+                && with_signals_blocked(|| {
+                    libc::pthread_create(&mut id, &attributes, main, ptr::from_ref(birth).cast_mut().cast()) == 0
+                })
+                || stack.unmap()
+        });
+        libc::pthread_attr_destroy(&mut attributes);
+        started.map(|_| ())
+    }
+}
+
+fn with_signals_blocked<T>(action: impl FnOnce() -> T) -> T {
+    // SAFETY: both sets are local and written before they are read.
+    unsafe {
+        let mut blocked: libc::sigset_t = core::mem::zeroed();
+        let mut before: libc::sigset_t = core::mem::zeroed();
+        libc::sigfillset(&mut blocked);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &blocked, &mut before);
+        let result = action();
+        libc::pthread_sigmask(libc::SIG_SETMASK, &before, ptr::null_mut());
+        result
+    }
+}
+
+/// A donor's stack, with one inaccessible page below it.
+struct Stack {
+    base: *mut c_void,
+    page: usize,
+    /// Usable bytes, whole pages.
+    size: usize,
+}
+
+impl Stack {
+    fn map(least: usize) -> Option<Self> {
+        // SAFETY: a new mapping at an address that the kernel chooses, changed before anybody knows it.
+        unsafe {
+            let page = usize::try_from(libc::sysconf(libc::_SC_PAGESIZE)).ok()?;
+            let size = least.next_multiple_of(page);
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_STACK;
+            let base = libc::mmap(ptr::null_mut(), page + size, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
+            if base == libc::MAP_FAILED {
+                return None;
+            }
+            let stack = Self { base, page, size };
+            if libc::mprotect(base, page, libc::PROT_NONE) != 0 {
+                stack.unmap();
+                return None;
+            }
+            Some(stack)
+        }
+    }
+
+    fn lowest(&self) -> *mut c_void {
+        self.base.wrapping_byte_add(self.page)
+    }
+
+    /// Frees a stack on which no thread was started. Always false: "was not started".
+    fn unmap(&self) -> bool {
+        // SAFETY: the range is ours, and nobody runs on it.
+        unsafe { libc::munmap(self.base, self.page + self.size) };
+        false
+    }
+}
+
+unsafe extern "C" {
+    fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int;
+}
+
+/// The life of a donor.
+extern "C" fn main(argument: *mut c_void) -> *mut c_void {
+    const PTHREAD_CANCEL_DISABLE: c_int = 1;
+    // SAFETY: plain calls on the calling thread. A request to cancel the wearer must not end the donor: its destructors
+    // would run in storage that somebody wears.
+    unsafe {
+        libc::pthread_setname_np(libc::pthread_self(), NAME.as_ptr());
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, ptr::null_mut());
+    }
+    leave_restartable_sequences();
+    // SAFETY: `make` waits in the frame that holds it until `ready` is set.
+    let birth = unsafe { &*argument.cast::<Birth>() };
+    let word = birth.ready.as_ptr() as usize;
+    // ORDERING: Relaxed, ordered by `ready`.
+    birth.fs.store(arch::thread_pointer(), Ordering::Relaxed);
+    // ORDERING: Release, pairs with the Acquire in `make`. From here on the storage is somebody else's.
+    birth.ready.store(1, Ordering::Release);
+    let wake = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as usize;
+    // SAFETY: waking uses the address as a key only; at worst, when the frame is gone already, it wakes somebody for
+    // nothing, which every futex user expects.
+    unsafe { arch::system_call(libc::SYS_futex as usize, [word, wake, 1, 0]) };
+    sleep_for_ever()
+}
+
+/// Sleeps without a limit. Only the C library's broadcast for `setuid` interrupts it.
+fn sleep_for_ever() -> ! {
+    loop {
+        // SAFETY: waits for none of no descriptors, with neither a time limit nor a mask.
+        unsafe { arch::system_call(libc::SYS_ppoll as usize, [0, 0, 0, 0]) };
+    }
+}
+
+/// Offset of `cpu_id` in the kernel's `struct rseq`.
+const CPU_ID: usize = 4;
+/// What the C library writes where registering failed; readers then ask the kernel for the processor.
+const REGISTRATION_FAILED: i32 = -2;
+
+/// Makes the area for restartable sequences in this thread's block one that is not registered (glibc 2.35 and later
+/// register it). The kernel keeps writing the *wearer's* processor to the wearer's own area, so the number here would
+/// be the one on which the donor last ran, and `sched_getcpu` believes it.
+fn leave_restartable_sequences() {
+    let Some((area, size)) = restartable_area() else { return };
+    unregister(area, size);
+    // SAFETY: the area is in this thread's block and has at least 32 bytes. Only this thread and, before `unregister`, the
+    // kernel write it.
+    unsafe { area.wrapping_add(CPU_ID).cast::<i32>().write_volatile(REGISTRATION_FAILED) };
+}
+
+/// Where glibc keeps the area, relative to the thread pointer, and the size it states for it; size zero for none.
+static AREA_OFFSET: AtomicIsize = AtomicIsize::new(0);
+static AREA_SIZE: AtomicUsize = AtomicUsize::new(0);
+
+/// Looks up what making a donor needs of the C library. Not left to the donor: `dlsym` takes the loader's lock, which may
+/// be held for as long as a constructor runs, and that may be waiting for the very region that needs the donor.
+pub(super) fn look_up() {
+    // SAFETY: the symbols, where glibc has them, are a `ptrdiff_t` and an `unsigned int`, constant after start-up; the
+    // attributes are written before they are read.
+    unsafe {
+        let offset = libc::dlsym(libc::RTLD_DEFAULT, c"__rseq_offset".as_ptr()).cast::<isize>().as_ref();
+        let size = libc::dlsym(libc::RTLD_DEFAULT, c"__rseq_size".as_ptr()).cast::<u32>().as_ref();
+        if let (Some(offset), Some(size)) = (offset, size) {
+            // ORDERING: Relaxed, both; the Release in `support` publishes them.
+            AREA_OFFSET.store(*offset, Ordering::Relaxed);
+            AREA_SIZE.store(*size as usize, Ordering::Relaxed);
+        }
+        let mut attributes: libc::pthread_attr_t = core::mem::zeroed();
+        libc::pthread_attr_init(&mut attributes);
+        crate::pool::minimal_stack(&attributes);
+        libc::pthread_attr_destroy(&mut attributes);
+    }
+}
+
+/// The calling thread's area and the size glibc states for it, when glibc has registered one.
+fn restartable_area() -> Option<(*mut u8, usize)> {
+    // ORDERING: Relaxed, both; the donor's maker has asked `support`, and creating a thread orders that before it.
+    let (offset, size) = (AREA_OFFSET.load(Ordering::Relaxed), AREA_SIZE.load(Ordering::Relaxed));
+    (size != 0).then(|| (arch::thread_pointer().wrapping_add_signed(offset) as *mut u8, size))
+}
+
+/// Unregisters with the size that glibc has used: 32 until 2.39, then what the kernel offers, at least 32.
+///
+/// Should all be refused, the kernel writes the donor's processor once more if it is preempted before it sleeps; then
+/// `sched_getcpu` is wrong under this identity, which costs locality and nothing else.
+fn unregister(area: *mut u8, stated: usize) {
+    const UNREGISTER: usize = 1;
+    const SIGNATURE: usize = 0x5305_3053;
+    const AT_RSEQ_FEATURE_SIZE: libc::c_ulong = 27;
+    // SAFETY: only asks.
+    let offered = unsafe { libc::getauxval(AT_RSEQ_FEATURE_SIZE) } as usize;
+    for size in [32, stated, offered.next_multiple_of(32)] {
+        // SAFETY: the kernel compares address, size and signature with what is registered for this thread, and refuses
+        // (EINVAL, EPERM) unless they are the same.
+        if unsafe { arch::system_call(libc::SYS_rseq as usize, [area as usize, size, UNREGISTER, SIGNATURE]) } == 0 {
+            return;
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Whether identities can be borrowed in this process, and by which means. Decided once, by trying.
+//!
+//! What lives here: the tests and their remembered answer. What may not: doing it ([`super::wear`]).
+//!
+//! Tried and rejected: asking `cpuid` (the processor may have the instruction and the kernel not allow it); trying the
+//! instruction under a handler for SIGILL (another thread's handler would be replaced meanwhile).
+
+use core::sync::atomic::{AtomicU8, Ordering};
+
+/// How the thread pointer of a running kernel thread can be changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Support {
+    /// By an instruction.
+    Direct,
+    /// By a system call, some hundred nanoseconds.
+    Syscall,
+    /// Not at all, or not safely; the text says why, in words for a user.
+    None(&'static str),
+}
+
+/// The remembered answer: an index into [`ANSWERS`], or [`UNDECIDED`].
+static ANSWER: AtomicU8 = AtomicU8::new(UNDECIDED);
+const UNDECIDED: u8 = u8::MAX;
+
+const DIRECT: u8 = 0;
+const SYSCALL: u8 = 1;
+const PROCESSOR: u8 = 2;
+const VALGRIND: u8 = 3;
+const SANITIZER: u8 = 4;
+const LIBRARY: u8 = 5;
+const REFUSED: u8 = 6;
+const ANSWERS: [Support; 7] = [
+    Support::Direct,
+    Support::Syscall,
+    Support::None("not tried on this processor yet"),
+    Support::None("valgrind is running"),
+    Support::None("a sanitizer is loaded"),
+    Support::None("the C library is not glibc"),
+    Support::None("the kernel refuses to set the thread pointer"),
+];
+
+/// How identities are worn in this process. Any thread; the first call looks around (some microseconds, the loader's lock),
+/// later ones are one load. Ask early, when the first thread is registered: the loader's lock may be held while a
+/// constructor runs, and that may wait for threads which would ask. The answer never changes: a sanitizer that is loaded later is not seen, and none can be.
+pub fn support() -> Support {
+    // ORDERING: Acquire, pairs with the Release below: what `look_up` found is there. Threads that decide at the same time
+    // find the same.
+    let mut answer = ANSWER.load(Ordering::Acquire);
+    if answer == UNDECIDED {
+        answer = decide();
+        super::donor::look_up();
+        // ORDERING: Release, pairs with the Acquire above.
+        ANSWER.store(answer, Ordering::Release);
+    }
+    ANSWERS[usize::from(answer)]
+}
+
+/// True when it is known that the instruction may be used. One load.
+#[inline(always)]
+pub(super) fn is_direct() -> bool {
+    // ORDERING: Relaxed; the answer alone is used.
+    ANSWER.load(Ordering::Relaxed) == DIRECT
+}
+
+fn decide() -> u8 {
+    if !cfg!(target_arch = "x86_64") {
+        return PROCESSOR;
+    }
+    if crate::stack::valgrind::is_running() {
+        return VALGRIND;
+    }
+    if [c"__asan_init", c"__tsan_init", c"__msan_init"].into_iter().any(is_defined) {
+        return SANITIZER;
+    }
+    if !is_defined(c"gnu_get_libc_version") {
+        return LIBRARY;
+    }
+    if kernel_allows_the_instruction() {
+        return DIRECT;
+    }
+    let same = crate::arch::thread_pointer();
+    // SAFETY: sets what is in force.
+    if unsafe { crate::arch::set_thread_pointer_by_system_call(same) } { SYSCALL } else { REFUSED }
+}
+
+fn is_defined(symbol: &core::ffi::CStr) -> bool {
+    // SAFETY: a C string; the result is compared, not used.
+    !unsafe { libc::dlsym(libc::RTLD_DEFAULT, symbol.as_ptr()) }.is_null()
+}
+
+/// Linux sets this bit when it has switched the processor's permission on and saves the register at its own switches
+/// (Documentation/arch/x86/x86_64/fsgs.rst, Linux 5.9).
+fn kernel_allows_the_instruction() -> bool {
+    const HWCAP2_FSGSBASE: libc::c_ulong = 1 << 1;
+    // SAFETY: only asks.
+    unsafe { libc::getauxval(libc::AT_HWCAP2) & HWCAP2_FSGSBASE != 0 }
+}
