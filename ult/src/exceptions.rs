@@ -20,11 +20,10 @@
 //! `dlopen(RTLD_NOLOAD | RTLD_NODELETE)` (takes the loader's lock, which another thread may hold for as long as a
 //! constructor runs, and that may be waiting for this very region).
 use crate::arch::thread_block;
+use crate::objects;
 use core::cell::Cell;
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
-
-mod objects;
 
 /// Copies of the C++ runtime whose state is kept.
 pub const COPIES: usize = 4;

@@ -18,6 +18,8 @@
 //! | [`sched`] | what a worker does when the context it runs must wait
 //! | [`gang`] | the tag (gang id, nest level) that workers and ULTs carry, and the order of gangs |
 //! | [`victim`] | which worker an idle one steals from |
+//! | [`stall`] | the monitor that finds workers which reach no switch point while others wait behind them
+//! | [`gang`] | the tag (gang id, nest level) that workers and ULTs carry
 //! | [`sync`] | the one place where loom replaces the atomics |
 pub mod arch;
 pub mod deque;
@@ -25,10 +27,12 @@ pub mod exceptions;
 pub mod fault;
 pub mod gang;
 pub mod identity;
+mod objects;
 pub mod park;
 pub mod pool;
 pub mod sched;
 pub mod stack;
+pub mod stall;
 pub mod sync;
 pub mod topology;
 mod ult;

@@ -1,14 +1,19 @@
-//! The loaded objects and the functions that their dynamic symbol tables define.
+//! The loaded objects: the functions that they define, the symbols that they refer to, where their code is.
 //!
-//! Only what `exceptions` needs of ELF: one name, looked up in one object by its GNU hash table or, failing that, its
-//! System V one. Symbols that an object only refers to do not count, nor do indirect functions.
+//! Only what `exceptions` and `stall` need of ELF: one name, looked up in one object by its GNU hash table or, failing
+//! that, its System V one (indirect functions do not count); and the names that an object leaves to others, found by way
+//! of its relocations, because no table tells the number of symbols in an object that defines none.
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::{mem, ptr};
 
 const DT_NULL: i64 = 0;
+const DT_PLTRELSZ: i64 = 2;
 const DT_HASH: i64 = 4;
 const DT_STRTAB: i64 = 5;
 const DT_SYMTAB: i64 = 6;
+const DT_RELA: i64 = 7;
+const DT_RELASZ: i64 = 8;
+const DT_JMPREL: i64 = 23;
 const DT_GNU_HASH: i64 = 0x6fff_fef5;
 const STT_FUNC: u8 = 2;
 
@@ -18,9 +23,32 @@ struct Dyn {
     value: usize,
 }
 
+/// A relocation with addend, the only kind on 64-bit machines.
+#[repr(C)]
+struct Rela {
+    offset: u64,
+    info: u64,
+    addend: i64,
+}
+
+/// A table of relocations.
+#[derive(Clone, Copy)]
+struct Relocations {
+    first: *const Rela,
+    bytes: usize,
+}
+
+impl Relocations {
+    const NONE: Self = Self { first: ptr::null(), bytes: 0 };
+}
+
 /// One loaded object, while the loader holds it.
-pub(super) struct Object {
+pub(crate) struct Object {
     base: usize,
+    headers: *const libc::Elf64_Phdr,
+    header_count: usize,
+    calls: Relocations,
+    data: Relocations,
     strings: *const c_char,
     symbols: *const libc::Elf64_Sym,
     gnu_hash: *const u32,
@@ -36,7 +64,7 @@ struct Walk<F> {
 /// Calls `visit` for every object if loads or unloads have happened since `before`, a value that this returned.
 ///
 /// Returns the present value if it did, `None` if nothing changed.
-pub(super) fn for_each_since(before: u64, visit: impl FnMut(&Object)) -> Option<u64> {
+pub(crate) fn for_each_since(before: u64, visit: impl FnMut(&Object)) -> Option<u64> {
     let mut walk = Walk { before, now: None, visit };
     // SAFETY: the callback gets our `walk` back, which outlives the call.
     unsafe { libc::dl_iterate_phdr(Some(callback_of(&walk)), (&raw mut walk).cast()) };
@@ -79,8 +107,17 @@ impl Object {
         let headers = unsafe { core::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
         let dynamic = headers.iter().find(|header| header.p_type == libc::PT_DYNAMIC)?;
         let mut entry = base.wrapping_add(dynamic.p_vaddr as usize) as *const Dyn;
-        let mut object =
-            Object { base, strings: ptr::null(), symbols: ptr::null(), gnu_hash: ptr::null(), sysv_hash: ptr::null() };
+        let mut object = Object {
+            base,
+            headers: info.dlpi_phdr,
+            header_count: info.dlpi_phnum.into(),
+            calls: Relocations::NONE,
+            data: Relocations::NONE,
+            strings: ptr::null(),
+            symbols: ptr::null(),
+            gnu_hash: ptr::null(),
+            sysv_hash: ptr::null(),
+        };
         // SAFETY: a dynamic section ends with DT_NULL.
         unsafe {
             while (*entry).tag != DT_NULL {
@@ -99,12 +136,16 @@ impl Object {
             DT_SYMTAB => self.symbols = address as *const libc::Elf64_Sym,
             DT_GNU_HASH => self.gnu_hash = address as *const u32,
             DT_HASH => self.sysv_hash = address as *const u32,
+            DT_JMPREL => self.calls.first = address as *const Rela,
+            DT_PLTRELSZ => self.calls.bytes = value,
+            DT_RELA => self.data.first = address as *const Rela,
+            DT_RELASZ => self.data.bytes = value,
             _ => {}
         }
     }
 
     /// The address of the function that this object defines under `name`.
-    pub(super) fn function(&self, name: &CStr) -> Option<usize> {
+    pub(crate) fn function(&self, name: &CStr) -> Option<usize> {
         // SAFETY: tables of an object that the loader has accepted.
         unsafe {
             if !self.gnu_hash.is_null() {
@@ -115,6 +156,46 @@ impl Object {
                 None
             }
         }
+    }
+
+    /// The executable parts of this object: first address and the one behind the last.
+    pub(crate) fn code(&self) -> impl Iterator<Item = (usize, usize)> {
+        // SAFETY: the loader's own description of the object, mapped as long as the object.
+        let headers = unsafe { core::slice::from_raw_parts(self.headers, self.header_count) };
+        headers.iter().filter(|header| header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0).map(|header| {
+            let start = self.base.wrapping_add(header.p_vaddr as usize);
+            (start, start.wrapping_add(header.p_memsz as usize))
+        })
+    }
+
+    /// Does this object use a symbol that it does not define, whose name begins with one of `prefixes`?
+    pub(crate) fn refers_to(&self, prefixes: &[&[u8]]) -> bool {
+        // SAFETY: tables of an object that the loader has accepted.
+        [self.calls, self.data].iter().any(|table| unsafe { self.refers_in(table, prefixes) })
+    }
+
+    /// # Safety
+    /// `table` is one of this object's.
+    unsafe fn refers_in(&self, table: &Relocations, prefixes: &[&[u8]]) -> bool {
+        if table.first.is_null() {
+            return false;
+        }
+        // SAFETY: the caller's word; the upper half of `info` is an index into the object's symbols, zero for none.
+        unsafe {
+            let entries = core::slice::from_raw_parts(table.first, table.bytes / size_of::<Rela>());
+            entries.iter().map(|entry| (entry.info >> 32) as usize).any(|index| index != 0 && {
+                let symbol = &*self.symbols.add(index);
+                symbol.st_shndx == 0 && self.name_begins(symbol, prefixes)
+            })
+        }
+    }
+
+    /// # Safety
+    /// `symbol` is one of this object's.
+    unsafe fn name_begins(&self, symbol: &libc::Elf64_Sym, prefixes: &[&[u8]]) -> bool {
+        // SAFETY: a symbol's name is an offset into the string table, and ends with a zero byte.
+        let name = unsafe { CStr::from_ptr(self.strings.add(symbol.st_name as usize)) }.to_bytes();
+        prefixes.iter().any(|prefix| name.starts_with(prefix))
     }
 
     /// # Safety

@@ -1,0 +1,220 @@
+//! The decision about one worker: from the first look that finds it where it was at the last, to the switch point that
+//! ends the episode.
+//!
+//! Per look there is one question, answered by the thread's processor time: did it run through the interval? Who ran is
+//! sampled by a signal. Who did not is never signalled; if the kernel says that it sleeps, and goes on saying so, its
+//! queues are handed off. Who did neither was kept from a processor, and is looked at again.
+//!
+//! What may not live here: the pace of the watcher, the handler.
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use super::clock::{self, State};
+use super::signal::{self, Verdict};
+use super::watched::Watched;
+use super::watcher::{Aim, LONGEST, QUICK};
+use super::{TALLY, count, hooks, objects, regions};
+
+/// How long a worker has to sleep, or to stay where it cannot be interrupted, before its queues are handed off, ns.
+const PATIENCE: u64 = 1_000_000;
+/// How many looks in a row have to agree about that.
+const AGREE: u32 = 3;
+
+/// What the watcher remembers about one worker, from one look to the next.
+pub(super) struct Episode {
+    /// The worker's `turns` at the last look.
+    turns: u32,
+    /// Time and the thread's processor time at the last look; `at` zero: not looked at.
+    at: u64,
+    ran: u64,
+    /// Nanoseconds between looks.
+    period: u64,
+    /// The stretch has been counted as a stall.
+    counted: bool,
+    /// Its queues were handed off.
+    handed: bool,
+    asleep: Run,
+    awkward: Run,
+}
+
+/// Looks in a row that agree.
+#[derive(Clone, Copy)]
+struct Run {
+    since: u64,
+    looks: u32,
+}
+
+impl Run {
+    const NONE: Run = Run { since: 0, looks: 0 };
+
+    /// One more; `from` is when the first one's interval began. True when it has lasted.
+    fn another(&mut self, from: u64, now: u64) -> bool {
+        if self.looks == 0 {
+            self.since = from;
+        }
+        self.looks += 1;
+        self.looks >= AGREE && now - self.since >= PATIENCE
+    }
+}
+
+/// What a look found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Look {
+    /// Nobody waits behind it, or it is not in the program's code.
+    Fine,
+    /// It has moved since the last look.
+    Moves,
+    /// It stands still; look again at this time, ns.
+    Still(u64),
+}
+
+impl Episode {
+    pub(super) const NONE: Episode = Episode {
+        turns: 0,
+        at: 0,
+        ran: 0,
+        period: QUICK,
+        counted: false,
+        handed: false,
+        asleep: Run::NONE,
+        awkward: Run::NONE,
+    };
+
+    /// One look at `watched`, whose notes these are.
+    pub(super) fn look(&mut self, watched: &'static Watched, aim: &Aim, now: u64) -> Look {
+        let tid = watched.tid();
+        if tid == 0 || watched.crowd() == 0 {
+            self.at = 0;
+            return Look::Fine;
+        }
+        let (turns, user) = (watched.turns(), watched.is_user());
+        if !user || self.at == 0 || turns != self.turns {
+            self.restart(turns, tid, now);
+            return if user { Look::Moves } else { Look::Fine };
+        }
+        let due = self.at + self.period;
+        if now < due {
+            return Look::Still(due);
+        }
+        let Some(ran) = clock::processor_time(tid) else {
+            self.at = 0;
+            return Look::Fine;
+        };
+        self.judge(watched, aim, now, ran);
+        Look::Still(self.at + self.period)
+    }
+
+    fn restart(&mut self, turns: u32, tid: i32, now: u64) {
+        let ran = clock::processor_time(tid).unwrap_or(0);
+        *self = Episode { turns, at: now, ran, ..Episode::NONE };
+    }
+
+    /// A whole interval without a switch point.
+    fn judge(&mut self, watched: &'static Watched, aim: &Aim, now: u64, ran: u64) {
+        let (from, interval, used) = (self.at, now - self.at, ran.saturating_sub(self.ran));
+        (self.at, self.ran) = (now, ran);
+        if !core::mem::replace(&mut self.counted, true) {
+            count(&TALLY.stalls);
+        }
+        let tid = watched.tid();
+        if 2 * used >= interval {
+            self.asleep = Run::NONE;
+            self.consumes(watched, aim, from, now);
+        } else {
+            self.rests(watched, clock::state(tid), from, now);
+        }
+    }
+
+    /// It ran through the interval, or most of it.
+    fn consumes(&mut self, watched: &'static Watched, aim: &Aim, from: u64, now: u64) {
+        let trap = &watched.trap;
+        // ORDERING: Acquire pairs with the handler's Release: its verdict.
+        if trap.pending.load(Acquire) != 0 {
+            // ORDERING: Relaxed; written by this thread.
+            let sent = trap.sent.load(Relaxed);
+            if now - sent >= PATIENCE {
+                self.cannot_interrupt(watched, from, now); // blocked by the program
+            }
+            return;
+        }
+        // ORDERING: Relaxed; acquired above.
+        match Verdict::from(trap.verdict.swap(Verdict::None as u32, Relaxed)) {
+            Verdict::Computes | Verdict::Alone => self.slow_down(),
+            Verdict::Elsewhere => self.cannot_interrupt(watched, from, now),
+            Verdict::None | Verdict::Stale | Verdict::First | Verdict::Spins => {}
+        }
+        self.interrupt(watched, aim, now);
+    }
+
+    /// Long computations are left alone more and more; in the end they are switched out like spins, so that a loop
+    /// that waits in a way nobody recognises cannot hold its worker for ever.
+    fn slow_down(&mut self) {
+        self.awkward = Run::NONE;
+        self.period = (2 * self.period).min(LONGEST);
+    }
+
+    fn interrupt(&mut self, watched: &'static Watched, aim: &Aim, now: u64) {
+        objects::refresh();
+        let Some(tid) = aim.at(watched) else { return };
+        if !is_running(tid) {
+            return;
+        }
+        let trap = &watched.trap;
+        // ORDERING: Relaxed; released by `pending`.
+        trap.turns.store(self.turns, Relaxed);
+        // ORDERING: as above.
+        trap.overdue.store(u32::from(self.period >= LONGEST), Relaxed);
+        // ORDERING: Relaxed; this thread's own.
+        trap.sent.store(now, Relaxed);
+        // ORDERING: Release pairs with the handler's Acquire.
+        trap.pending.store(1, Release);
+        if signal::send(watched, tid) {
+            count(&TALLY.interrupts);
+        } else {
+            // ORDERING: Relaxed; the handler will not run.
+            trap.pending.store(0, Relaxed);
+            // ORDERING: as above. A thread that cannot be signalled cannot be interrupted.
+            trap.verdict.store(Verdict::Elsewhere as u32, Relaxed);
+        }
+    }
+
+    /// It did not run, or hardly.
+    fn rests(&mut self, watched: &'static Watched, state: State, from: u64, now: u64) {
+        if state == State::Runnable {
+            return; // kept from a processor
+        }
+        let region = watched.region();
+        let lasted = self.asleep.another(from, now);
+        if lasted || state == State::Asleep && regions::is_known_blocker(region) {
+            if state != State::Held {
+                regions::remember_blocker(region);
+            }
+            self.hand_off(watched);
+        }
+    }
+
+    fn cannot_interrupt(&mut self, watched: &'static Watched, from: u64, now: u64) {
+        if self.awkward.another(from, now) {
+            self.hand_off(watched);
+        }
+    }
+
+    fn hand_off(&mut self, watched: &'static Watched) {
+        let moved = watched.turns() != self.turns || watched.crowd() == 0;
+        if self.handed || moved {
+            return;
+        }
+        self.handed = true;
+        count(&TALLY.hand_offs);
+        if let Some(hooks) = hooks() {
+            (hooks.hand_off)(watched);
+        }
+    }
+}
+
+/// Does the thread hold a processor, or wait for one? Two readings of its processor time within a microsecond differ
+/// if it runs now; if they do not, the kernel is asked.
+fn is_running(tid: i32) -> bool {
+    let before = clock::processor_time(tid);
+    let after = clock::processor_time(tid);
+    before.is_some() && (before != after || clock::state(tid) == State::Runnable)
+}

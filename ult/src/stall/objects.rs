@@ -1,0 +1,148 @@
+//! Which code is the program's: the executable parts of loaded objects that contain OpenMP regions.
+//!
+//! An object contains regions if it uses, and does not define, a function of an OpenMP runtime. Objects that *are*
+//! such a runtime (ours, or one that is mapped behind us) are not the program's, whatever they use. Only code of the
+//! program may be left at any instruction: a library that is no OpenMP object may hold locks of its own there.
+//!
+//! Also kept here: where the C library's functions are that do nothing but wait (`sched_yield`, `pthread_spin_lock`).
+//!
+//! Readers are signal handlers: an immutable sorted table behind one pointer. [`refresh`] replaces it when the loader has
+//! loaded or unloaded something that matters; the old table is leaked, because a handler may be reading it. Loads of
+//! other objects leave the table as it is.
+//!
+//! Not seen: code that was compiled at run time, and objects that reach the runtime by `dlsym` alone. Their workers
+//! are handed off instead of interrupted.
+use core::ffi::CStr;
+use core::ptr;
+use core::sync::atomic::{
+    AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
+};
+
+use crate::objects::{self, Object};
+
+/// How the functions of OpenMP runtimes begin.
+const REGION_CALLS: [&[u8]; 3] = [b"GOMP_", b"__kmpc_", b"omp_"];
+/// Whoever defines one of these is a runtime.
+const RUNTIME_MARKS: [&CStr; 2] = [c"GOMP_parallel", c"__kmpc_fork_call"];
+/// Whoever defines this is the C library.
+const C_LIBRARY_MARK: &CStr = c"__libc_start_main";
+/// Functions of the C library that only wait, without a stack frame of their own.
+const WAITS: [&CStr; 2] = [c"sched_yield", c"pthread_spin_lock"];
+/// Bytes from the beginning of such a function within which it waits.
+const WAIT_LENGTH: usize = 32;
+
+#[derive(Default, PartialEq, Eq)]
+struct Map {
+    /// Sorted, not overlapping: first address and the one behind the last.
+    program: Vec<(usize, usize)>,
+    waits: [usize; WAITS.len()],
+}
+
+static MAP: AtomicPtr<Map> = AtomicPtr::new(ptr::null_mut());
+/// The loader's counts at the last scan.
+static SCANNED: AtomicU64 = AtomicU64::new(u64::MAX);
+static SCANNING: AtomicBool = AtomicBool::new(false);
+/// An address whose object counts as the program's; zero: none.
+static ALSO: AtomicUsize = AtomicUsize::new(0);
+
+/// Is `address` in the code of an object that contains OpenMP regions, the runtime itself excluded? Any thread,
+/// async-signal-safe, about 10 ns. As of the last [`refresh`].
+pub fn is_program_code(address: usize) -> bool {
+    map().is_some_and(|map| {
+        let after = map.program.partition_point(|&(start, _)| start <= address);
+        after > 0 && address < map.program[after - 1].1
+    })
+}
+
+/// Is `address` in one of the C library's functions that only wait, none of which makes a stack frame?
+pub(super) fn is_wait(address: usize) -> bool {
+    map().is_some_and(|map| map.waits.iter().any(|&start| start != 0 && address.wrapping_sub(start) < WAIT_LENGTH))
+}
+
+/// Looks at objects that were loaded or unloaded since the last call. Any thread, not in a signal handler. Tens of
+/// nanoseconds when there were none. If another thread is at it, returns without waiting.
+pub fn refresh() {
+    // ORDERING: Acquire pairs with the Release below: one scan at a time.
+    if SCANNING.swap(true, Acquire) {
+        return;
+    }
+    let mut found = Map::default();
+    // ORDERING: Relaxed; ordered by `SCANNING`.
+    if let Some(now) = objects::for_each_since(SCANNED.load(Relaxed), |object| found.add(object)) {
+        found.program.sort_unstable();
+        publish(found);
+        // ORDERING: Relaxed; ordered by `SCANNING`.
+        SCANNED.store(now, Relaxed);
+    }
+    // ORDERING: Release pairs with the Acquire above.
+    SCANNING.store(false, Release);
+}
+
+/// From here on the object that holds `address` counts as one that contains OpenMP regions. For programs that bring
+/// threads to the library without a compiler's help, such as tests. The last call counts.
+pub fn treat_as_program(address: usize) {
+    // ORDERING: Relaxed; read by the scan below on this thread. A scan under way elsewhere is repeated.
+    ALSO.store(address, Relaxed);
+    while !is_program_code(address) {
+        // ORDERING: Relaxed; at worst one scan too many.
+        SCANNED.store(u64::MAX, Relaxed);
+        refresh();
+    }
+}
+
+/// In the child of a fork: a scan that another thread was at will not end.
+pub(super) fn reset_after_fork() {
+    // ORDERING: the only thread.
+    SCANNING.store(false, Relaxed);
+}
+
+impl Map {
+    fn add(&mut self, object: &Object) {
+        if RUNTIME_MARKS.iter().any(|mark| object.function(mark).is_some()) {
+            return;
+        }
+        if object.function(C_LIBRARY_MARK).is_some() {
+            self.waits = WAITS.map(|name| object.function(name).unwrap_or(0));
+        }
+        // ORDERING: Relaxed; see `treat_as_program`.
+        let also = ALSO.load(Relaxed);
+        let chosen = object.code().any(|(start, end)| (start..end).contains(&also));
+        if chosen || object.refers_to(&REGION_CALLS) {
+            self.program.extend(object.code());
+        }
+    }
+}
+
+fn map() -> Option<&'static Map> {
+    // ORDERING: Acquire pairs with the Release in `publish`.
+    let map = MAP.load(Acquire);
+    // SAFETY: null, or published by `publish`, never changed and never freed.
+    unsafe { map.as_ref() }
+}
+
+fn publish(found: Map) {
+    if map() != Some(&found) {
+        // ORDERING: Release pairs with the Acquire in `map`: readers see a finished table.
+        MAP.store(Box::into_raw(Box::new(found)), Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_code_is_the_programs_only_when_told() {
+        let here = own_code_is_the_programs_only_when_told as *const () as usize;
+        treat_as_program(here);
+        assert!(is_program_code(here));
+        let libc = libc::sched_yield as *const () as usize;
+        let heap = Box::new(0_u8);
+        assert!(!is_program_code(&raw const *heap as usize));
+        assert!(!is_program_code(0) && !is_program_code(usize::MAX));
+        // The address may be a stub of ours; the one in the table is the C library's.
+        let known = map().unwrap().waits[0];
+        assert!(known != 0 && is_wait(known) && is_wait(known + 9) && !is_wait(known + WAIT_LENGTH));
+        assert!(!is_program_code(known), "{libc:#x}");
+    }
+}

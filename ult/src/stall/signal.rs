@@ -1,0 +1,279 @@
+//! The signal that samples a worker, and its handler.
+//!
+//! The signal carries the address of the worker's record, so the handler needs no thread-local storage to find it: the
+//! interrupted context may run with the thread pointer of another thread. Only `errno` is reached through the thread
+//! pointer, and that is the interrupted context's own.
+//!
+//! The handler runs on the interrupted context's stack with the signal open (`SA_NODEFER`): when it switches away, the
+//! next context must be interruptible too, and `sigreturn` comes only when this one is resumed. Re-entry is excluded by
+//! `pending` (one signal on the way per worker) and by the worker's mode.
+//!
+//! What may not live here: when to send ([`super::watcher`]), what a spin looks like ([`super::spin`]).
+//!
+//! Tried and rejected: a timer per worker (it signals sleeping threads, whose calls then return early); an alternate
+//! stack (the interrupted state must stay on the context's own stack); finding the worker through the thread's block
+//! (ties the handler to whoever owns the thread pointer).
+use core::ffi::{c_int, c_void};
+use core::mem;
+use core::ptr;
+use core::sync::atomic::{
+    AtomicI32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release, Ordering::SeqCst, compiler_fence,
+};
+use std::sync::Once;
+use libc::{siginfo_t, ucontext_t};
+
+use super::spin::{self, Sample};
+use super::watched::{Mode, Watched};
+use super::{TALLY, count, hooks, objects, regions};
+
+/// What the handler made of a sample. Zero: nothing yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(super) enum Verdict {
+    /// No sample since the last look.
+    None = 0,
+    /// The worker had moved on.
+    Stale = 1,
+    /// The first sample of a stretch: nothing to compare with.
+    First = 2,
+    /// Program code that gets on.
+    Computes = 3,
+    /// Spins; switched out.
+    Spins = 4,
+    /// Spins, or has had its time, but there is nobody to switch to.
+    Alone = 5,
+    /// Not the program's code, or no room on its stack.
+    Elsewhere = 6,
+}
+
+impl Verdict {
+    pub(super) fn from(value: u32) -> Verdict {
+        use Verdict::{Alone, Computes, Elsewhere, First, None, Spins, Stale};
+        [None, Stale, First, Computes, Spins, Alone, Elsewhere].get(value as usize).copied().unwrap_or(None)
+    }
+}
+
+/// Bytes that must be free below the handler's frame for the switch and for a handler of the program on top of it.
+const ROOM: usize = 16 << 10;
+/// The signal's number; zero while none is chosen.
+static SIGNAL: AtomicI32 = AtomicI32::new(0);
+
+/// Uses signal `number` instead of the first free real-time one. Before the monitor starts; out of range: ignored.
+pub fn set_signal(number: c_int) {
+    if (1..=libc::SIGRTMAX()).contains(&number) {
+        // ORDERING: Relaxed; a setting, made before the first worker begins.
+        SIGNAL.store(number, Relaxed);
+    }
+}
+
+/// The signal in use; chosen and installed at the first call. `None` if every real-time signal is taken.
+pub(super) fn number() -> Option<c_int> {
+    static INSTALL: Once = Once::new();
+    INSTALL.call_once(|| {
+        // ORDERING: Relaxed; see `set_signal`.
+        let wanted = SIGNAL.load(Relaxed);
+        let number = if wanted != 0 { wanted } else { first_free().unwrap_or(0) };
+        // ORDERING: Relaxed; ordered by `INSTALL`.
+        SIGNAL.store(number, Relaxed);
+        if number != 0 {
+            install(number);
+        }
+    });
+    // ORDERING: Relaxed; ordered by `INSTALL`.
+    Some(SIGNAL.load(Relaxed)).filter(|&number| number != 0)
+}
+
+/// The first real-time signal that nobody handles, from the eighth on: programs count from the first and the last.
+fn first_free() -> Option<c_int> {
+    let (low, high) = (libc::SIGRTMIN(), libc::SIGRTMAX());
+    let mut order = (low + 8..=high).chain(low..low + 8);
+    order.find(|&number| {
+        // SAFETY: only asks; a valid out pointer.
+        unsafe {
+            let mut action: libc::sigaction = mem::zeroed();
+            libc::sigaction(number, ptr::null(), &raw mut action) == 0 && action.sa_sigaction == libc::SIG_DFL
+        }
+    })
+}
+
+fn install(number: c_int) {
+    // SAFETY: a fully initialised action; the handler is async-signal-safe.
+    unsafe {
+        let mut action: libc::sigaction = mem::zeroed();
+        action.sa_sigaction = on_signal as *const () as usize;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_NODEFER;
+        libc::sigemptyset(&raw mut action.sa_mask);
+        libc::sigaction(number, &raw const action, ptr::null_mut());
+    }
+}
+
+/// Lets the signal through on the calling kernel thread. Installs the handler at the first call.
+pub(super) fn open_on_this_thread() {
+    let Some(number) = number() else { return };
+    // SAFETY: a local, initialised set.
+    unsafe {
+        let mut set: libc::sigset_t = mem::zeroed();
+        libc::sigaddset(&raw mut set, number);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const set, ptr::null_mut());
+    }
+}
+
+/// `siginfo_t` of a queued signal, as the kernel reads it: the `libc` crate keeps these fields to itself.
+#[repr(C)]
+struct Queued {
+    signo: c_int,
+    errno: c_int,
+    code: c_int,
+    pad: c_int,
+    pid: libc::pid_t,
+    uid: libc::uid_t,
+    value: usize,
+    rest: [u64; 12],
+}
+
+const _: () = assert!(size_of::<Queued>() == 128);
+/// `SI_QUEUE`.
+const QUEUED: c_int = -1;
+
+/// Sends the signal to the kernel thread `tid`, whose record is `watched`. False if the kernel refuses.
+pub(super) fn send(watched: &'static Watched, tid: i32) -> bool {
+    let Some(signo) = number() else { return false };
+    // SAFETY: no arguments; a valid structure of the kernel's size.
+    unsafe {
+        let (pid, uid) = (libc::getpid(), libc::getuid());
+        let value = ptr::from_ref(watched) as usize;
+        let info = Queued { signo, errno: 0, code: QUEUED, pad: 0, pid, uid, value, rest: [0; 12] };
+        libc::syscall(libc::SYS_rt_tgsigqueueinfo, pid, tid, signo, &raw const info) == 0
+    }
+}
+
+unsafe extern "C" fn on_signal(_: c_int, info: *mut siginfo_t, context: *mut c_void) {
+    // SAFETY: the kernel passes valid pointers to an SA_SIGINFO handler; the context is the interrupted code's, which
+    // stays as it is until we return.
+    unsafe {
+        let errno = *libc::__errno_location();
+        if let Some(watched) = addressee(info) {
+            sample(watched, &mut *context.cast::<ucontext_t>());
+        }
+        // Asked for anew: the context may have been away.
+        *libc::__errno_location() = errno;
+    }
+}
+
+/// The record that the signal is about, if it is ours and the record is this kernel thread's.
+///
+/// # Safety
+/// In a signal handler, with the kernel's argument.
+unsafe fn addressee(info: *mut siginfo_t) -> Option<&'static Watched> {
+    // SAFETY: the kernel's structure has the layout of `Queued` when `code` says so; getpid and gettid only ask.
+    unsafe {
+        let queued = &*info.cast::<Queued>();
+        if queued.code != QUEUED || queued.pid != libc::getpid() {
+            return None;
+        }
+        let watched = super::watcher::listed(queued.value)?;
+        let tid = libc::syscall(libc::SYS_gettid) as i32;
+        // ORDERING: Acquire pairs with the Release in the watcher's `aim`: what the signal is about.
+        (watched.tid() == tid && watched.trap.pending.load(Acquire) != 0).then_some(watched)
+    }
+}
+
+/// One sample of what `watched`, this kernel thread, was doing; leaves for another context if it spins.
+///
+/// # Safety
+/// In the handler of the signal, which is pending for this record.
+unsafe fn sample(watched: &'static Watched, context: &mut ucontext_t) {
+    let trap = &watched.trap;
+    // ORDERING: Relaxed; acquired with `pending`.
+    let current = watched.is_user() && trap.turns.load(Relaxed) == watched.turns();
+    // ORDERING: as above.
+    let overdue = trap.overdue.load(Relaxed) != 0;
+    // SAFETY: passed on; `pending` is set.
+    let found = if current { unsafe { judge(watched, context, overdue) } } else { Verdict::Stale };
+    // ORDERING: Relaxed; released by the next store.
+    trap.verdict.store(found as u32, Relaxed);
+    // ORDERING: Release pairs with the watcher's Acquire: the verdict is there, the sample is left.
+    trap.pending.store(0, Release);
+    if found == Verdict::Spins {
+        // SAFETY: passed on.
+        unsafe { give_way(watched, context) };
+    }
+}
+
+/// # Safety
+/// As [`sample`].
+unsafe fn judge(watched: &'static Watched, context: &ucontext_t, overdue: bool) -> Verdict {
+    let now = spin::sample(context, watched.turns());
+    if !has_room(context, now.sp) {
+        count(&TALLY.elsewhere);
+        return Verdict::Elsewhere;
+    }
+    // SAFETY: the interrupted code's stack pointer.
+    let yields = objects::is_wait(now.ip) && objects::is_program_code(unsafe { spin::leaf_caller(&now) });
+    if !yields && !objects::is_program_code(now.ip) {
+        count(&TALLY.elsewhere);
+        return Verdict::Elsewhere;
+    }
+    // SAFETY: in the handler, with `pending` set: nobody else touches the sample.
+    let before = unsafe { mem::replace(&mut *trap_sample(watched), now) };
+    let (region, site) = (watched.region(), now.ip);
+    if yields {
+        count(&TALLY.yields);
+        return Verdict::Spins;
+    }
+    let known = regions::spin_site(region).abs_diff(site) < spin::WINDOW;
+    if known || now.spins_like(&before) {
+        regions::remember_spinner(region, site);
+        return Verdict::Spins;
+    }
+    if overdue {
+        return Verdict::Spins;
+    }
+    count(&TALLY.computing);
+    if before.turns == now.turns && before.ip != 0 { Verdict::Computes } else { Verdict::First }
+}
+
+fn trap_sample(watched: &'static Watched) -> *mut Sample {
+    watched.trap.last.get()
+}
+
+/// May the interrupted stack be left and used a little more? Not if it is an alternate signal stack, which the kernel
+/// would use again from its top, nor if its guard area is near.
+fn has_room(context: &ucontext_t, sp: usize) -> bool {
+    let alternate = &context.uc_stack;
+    let on_alternate = alternate.ss_flags & libc::SS_DISABLE == 0
+        && sp.wrapping_sub(alternate.ss_sp as usize) < alternate.ss_size;
+    let here = ptr::from_ref(&alternate) as usize;
+    !on_alternate && !crate::stack::guards::contains(here.wrapping_sub(ROOM))
+}
+
+/// Switches to another context; back when this one is resumed.
+///
+/// # Safety
+/// As [`sample`], with nothing of the handler left to do.
+unsafe fn give_way(watched: &'static Watched, context: &mut ucontext_t) {
+    watched.set_mode(Mode::Scheduler);
+    // SAFETY: the hook's promise (`Hooks::preempt`); mode and place are as it asks.
+    let went = hooks().is_some_and(|hooks| unsafe { (hooks.preempt)() });
+    compiler_fence(SeqCst);
+    if went {
+        // `watched` may be another kernel thread's by now.
+        count(&TALLY.preemptions);
+        // SAFETY: the interrupted context's own description.
+        unsafe { keep_alternate_stack(context) };
+    } else {
+        // ORDERING: Relaxed; the watcher's next look takes it or not.
+        watched.trap.verdict.store(Verdict::Alone as u32, Relaxed);
+        watched.set_mode(Mode::User);
+    }
+}
+
+/// `sigreturn` also restores the alternate signal stack, a property of the kernel thread: it must be the one that the
+/// kernel thread on which we now are has.
+///
+/// # Safety
+/// In the handler whose context this is.
+unsafe fn keep_alternate_stack(context: &mut ucontext_t) {
+    // SAFETY: only asks, into the caller's own structure.
+    unsafe { libc::sigaltstack(ptr::null(), &raw mut context.uc_stack) };
+}

@@ -1,0 +1,267 @@
+//! What the monitor knows about one worker.
+//!
+//! Three cache lines by writer: the worker itself (every switch), the watcher, the signal handler. The owner's
+//! operations are single relaxed stores without read-modify-write, about a nanosecond each.
+//!
+//! What may not live here: any decision. The watcher decides ([`super::watcher`]), the handler judges
+//! ([`super::signal`]).
+use core::cell::UnsafeCell;
+use core::ptr;
+use core::sync::atomic::{
+    AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize,
+    Ordering::{Acquire, Relaxed, Release, SeqCst},
+    compiler_fence, fence,
+};
+
+use super::episode::Episode;
+use super::spin::Sample;
+use super::{regions, signal, watcher};
+
+/// What a worker is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Mode {
+    /// Asleep in the scheduler, or not a worker at all.
+    Idle = 0,
+    /// In the scheduler, or in another part of the runtime that will come to a switch point by itself.
+    Scheduler = 1,
+    /// In the program's code.
+    User = 2,
+}
+
+/// One per worker, never freed. Written by its kernel thread unless said otherwise; read by the watcher and, in the
+/// signal handler, by the kernel thread itself.
+#[repr(C, align(128))]
+pub struct Watched {
+    /// Switch points passed.
+    turns: AtomicU32,
+    /// Contexts of other threads that are suspended on this worker or queued at it.
+    crowd: AtomicU32,
+    mode: AtomicU32,
+    /// The kernel thread; zero while no kernel thread uses the record.
+    tid: AtomicI32,
+    /// Code address of the parallel region that the running context belongs to; zero: unknown.
+    region: AtomicUsize,
+    /// Behind this record in the watcher's list; written once, before the record is in the list.
+    pub(super) next: AtomicPtr<Watched>,
+    /// The process (counted by forks) in whose list this record is, plus one; zero: in none.
+    listed: AtomicU32,
+    pub(super) notes: Notes,
+    pub(super) trap: Trap,
+}
+
+/// The watcher's own notes; no other thread reads or writes them.
+#[repr(align(64))]
+pub(super) struct Notes {
+    cell: UnsafeCell<Episode>,
+}
+
+/// Between the watcher and the signal handler.
+#[repr(align(64))]
+pub(super) struct Trap {
+    /// One from before the signal is sent until the handler has judged: never two signals on the way to one worker.
+    pub(super) pending: AtomicU32,
+    /// The value of `turns` for which the signal was sent.
+    pub(super) turns: AtomicU32,
+    /// Not zero: the context has had its time, and is to be switched out wherever in the program's code it is.
+    pub(super) overdue: AtomicU32,
+    /// What the handler found last, a [`signal::Verdict`].
+    pub(super) verdict: AtomicU32,
+    /// When the signal was sent, nanoseconds.
+    pub(super) sent: AtomicU64,
+    /// The interrupted state at the last sample; the handler's, on the worker's kernel thread.
+    pub(super) last: UnsafeCell<Sample>,
+}
+
+// SAFETY: `notes` is touched by the watcher thread alone (`Watched::notes`), `trap.last` by the worker's kernel thread
+// alone, in the handler, between an observed and a cleared `pending`; the rest is atomic.
+unsafe impl Sync for Watched {}
+// SAFETY: as above.
+unsafe impl Send for Watched {}
+
+impl Default for Watched {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Watched {
+    /// A record that no kernel thread uses yet.
+    pub const fn new() -> Self {
+        Self {
+            turns: AtomicU32::new(0),
+            crowd: AtomicU32::new(0),
+            mode: AtomicU32::new(Mode::Idle as u32),
+            tid: AtomicI32::new(0),
+            region: AtomicUsize::new(0),
+            next: AtomicPtr::new(ptr::null_mut()),
+            listed: AtomicU32::new(0),
+            notes: Notes { cell: UnsafeCell::new(Episode::NONE) },
+            trap: Trap {
+                pending: AtomicU32::new(0),
+                turns: AtomicU32::new(0),
+                overdue: AtomicU32::new(0),
+                verdict: AtomicU32::new(0),
+                sent: AtomicU64::new(0),
+                last: UnsafeCell::new(Sample::NONE),
+            },
+        }
+    }
+
+    /// Makes this record the calling kernel thread's, opens the signal there, and has the watcher look at it from now
+    /// on. In mode `Scheduler` afterwards. Again in the child of a fork, for the record of the thread that forked.
+    pub fn begin(&'static self) {
+        signal::open_on_this_thread();
+        // ORDERING: the thread's own; a signal that was on its way to the record's last thread has been dealt with.
+        self.trap.pending.store(0, Relaxed);
+        // ORDERING: the owner's; the watcher takes any value.
+        self.crowd.store(0, Relaxed);
+        self.set_region(0);
+        self.enter_scheduler();
+        // SAFETY: no arguments.
+        let tid = unsafe { libc::syscall(libc::SYS_gettid) } as i32;
+        // ORDERING: Release pairs with the Acquire in `tid`: the fields above are reset before the watcher looks.
+        self.tid.store(tid, Release);
+        watcher::enlist(self, &self.listed);
+    }
+
+    /// The calling kernel thread, whose record this is, ends or stops being a worker. Waits out a signal that is just
+    /// being sent (microseconds), so that no other kernel thread ever gets it.
+    pub fn end(&self) {
+        self.set_mode(Mode::Idle);
+        // ORDERING: SeqCst with the fence below; pairs with `watcher::Aim::at`.
+        self.tid.store(0, SeqCst);
+        // ORDERING: pairs with the fence in `watcher::Aim::at`: either the watcher sees zero, or we see its aim.
+        fence(SeqCst);
+        while watcher::aims_at(self) {
+            std::thread::yield_now();
+        }
+    }
+
+    /// A switch point: what ran until now was making progress. Owner only.
+    #[inline(always)]
+    pub fn pass(&self) {
+        // ORDERING: Relaxed; the owner alone writes, the watcher only compares values.
+        let turns = self.turns.load(Relaxed);
+        // ORDERING: as above.
+        self.turns.store(turns.wrapping_add(1), Relaxed);
+    }
+
+    /// The program's code runs from here on. A switch point. Owner only.
+    #[inline(always)]
+    pub fn enter_user(&self) {
+        self.pass();
+        self.set_mode(Mode::User);
+    }
+
+    /// The runtime's code runs from here on; the handler does nothing until [`enter_user`](Self::enter_user). A switch
+    /// point. Owner only, from a signal handler also.
+    #[inline(always)]
+    pub fn enter_scheduler(&self) {
+        self.set_mode(Mode::Scheduler);
+        self.pass();
+    }
+
+    /// The worker is about to sleep in the scheduler. Owner only.
+    #[inline(always)]
+    pub fn enter_idle(&self) {
+        self.set_mode(Mode::Idle);
+    }
+
+    #[inline(always)]
+    pub(super) fn set_mode(&self, mode: Mode) {
+        // ORDERING: Relaxed, between compiler fences: the handler on this same kernel thread sees program order.
+        compiler_fence(SeqCst);
+        // ORDERING: as above; the watcher takes any value, the handler checks again.
+        self.mode.store(mode as u32, Relaxed);
+        compiler_fence(SeqCst);
+    }
+
+    /// How many contexts of other threads wait behind this worker. By the owner or whoever queues a context there; one
+    /// load when the number stays zero or stays positive, plus a load of the watcher's state when it becomes positive.
+    #[inline(always)]
+    pub fn set_crowd(&self, crowd: u32) {
+        // ORDERING: Relaxed; only decides whether to look at the watcher.
+        let before = self.crowd.load(Relaxed);
+        if before == crowd {
+            return;
+        }
+        // ORDERING: Relaxed; ordered before the look at the watcher's state by the watcher's own barrier on all
+        // processors of the process (`watcher::lie_down`), hence the compiler fence only.
+        self.crowd.store(crowd, Relaxed);
+        if before == 0 {
+            compiler_fence(SeqCst);
+            watcher::crowded(self);
+        }
+    }
+
+    /// The parallel region (address of its outlined function) whose code runs next; zero if unknown. Owner only.
+    #[inline(always)]
+    pub fn set_region(&self, address: usize) {
+        // ORDERING: Relaxed; a name for statistics and memory, any recent value is right.
+        if self.region.load(Relaxed) == address {
+            return;
+        }
+        // ORDERING: as above.
+        self.region.store(address, Relaxed);
+        // ORDERING: as above.
+        if self.crowd.load(Relaxed) != 0 {
+            watcher::crowded(self);
+        }
+    }
+
+    /// Switch points passed so far, modulo 2^32.
+    pub fn turns(&self) -> u32 {
+        // ORDERING: Relaxed; compared only.
+        self.turns.load(Relaxed)
+    }
+
+    /// Contexts of other threads that wait behind this worker.
+    pub fn crowd(&self) -> u32 {
+        // ORDERING: Relaxed; a number.
+        self.crowd.load(Relaxed)
+    }
+
+    /// Whether the program's code runs.
+    pub fn is_user(&self) -> bool {
+        // ORDERING: Relaxed; see `set_mode`.
+        self.mode.load(Relaxed) == Mode::User as u32
+    }
+
+    /// The region whose code runs; zero if unknown.
+    pub fn region(&self) -> usize {
+        // ORDERING: Relaxed; see `set_region`.
+        self.region.load(Relaxed)
+    }
+
+    /// The kernel thread, zero if none.
+    pub fn tid(&self) -> i32 {
+        // ORDERING: Acquire pairs with the Release in `begin`.
+        self.tid.load(Acquire)
+    }
+
+    /// Does the running region spin, as far as is known?
+    pub(super) fn in_known_spinner(&self) -> bool {
+        regions::is_known_spinner(self.region())
+    }
+
+    /// The watcher's notes.
+    ///
+    /// # Safety
+    /// On the watcher thread, one reference at a time.
+    #[allow(clippy::mut_from_ref)]
+    pub(super) unsafe fn notes(&self) -> &mut Episode {
+        // SAFETY: as the caller says.
+        unsafe { &mut *self.notes.cell.get() }
+    }
+
+    /// In the child of a fork: nobody's record.
+    pub(super) fn forget(&self) {
+        // ORDERING: the only thread.
+        self.tid.store(0, Relaxed);
+        // ORDERING: the only thread.
+        self.listed.store(0, Relaxed);
+        // ORDERING: the only thread.
+        self.trap.pending.store(0, Relaxed);
+    }
+}
