@@ -16,15 +16,16 @@
 //! | [`worker`] | the record of a kernel thread, ours or the program's
 //! | [`pool`] | our own kernel threads, and the hooks at fork and thread end
 //! | [`sched`] | what a worker does when the context it runs must wait
+//! | [`fork`] | ULTs that have not started: how a forking context places them
 //! | [`gang`] | the tag (gang id, nest level) that workers and ULTs carry, and the order of gangs |
 //! | [`victim`] | which worker an idle one steals from |
 //! | [`stall`] | the monitor that finds workers which reach no switch point while others wait behind them
-//! | [`gang`] | the tag (gang id, nest level) that workers and ULTs carry
 //! | [`sync`] | the one place where loom replaces the atomics |
 pub mod arch;
 pub mod deque;
 pub mod exceptions;
 pub mod fault;
+pub mod fork;
 pub mod gang;
 pub mod identity;
 mod objects;

@@ -53,8 +53,17 @@ pub struct Assignment {
     pub stack_size: usize,
 }
 
-static IDLE: ForkMutex<Vec<&'static Worker>> = ForkMutex::new(Vec::new());
+/// Workers that wait for an assignment. Shared ones run other people's ULTs meanwhile.
+struct Idle {
+    shared: Vec<&'static Worker>,
+    /// Kernel threads that belong to one thread of a team while they are lent, and to nobody now.
+    single: Vec<&'static Worker>,
+}
+
+static IDLE: ForkMutex<Idle> = ForkMutex::new(Idle { shared: Vec::new(), single: Vec::new() });
 static STARTED: AtomicUsize = AtomicUsize::new(0);
+static SHARED: AtomicUsize = AtomicUsize::new(0);
+static LIMIT: AtomicUsize = AtomicUsize::new(0);
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 static INITIALISE: Once = Once::new();
 
@@ -72,22 +81,78 @@ pub fn started() -> usize {
     STARTED.load(Ordering::Relaxed)
 }
 
-/// Takes `count` idle workers, starting kernel threads as needed; fewer when the system refuses more threads.
+/// Sets how many shared workers the pool may have: what the machine is good for, less the program's own thread.
+pub fn set_limit(workers: usize) {
+    // ORDERING: Relaxed; a setting.
+    LIMIT.store(workers, Ordering::Relaxed);
+}
+
+/// How many shared workers the pool may have.
+pub fn limit() -> usize {
+    // ORDERING: Relaxed; a setting.
+    LIMIT.load(Ordering::Relaxed)
+}
+
+/// Starts shared workers until there are `count`, at most [`limit`]. Returns how many there are.
+pub fn prepare(count: usize) -> usize {
+    let wanted = count.min(limit());
+    // ORDERING: Relaxed; taken back below if two come at once.
+    while SHARED.load(Ordering::Relaxed) < wanted {
+        // ORDERING: Relaxed; a count by itself.
+        if SHARED.fetch_add(1, Ordering::Relaxed) >= wanted {
+            // ORDERING: as above.
+            SHARED.fetch_sub(1, Ordering::Relaxed);
+            break;
+        }
+        match start_worker(true) {
+            Ok(worker) => IDLE.lock().shared.push(worker),
+            Err(_) => {
+                // ORDERING: as above.
+                SHARED.fetch_sub(1, Ordering::Relaxed);
+                break;
+            }
+        }
+    }
+    // ORDERING: as above.
+    SHARED.load(Ordering::Relaxed)
+}
+
+/// The `n`th shared worker of the pool, in the order of their indices, and round again.
+pub fn shared_worker(n: usize) -> Option<&'static Worker> {
+    // ORDERING: Relaxed; as in `prepare`.
+    let count = SHARED.load(Ordering::Relaxed);
+    let mut shared = (0..worker::table_len()).filter_map(worker::at).filter(|w| w.is_shared());
+    shared.nth(n % count.max(1))
+}
+
+/// Takes `count` idle shared workers for threads that stay on them, starting some within the [`limit`]; all or none.
+pub fn lease(count: usize, into: &mut Vec<&'static Worker>) -> bool {
+    if count > limit() {
+        return false;
+    }
+    prepare(count);
+    let mut idle = IDLE.lock();
+    let Some(keep) = idle.shared.len().checked_sub(count) else { return false };
+    into.extend(idle.shared.drain(keep..).rev());
+    true
+}
+
+/// Takes `count` kernel threads that nobody else runs on, beyond the limit; fewer when the system refuses more threads.
 pub fn acquire(count: usize, into: &mut Vec<&'static Worker>) {
     {
         let mut idle = IDLE.lock();
-        let keep = idle.len().saturating_sub(count);
-        into.extend(idle.drain(keep..).rev());
+        let keep = idle.single.len().saturating_sub(count);
+        into.extend(idle.single.drain(keep..).rev());
     }
     while into.len() < count {
-        match start_worker() {
+        match start_worker(false) {
             Ok(worker) => into.push(worker),
             Err(_) => break,
         }
     }
 }
 
-/// Hands a worker that [`acquire`] returned something to do.
+/// Hands a worker that [`lease`] or [`acquire`] returned something to do.
 pub fn assign(worker: &'static Worker, assignment: Assignment) {
     let boxed = Box::into_raw(Box::new(assignment));
     // ORDERING: Release, pairs with the Acquire in `home`: the assignment is complete before it is seen.
@@ -95,9 +160,9 @@ pub fn assign(worker: &'static Worker, assignment: Assignment) {
     worker.parker.unpark();
 }
 
-/// Gives back a worker that was acquired and never assigned.
-pub fn give_back(worker: &'static Worker) {
-    IDLE.lock().push(worker);
+fn give_back(worker: &'static Worker) {
+    let mut idle = IDLE.lock();
+    if worker.is_shared() { idle.shared.push(worker) } else { idle.single.push(worker) }
 }
 
 /// Installs the process-wide hooks, once.
@@ -110,8 +175,10 @@ pub(crate) fn initialise() {
     });
 }
 
-fn start_worker() -> std::io::Result<&'static Worker> {
+fn start_worker(shared: bool) -> std::io::Result<&'static Worker> {
+    initialise();
     let record = worker::take_record();
+    record.share(shared);
     if let Err(error) = spawn_kernel_thread(record) {
         worker::put_back_record(record);
         return Err(error);
@@ -201,16 +268,27 @@ fn name_thread(index: u32) {
 
 /// The loop of a pool worker on its kernel stack: wait for an assignment, run it, be idle again.
 fn home(worker: &'static Worker) -> ! {
+    sched::count_awake(true);
     loop {
         let assignment = await_assignment(worker);
-        sched::count_awake(true);
         run_assignment(worker, &assignment);
-        sched::count_awake(false);
         drop(assignment);
-        IDLE.lock().push(worker);
+        give_back(worker);
     }
 }
 
+static IDLE_SPIN: AtomicU32 = AtomicU32::new(0);
+
+/// Sets how long an idle worker looks for ULTs before it sleeps, in microseconds; bounded by [`MOST_IDLE_SPIN`].
+pub fn set_idle_spin(micros: u32) {
+    // ORDERING: Relaxed; a setting.
+    IDLE_SPIN.store(micros.min(MOST_IDLE_SPIN), Ordering::Relaxed);
+}
+
+/// A worker that belongs to no team sleeps in the end, whatever the program wants of its threads.
+const MOST_IDLE_SPIN: u32 = 10_000;
+
+/// Waits on the native stack. A shared worker runs ULTs meanwhile.
 fn await_assignment(worker: &'static Worker) -> Box<Assignment> {
     loop {
         // ORDERING: Acquire, pairs with the Release in `assign`.
@@ -219,8 +297,15 @@ fn await_assignment(worker: &'static Worker) -> Box<Assignment> {
             // SAFETY: `assign` made it with Box::into_raw and the swap took it out for us alone.
             return unsafe { Box::from_raw(p) };
         }
-        // ORDERING: Relaxed; the swap above synchronises, this only decides whether to sleep.
-        worker.parker.park_unless(|| !worker.mailbox.load(Ordering::Relaxed).is_null(), None);
+        sched::wait(&sched::Wait {
+            // ORDERING: Relaxed; the swap above synchronises, this only decides whether to go on.
+            ready: &|| !worker.mailbox.load(Ordering::Relaxed).is_null(),
+            seek: None,
+            sleepers: None,
+            // ORDERING: Relaxed; a setting.
+            spin: sched::Spin { micros: IDLE_SPIN.load(Ordering::Relaxed) },
+            yields: false,
+        });
     }
 }
 
@@ -235,11 +320,14 @@ fn run_assignment(worker: &'static Worker, assignment: &Assignment) {
     // SAFETY: this is the worker's own kernel thread, standing on its native stack; the new ULT is ours.
     unsafe {
         let own = worker.own();
-        (*own).job = Some(sched::Job { run: assignment.entry, data: assignment.argument });
+        (*own).assigned = Some(sched::Job { run: assignment.entry, data: assignment.argument });
         let native = &raw mut (*own).native;
         (*own).current = ult;
-        crate::ult::switch(native, ult);
+        worker.watched.enter_user();
+        crate::ult::switch(native, ult, worker, None);
+        worker.watched.enter_scheduler();
         (*worker.own()).current = native;
+        (*worker.own()).role = worker::Role::none(worker);
         Ult::retire(ult);
     }
     worker::set_locals(worker::Locals::default());
@@ -250,13 +338,13 @@ unsafe extern "C" fn ult_main(_: usize) -> ! {
     let worker = worker::current().unwrap_or_else(|| crate::fatal("a ULT runs on an unregistered thread"));
     // SAFETY: we run on the worker's own kernel thread; `run_assignment` has put the job there.
     unsafe {
-        if let Some(job) = (*worker.own()).job.take() {
+        if let Some(job) = (*worker.own()).assigned.take() {
             (job.run)(job.data);
         }
         let own = worker.own();
         let current = (*own).current;
         let native = &raw mut (*own).native;
-        crate::ult::switch(current, native);
+        crate::ult::switch(current, native, worker, (*own).native_identity);
     }
     crate::fatal("an ended ULT was resumed")
 }
@@ -294,7 +382,9 @@ unsafe extern "C" fn exit_destructor(_: *mut libc::c_void) {
 unsafe extern "C" fn after_fork_in_child() {
     // SAFETY: the child has one thread, this one, until user code makes another.
     unsafe {
-        IDLE.forget(Vec::new());
+        IDLE.forget(Idle { shared: Vec::new(), single: Vec::new() });
+        crate::fork::forget_after_fork();
+        crate::stall::reset_after_fork();
         worker::forget_after_fork();
         crate::stack::reset_after_fork();
         crate::identity::forget_after_fork();
@@ -304,6 +394,8 @@ unsafe extern "C" fn after_fork_in_child() {
     }
     // ORDERING: Relaxed; single-threaded.
     STARTED.store(0, Ordering::Relaxed);
+    // ORDERING: Relaxed; single-threaded.
+    SHARED.store(0, Ordering::Relaxed);
     // ORDERING: Relaxed; single-threaded.
     GENERATION.fetch_add(1, Ordering::Relaxed);
     sched::reset_after_fork();

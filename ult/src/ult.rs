@@ -8,9 +8,9 @@
 
 use crate::arch;
 use crate::exceptions;
-use crate::gang::GangTag;
+use crate::identity::Identity;
 use crate::stack::{self, Stack};
-use crate::worker::Locals;
+use crate::worker::{self, Locals, Worker};
 
 /// A user-level thread.
 pub struct Ult {
@@ -22,8 +22,6 @@ pub struct Ult {
     pub(crate) locals: Locals,
     /// C++ exception globals while suspended.
     cxx: exceptions::Saved,
-    /// The gang this ULT runs for.
-    pub(crate) gang: GangTag,
 }
 
 impl Ult {
@@ -34,7 +32,6 @@ impl Ult {
             stack: None,
             locals: Locals::default(),
             cxx: exceptions::Saved::default(),
-            gang: GangTag::NONE,
         }
     }
 
@@ -64,18 +61,25 @@ impl Ult {
     }
 }
 
-/// Suspends `from`, which is running, and continues `to`. Returns when somebody switches back to `from`.
+/// Suspends `from`, which is running, and continues `to` in `identity` (`None`: in the one that is worn). Returns when
+/// somebody switches back to `from`, in the identity in which it left; possibly on another kernel thread.
 ///
 /// # Safety
-/// `from` is the running ULT of this kernel thread, `to` a suspended one, both owned by this worker.
-pub(crate) unsafe fn switch(from: *mut Ult, to: *mut Ult) {
+/// `from` is the running ULT of this kernel thread, whose worker is `worker`; `to` a suspended one of that worker, whose
+/// code runs in `identity`, which no other kernel thread wears.
+#[inline(never)]
+pub(crate) unsafe fn switch(from: *mut Ult, to: *mut Ult, worker: &'static Worker, identity: Option<&'static Identity>) {
     // SAFETY: the caller guarantees that both descriptors are owned by this worker; `from` stays in place
-    // until it is switched back to, so the saved state is written to and read from live memory.
+    // until it is switched back to, so the saved state is written to and read from live memory. Thread-local storage is
+    // asked for anew after the identity has changed: all accesses are behind assembly or calls.
     unsafe {
-        (*from).locals = crate::worker::locals();
+        (*from).locals = worker::locals();
         exceptions::save_and_clear(&mut (*from).cxx);
+        if let Some(identity) = identity {
+            worker::wear(worker, identity);
+        }
         arch::switch(&raw mut (*from).sp, (*to).sp, to as usize);
         exceptions::restore(&(*from).cxx);
-        crate::worker::set_locals((*from).locals);
+        worker::set_locals((*from).locals);
     }
 }

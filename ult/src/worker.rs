@@ -9,14 +9,20 @@
 
 use core::cell::{Cell, UnsafeCell};
 use core::ptr::{self, NonNull};
-use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use std::sync::Mutex;
 
 use crate::arch;
+use crate::deque::Deque;
+use crate::fork::Seed;
 use crate::gang::GangTag;
+use crate::gang::deque::GangDeque;
+use crate::identity::{self, Identity};
 use crate::park::Parker;
-use crate::sched::Waiting;
+use crate::sched::{Bench, SOUGHT, Task};
+use crate::stall::Watched;
 use crate::ult::Ult;
+use crate::victim::{self, Selector};
 
 /// The two words that the layer above keeps for the running context (Gangway: OpenMP thread and task).
 /// They are saved when a context is suspended and restored when it continues.
@@ -38,26 +44,80 @@ pub struct Worker {
     /// Work for a pool worker that is idle: set by the thread that took it from the pool.
     pub(crate) mailbox: AtomicPtr<crate::pool::Assignment>,
     /// Which jobs it looks for while it sleeps: those announced to the waiters counted here; null for none.
-    pub(crate) seeks_for: AtomicPtr<AtomicU32>,
+    sought: [AtomicPtr<AtomicU32>; SOUGHT],
+    /// ULTs of gangs that are to start here, or wherever one is eligible first.
+    pub(crate) gang_deque: GangDeque<Seed>,
+    /// ULTs that contexts of this worker forked without a gang.
+    pub(crate) ults: Deque<Seed>,
+    /// ULTs of gangs queued here or started here and not ended.
+    gang_load: AtomicU32,
+    /// Whose ULTs it runs, see [`Worker::accepts`].
+    serves: AtomicU32,
+    /// Threads suspended here beside the running one, as of the last switch.
+    suspended: AtomicU32,
+    /// What the stall monitor knows.
+    pub(crate) watched: Watched,
+    /// Attempts to steal ULTs.
+    pub(crate) steals: victim::Counters,
     /// What only the kernel thread itself touches.
     own: UnsafeCell<Own>,
+}
+
+/// A worker that runs nobody's ULTs: a kernel thread that belongs to one thread of a team.
+const NOBODY: u32 = 0;
+/// A worker that runs everybody's.
+const EVERYBODY: u32 = u32::MAX;
+
+/// What a context runs for.
+#[derive(Clone, Copy)]
+pub(crate) struct Role {
+    /// Its gang.
+    pub(crate) tag: GangTag,
+    /// Code address of its parallel region; zero for none.
+    pub(crate) region: usize,
+    /// Which contexts belong to the same thread, see `sched::bench`.
+    pub(crate) strand: usize,
+    /// The thread-local storage it runs with; `None` where identities are not used.
+    pub(crate) identity: Option<&'static Identity>,
+}
+
+impl Role {
+    /// That of a kernel thread which runs for nobody.
+    pub(crate) fn none(worker: &'static Worker) -> Self {
+        // SAFETY: written once, before the kernel thread runs anything.
+        let identity = unsafe { (*worker.own()).native_identity };
+        Self { tag: GangTag::NONE, region: 0, strand: ptr::from_ref(worker) as usize, identity }
+    }
 }
 
 /// The part of a worker that belongs to its kernel thread.
 pub(crate) struct Own {
     pub(crate) current: *mut Ult,
     pub(crate) native: Ult,
-    /// Suspended contexts of this worker, oldest first. A context is put here by itself before its stack is
-    /// left and taken out by whoever runs on this kernel thread when its condition holds.
-    pub(crate) waiting: Vec<Waiting>,
+    /// What the running context runs for.
+    pub(crate) role: Role,
+    /// Suspended contexts of this worker.
+    pub(crate) bench: Bench,
     /// Runner contexts that stand at the top of their loop with nothing on their stack.
     pub(crate) idle_runners: Vec<*mut Ult>,
-    /// The job handed to the next runner.
-    pub(crate) job: Option<crate::sched::Job>,
-    /// What this worker runs for.
-    pub(crate) gang: GangTag,
-    /// Counts jobs, to look at the whole waiting list now and then.
+    /// What was handed to the next runner.
+    pub(crate) handed: Option<Task>,
+    /// The job of the ULT that an assignment starts.
+    pub(crate) assigned: Option<crate::sched::Job>,
+    /// The identity of the kernel thread's own storage; `None` where identities are not used.
+    pub(crate) native_identity: Option<&'static Identity>,
+    /// The identity that is worn now.
+    worn: Option<&'static Identity>,
+    /// Chooses whom to steal from.
+    pub(crate) selector: Selector,
+    /// Counts jobs, to look at the whole bench now and then.
     pub(crate) turns: u32,
+    /// Times that a gang ULT was passed over, see `sched::yielding`.
+    pub(crate) held_back: u32,
+    /// The place it is bound to, see [`move_to_place`].
+    place: Option<u32>,
+    /// Context switches.
+    pub(crate) switches: u64,
 }
 
 // SAFETY: everything in `Own` is touched by the worker's own kernel thread alone (`Worker::own`); the rest is
@@ -72,15 +132,29 @@ impl Worker {
             parker: Parker::new(),
             index: AtomicU32::new(index),
             mailbox: AtomicPtr::new(ptr::null_mut()),
-            seeks_for: AtomicPtr::new(ptr::null_mut()),
+            sought: [const { AtomicPtr::new(ptr::null_mut()) }; SOUGHT],
+            gang_deque: GangDeque::new(),
+            ults: Deque::new(32),
+            gang_load: AtomicU32::new(0),
+            serves: AtomicU32::new(NOBODY),
+            suspended: AtomicU32::new(0),
+            watched: Watched::new(),
+            steals: victim::Counters::new(),
             own: UnsafeCell::new(Own {
                 current: ptr::null_mut(),
                 native: Ult::native(),
-                waiting: Vec::with_capacity(8),
-                idle_runners: Vec::with_capacity(4),
-                job: None,
-                gang: GangTag::NONE,
+                role: Role { tag: GangTag::NONE, region: 0, strand: 0, identity: None },
+                bench: Bench::new(),
+                idle_runners: Vec::with_capacity(16),
+                handed: None,
+                assigned: None,
+                native_identity: None,
+                worn: None,
+                selector: Selector::new(victim::default_kind(), u64::from(index) + 1),
                 turns: 0,
+                held_back: 0,
+                place: None,
+                switches: 0,
             }),
         }
     }
@@ -91,12 +165,93 @@ impl Worker {
         self.index.load(Ordering::Relaxed)
     }
 
-    /// Wakes this worker if it sleeps. True if that was this call's doing and the worker looks for the jobs of those who
+    /// Wakes this worker if it sleeps: something that a context of it waits for has happened. True if this call is the
+    /// one that woke it. Any thread.
+    #[inline]
+    pub fn wake(&self) -> bool {
+        self.parker.unpark()
+    }
+
+    /// [`Worker::wake`] for a new job. True if that was this call's doing and the worker looks for the jobs of those who
     /// wait with `sleepers`; false also when it sleeps for another reason, or takes jobs from elsewhere: then somebody
     /// else has to be woken for a job.
-    pub fn unpark_seeker(&self, sleepers: &AtomicU32) -> bool {
+    pub fn wake_seeker(&self, sleepers: &AtomicU32) -> bool {
         // ORDERING: Relaxed; written before the worker announced its sleep, which `unpark` has acquired.
-        self.parker.unpark() && ptr::eq(self.seeks_for.load(Ordering::Relaxed), sleepers)
+        self.parker.unpark() && self.sought.iter().any(|s| ptr::eq(s.load(Ordering::Relaxed), sleepers))
+    }
+
+    /// Notes what the worker looks for while it sleeps.
+    pub(crate) fn note_what_is_sought(&self, counters: [*const AtomicU32; SOUGHT]) {
+        for (slot, counter) in self.sought.iter().zip(counters) {
+            // ORDERING: Relaxed; published by the parker's announcement, see `wake_seeker`.
+            slot.store(counter.cast_mut(), Ordering::Relaxed);
+        }
+    }
+
+    /// May ULTs of `group` run here? Pool workers that are shared run everybody's, a program's kernel thread its own
+    /// group's, a kernel thread that belongs to one thread nobody's.
+    #[inline]
+    pub(crate) fn accepts(&self, group: u32) -> bool {
+        // ORDERING: Relaxed; changed only while no ULT that could be affected exists (`serve`).
+        let serves = self.serves.load(Ordering::Relaxed);
+        serves == EVERYBODY || serves == group
+    }
+
+    /// Is this one of the pool's shared workers?
+    #[inline]
+    pub(crate) fn is_shared(&self) -> bool {
+        self.accepts(EVERYBODY)
+    }
+
+    /// May it take a ULT without having seen its group?
+    pub(crate) fn may_steal_blindly(&self) -> bool {
+        // ORDERING: Relaxed; as in `accepts`. A new group's first fork comes after it was counted.
+        self.is_shared() || (GROUPS.load(Ordering::Relaxed) == 1 && self.serves.load(Ordering::Relaxed) != NOBODY)
+    }
+
+    /// Makes it a shared worker of the pool (`true`) or one that belongs to a single thread.
+    pub(crate) fn share(&self, shared: bool) {
+        // ORDERING: Relaxed; see `accepts`.
+        self.serves.store(if shared { EVERYBODY } else { NOBODY }, Ordering::Relaxed);
+    }
+
+    /// The group of a program's kernel thread: ULTs that it and its descendants fork.
+    pub fn group(&self) -> u32 {
+        self.index() + 1
+    }
+
+    /// Gang ULTs queued here or started here and not ended.
+    pub(crate) fn gang_load(&self) -> u32 {
+        // ORDERING: Relaxed; a hint for placing.
+        self.gang_load.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn count_gang_load(&self, change: i32) {
+        // ORDERING: Relaxed; a hint for placing.
+        self.gang_load.fetch_add(change as u32, Ordering::Relaxed);
+    }
+
+    /// Notes how many other threads are suspended here; the owner.
+    pub(crate) fn set_suspended(&self, threads: u32) {
+        // ORDERING: Relaxed; the monitor takes any recent value.
+        if self.suspended.load(Ordering::Relaxed) != threads {
+            // ORDERING: as above.
+            self.suspended.store(threads, Ordering::Relaxed);
+        }
+        self.publish_crowd();
+    }
+
+    /// Tells the monitor how many threads wait behind this worker. After something was queued, by whoever queued it.
+    pub(crate) fn publish_crowd(&self) {
+        // ORDERING: Relaxed; as above.
+        let suspended = self.suspended.load(Ordering::Relaxed);
+        self.watched.set_crowd(suspended + self.gang_deque.len() as u32 + self.ults.len() as u32);
+    }
+
+    /// Does anybody wait behind the running code, as far as its owner knows?
+    pub(crate) fn has_others(&self) -> bool {
+        // ORDERING: Relaxed; the owner asks, and what is queued meanwhile is seen next time.
+        self.suspended.load(Ordering::Relaxed) != 0 || !self.gang_deque.is_empty() || !self.ults.is_empty()
     }
 
     /// The owner's part.
@@ -106,30 +261,6 @@ impl Worker {
     #[inline(always)]
     pub(crate) unsafe fn own(&self) -> *mut Own {
         self.own.get()
-    }
-
-    /// The tag of the gang this worker runs for.
-    ///
-    /// # Safety
-    /// Only on the worker's own kernel thread.
-    pub unsafe fn gang(&self) -> GangTag {
-        // SAFETY: the caller is the owner.
-        unsafe { (*self.own()).gang }
-    }
-
-    /// Sets the tag of the gang this worker runs for, and returns the one before.
-    ///
-    /// # Safety
-    /// Only on the worker's own kernel thread.
-    pub unsafe fn set_gang(&self, tag: GangTag) -> GangTag {
-        // SAFETY: the caller is the owner.
-        unsafe {
-            let own = self.own();
-            if !(*own).current.is_null() {
-                (*(*own).current).gang = tag;
-            }
-            core::mem::replace(&mut (*own).gang, tag)
-        }
     }
 }
 
@@ -161,6 +292,127 @@ pub fn set_locals(locals: Locals) {
     word(WORD_LOCALS + 1).set(locals.0[1]);
 }
 
+/// The gang and the region that the running context runs for.
+pub fn duty() -> (GangTag, usize) {
+    let worker = register_current();
+    // SAFETY: own kernel thread.
+    let role = unsafe { (*worker.own()).role };
+    (role.tag, role.region)
+}
+
+/// Changes the gang and the region that the running context runs for; a switch point for the stall monitor.
+pub fn set_duty((tag, region): (GangTag, usize)) {
+    let worker = register_current();
+    // SAFETY: own kernel thread.
+    unsafe {
+        let role = &mut (*worker.own()).role;
+        role.tag = tag;
+        role.region = region;
+    }
+    worker.watched.pass();
+    worker.watched.set_region(region);
+}
+
+/// Notes that the calling kernel thread is bound to `place`, a number of the caller's. False if it is already.
+pub fn move_to_place(place: u32) -> bool {
+    let worker = register_current();
+    // SAFETY: own kernel thread.
+    unsafe { (*worker.own()).place.replace(place) != Some(place) }
+}
+
+/// Makes the running context run in `role`, on the same stack.
+///
+/// # Safety
+/// Own kernel thread; no address of thread-local storage is live in the caller, and nobody else wears the identity.
+#[inline(never)]
+pub(crate) unsafe fn play(worker: &'static Worker, role: Role) {
+    // SAFETY: as the caller says.
+    unsafe {
+        (*worker.own()).role = role;
+        if let Some(identity) = role.identity {
+            wear(worker, identity);
+        }
+    }
+}
+
+/// Wears `identity` and carries the worker's word over to its thread block.
+///
+/// # Safety
+/// As [`play`].
+#[inline]
+pub(crate) unsafe fn wear(worker: &'static Worker, identity: &'static Identity) {
+    // SAFETY: as the caller says; `identity::wear` has the same contract. The stall monitor's handler runs only in program
+    // code, so it does not see the moment between the two steps.
+    unsafe {
+        let own = worker.own();
+        if (*own).worn.is_some_and(|worn| ptr::eq(worn, identity)) {
+            return;
+        }
+        identity::wear(identity);
+        word(WORD_WORKER).set(ptr::from_ref(worker) as usize);
+        (*own).worn = Some(identity);
+    }
+}
+
+// ---- all workers ----------------------------------------------------------------------------------------------
+
+/// Workers that can be found by index; those beyond are nobody's victims and get no gang ULTs.
+pub const TABLE: usize = 1024;
+
+static WORKERS: [AtomicPtr<Worker>; TABLE] = [const { AtomicPtr::new(ptr::null_mut()) }; TABLE];
+static TABLE_LEN: AtomicUsize = AtomicUsize::new(0);
+/// Program threads that are registered.
+static GROUPS: AtomicU32 = AtomicU32::new(0);
+
+/// One more than the largest index in the table.
+#[inline]
+pub(crate) fn table_len() -> usize {
+    // ORDERING: Relaxed; the entries are acquired one by one.
+    TABLE_LEN.load(Ordering::Relaxed)
+}
+
+/// The worker with this index. It may be unused at the moment.
+#[inline]
+pub(crate) fn at(index: usize) -> Option<&'static Worker> {
+    // ORDERING: Acquire, pairs with the Release in `enter_table`.
+    let worker = WORKERS.get(index)?.load(Ordering::Acquire);
+    // SAFETY: null or a record, and records are never freed.
+    unsafe { worker.as_ref() }
+}
+
+fn enter_table(worker: &'static Worker) {
+    let index = worker.index() as usize;
+    if let Some(slot) = WORKERS.get(index) {
+        // ORDERING: Release, pairs with the Acquire in `at`: the record is complete.
+        slot.store(ptr::from_ref(worker).cast_mut(), Ordering::Release);
+        // ORDERING: Relaxed; see `table_len`.
+        TABLE_LEN.fetch_max(index + 1, Ordering::Relaxed);
+    }
+}
+
+/// Whether contexts get identities of their own; decided before the first worker is registered.
+static IDENTITIES: AtomicU32 = AtomicU32::new(1);
+
+/// Switches identities off: threads that share a kernel thread share its thread-local storage. Before the first worker.
+pub fn use_identities(on: bool) {
+    // ORDERING: Relaxed; a setting, made before it matters.
+    IDENTITIES.store(u32::from(on), Ordering::Relaxed);
+}
+
+/// Do contexts get identities of their own?
+pub fn uses_identities() -> bool {
+    // ORDERING: Relaxed; see `use_identities`.
+    IDENTITIES.load(Ordering::Relaxed) != 0 && !matches!(identity::support(), identity::Support::None(_))
+}
+
+/// Sums over all workers that ever were: steals, context switches. Others go on meanwhile, so the figures are recent.
+pub fn totals() -> (victim::Totals, u64) {
+    let workers = || (0..table_len()).filter_map(at);
+    // SAFETY: a racy read of a statistic that its owner writes as a whole word.
+    let switches = workers().map(|w| unsafe { (&raw const (*w.own()).switches).read_volatile() }).sum();
+    (workers().map(|w| w.steals.read()).sum(), switches)
+}
+
 /// Records that no kernel thread uses, and the next index.
 struct Registry {
     spare: Vec<&'static Worker>,
@@ -172,13 +424,20 @@ static REGISTRY: crate::pool::ForkMutex<Registry> =
 
 /// Makes `worker`, a record nobody else uses, the calling kernel thread's own.
 pub(crate) fn adopt(worker: &'static Worker) {
+    let identity = uses_identities().then(identity::of_current_thread);
     // SAFETY: the record is nobody else's; the calling kernel thread is its owner from here on.
     unsafe {
         let own = worker.own();
         (*own).current = &raw mut (*own).native;
+        (*own).native_identity = identity;
+        (*own).worn = identity;
+        (*own).role = Role::none(worker);
+        (*own).place = None;
     }
     word(WORD_WORKER).set(ptr::from_ref(worker) as usize);
     set_locals(Locals::default());
+    enter_table(worker);
+    worker.watched.begin();
 }
 
 /// A record that no kernel thread uses.
@@ -202,11 +461,12 @@ pub(crate) fn abandon_current() {
         while let Some(runner) = (*own).idle_runners.pop() {
             Ult::retire(runner);
         }
-        if !(*own).waiting.is_empty() {
+        if !(*own).bench.is_empty() {
             return; // ends inside a wait (pthread_exit from a handler): the record cannot be used again
         }
-        (*own).gang = GangTag::NONE;
     }
+    worker.watched.end();
+    worker.share(false);
     word(WORD_WORKER).set(0);
     set_locals(Locals::default());
     put_back_record(worker);
@@ -217,15 +477,30 @@ pub(crate) fn put_back_record(worker: &'static Worker) {
     REGISTRY.lock().spare.push(worker);
 }
 
-/// In the child of a fork: forgets the spare records and the lock. Indices go on from 1024 times the generation,
-/// so that no record of the parent's threads shares one with a record made here.
+/// In the child of a fork: forgets the spare records and the lock. Indices go on from
+/// [`FIRST_AFTER_FORK`], so that no record of the parent's first threads shares one with a record made here.
 ///
 /// # Safety
 /// Only in the child of a fork, before it has a second thread.
 pub(crate) unsafe fn forget_after_fork() {
     // SAFETY: as the caller says; the registry's vector is leaked.
-    unsafe { REGISTRY.forget(Registry { spare: Vec::new(), next: 1024 }) };
+    unsafe { REGISTRY.forget(Registry { spare: Vec::new(), next: FIRST_AFTER_FORK }) };
+    for slot in &WORKERS {
+        // ORDERING: Relaxed throughout; single-threaded.
+        slot.store(ptr::null_mut(), Ordering::Relaxed);
+    }
+    TABLE_LEN.store(0, Ordering::Relaxed);
+    GROUPS.store(0, Ordering::Relaxed);
+    if let Some(worker) = current() {
+        enter_table(worker);
+        GROUPS.store(1, Ordering::Relaxed);
+        worker.watched.begin();
+        worker.watched.enter_user();
+    }
 }
+
+/// The first index given in the child of a fork: indices of the parent's records are not given again, up to here.
+const FIRST_AFTER_FORK: u32 = 512;
 
 type ExitHook = fn();
 static EXIT_HOOK: Mutex<Option<ExitHook>> = Mutex::new(None);
@@ -246,9 +521,14 @@ pub fn register_current() -> &'static Worker {
     crate::pool::initialise();
     let worker = take_record();
     adopt(worker);
+    // ORDERING: Relaxed; see `Worker::accepts` and `may_steal_blindly`.
+    worker.serves.store(worker.group(), Ordering::Relaxed);
+    // ORDERING: Relaxed; as above.
+    GROUPS.fetch_add(1, Ordering::Relaxed);
     crate::fault::enter_kernel_thread();
     crate::pool::arm_exit_destructor(NonNull::from(worker));
     crate::sched::count_awake(true);
+    worker.watched.enter_user();
     worker
 }
 
@@ -263,5 +543,7 @@ pub(crate) fn program_thread_ends() {
     }
     crate::fault::leave_kernel_thread();
     crate::sched::count_awake(false);
+    // ORDERING: Relaxed; as in `register_current`.
+    GROUPS.fetch_sub(1, Ordering::Relaxed);
     abandon_current();
 }

@@ -3,10 +3,12 @@
 
 use core::ops::Range;
 
+use ult::worker::{self, Worker};
+
 use super::affinity::{Assignment, Facts, assign, display_affinity};
 use super::env;
 use super::icv::ProcBind;
-use super::team::Plan;
+use super::team::{Housing, Plan, Team};
 use super::thread::{Here, Thread};
 
 /// The places of a team of `size` that the running thread forks under `policy`; `None` when threads are not bound. A
@@ -42,6 +44,19 @@ pub fn bind_member(thread: &Thread, plan: &Plan) {
         bind(thread, place, partition);
     } else if plan.partition.is_some() {
         inherit(thread, plan);
+    }
+}
+
+/// The worker on which thread `num` of a bound outermost team that shares workers has to run: workers stand for the places,
+/// beginning with the forking thread and its place. `None`: anywhere.
+pub fn worker_for(team: &Team, num: u32) -> Option<&'static Worker> {
+    let plan = team.plan();
+    let first = plan.places.as_ref()?.thread(0).0;
+    let place = plan.places.as_ref()?.thread(num).0;
+    let places = env::settings().places.as_ref()?.all().len() as u32;
+    match (place + places - first % places) % places {
+        0 => plan.home,
+        n => ult::pool::shared_worker(n as usize - 1),
     }
 }
 
@@ -92,10 +107,12 @@ fn bind(thread: &Thread, place: u32, partition: Range<u32>) {
     // SAFETY: own thread only.
     let own = unsafe { thread.own() };
     own.partition = partition;
-    if own.place == place as i32 {
+    own.place = place as i32;
+    // The kernel thread follows, unless other threads run on it, too: those of nested teams that share workers.
+    let alone = thread.team().housing != Housing::Shared || thread.team().plan().active_level <= 1;
+    if !alone || !worker::move_to_place(place) {
         return;
     }
-    own.place = place as i32;
     if let Some(places) = &env::settings().places {
         // A refusal (the mask has changed under us) leaves the thread where it is: nothing else can be done.
         let _ = ult::topology::bind_current_thread(places.procs(place as usize));

@@ -470,7 +470,7 @@ fn make_ready(node: &Node, thread: Option<&Thread>, team: &Team) {
         // ORDERING: Release, pairs with the Acquire in `wait_ready`.
         node.ready.store(true, Ordering::Release);
         if let Some(worker) = waiter {
-            worker.parker.unpark();
+            worker.wake();
         }
         return;
     };

@@ -3,7 +3,8 @@
 //! | room | what lives there |
 //! |---|---|
 //! | [`env`], [`icv`], [`display`] | the environment, control variables, and how they are shown |
-//! | [`root`], [`thread`], [`team`], [`parallel`] | initial threads, threads, teams and their barrier, fork and join |
+//! | [`root`], [`thread`], [`team`], [`parallel`], [`assemble`] | initial threads, threads, teams and their barrier, fork and join, how a team is put together |
+//! | [`identities`] | the thread-local storage that numbered threads keep |
 //! | [`affinity`], [`binding`] | places, and binding threads to them |
 //! | [`task`], [`queue`], [`depend`], [`taskgroup`], [`taskloop`] | tasks, where ready ones stand, dependences, taskgroups, taskloops |
 //! | [`worksharing`] | loops, sections, single, ordered, doacross |
@@ -17,12 +18,14 @@
 //! | [`report`] | messages to the user |
 pub mod affinity;
 pub mod alloc;
+pub mod assemble;
 pub mod binding;
 pub mod cancel;
 pub mod depend;
 pub mod display;
 pub mod env;
 pub mod icv;
+pub mod identities;
 pub mod lock;
 pub mod parallel;
 pub mod queue;

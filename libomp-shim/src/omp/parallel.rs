@@ -1,27 +1,28 @@
-//! Parallel regions (OpenMP 5.2 §10.1): how large a team is, how it is put together, forked and joined.
+//! Parallel regions (OpenMP 5.2 §10.1): how large a team is, how it is forked and joined.
 //!
-//! The forking thread takes a team it has kept from an earlier region (or makes one), writes the plan, and publishes
-//! the next epoch: one store, plus a wake-up for each member that sleeps. Members that are already attached need no
-//! allocation and no lock. It then runs thread 0's share itself, waits for the others and for all tasks, and keeps the
-//! team for its next region.
+//! The forking thread takes a team it has kept from an earlier region (or makes one, [`super::assemble`]), writes the plan,
+//! and launches it. It then runs thread 0's share itself, waits for the others and for all tasks, and keeps the team for
+//! its next region.
 //!
-//! Every member has a worker of its own: the pool grows for it. Sharing workers needs identities for thread-local
-//! storage and a remedy for code that spins outside the runtime; until both exist nothing else is safe.
+//! * A *resident* team is launched by one store of the epoch, plus a wake-up for each member that sleeps: no allocation, no
+//!   lock.
+//! * A team that *shares* workers is launched by queueing its threads as ULTs: as a gang, which the scheduler places and
+//!   orders, or on the forking worker's own deque. Which regions are gangs: [`is_ganged`].
 
-use core::ptr;
-use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU32, Ordering};
 
-use ult::gang::{self, GangTag};
-use ult::pool::{self, Assignment};
-use ult::sched::{Spin, Wait};
+use ult::fork;
+use ult::gang::GangTag;
+use ult::sched::Spin;
 use ult::worker::{self, Locals};
 
+use super::assemble::{assemble, begin_member, serial_team};
+
 use super::env::{self, Settings};
-use super::icv::{NO_THREAD_LIMIT, ProcBind};
-use super::queue;
+use super::icv::{GangSched, NO_THREAD_LIMIT, ProcBind};
 use super::report;
 use super::stats;
-use super::team::{Body, Team};
+use super::team::{Body, Housing, Team};
 use super::thread::{Here, Thread};
 
 /// What the `parallel` construct said.
@@ -37,7 +38,7 @@ pub struct Request {
 pub struct Region {
     team: Box<Team>,
     outer: Locals,
-    gang: GangTag,
+    duty: (GangTag, usize),
     /// Threads counted against the contention group's limit.
     counted: u32,
 }
@@ -62,7 +63,7 @@ pub fn league(here: Here, body: Body, teams: u32, thread_limit: u32) {
 impl Region {
     /// Makes the calling code the initial thread of team `league.1` of `league.0`.
     pub fn begin_initial(here: Here, body: Body, league: (u32, u32), thread_limit: u32) -> Self {
-        let team = take_team(here, 1);
+        let team = serial_team(here);
         plan(here, &team, body, 1, None);
         // SAFETY: we are the forking thread and the team is between regions.
         let plan = unsafe { team.plan_mut() };
@@ -80,15 +81,14 @@ impl Region {
     pub fn begin(here: Here, body: Body, request: Request) -> Self {
         stats::count_region();
         let (wanted, counted) = reserve(here, team_size(here, request));
-        let team = take_team(here, wanted);
-        let size = man(&team, wanted);
+        let (team, size) = assemble(here, wanted, body.function as usize);
         plan(here, &team, body, size, request.bind);
         Self::enter(team, counted)
     }
 
     /// Makes the calling code the initial thread of a target region that runs on the host.
     pub fn begin_target(here: Here, body: Body, thread_limit: u32) -> Self {
-        let team = take_team(here, 1);
+        let team = serial_team(here);
         plan(here, &team, body, 1, None);
         // SAFETY: we are the forking thread and the team is between regions.
         let plan = unsafe { team.plan_mut() };
@@ -106,16 +106,22 @@ impl Region {
     /// Publishes a planned region; the calling code goes on as its thread 0.
     fn enter(team: Box<Team>, counted: u32) -> Self {
         let Some(primary) = team.thread(0) else { report::fatal("a team has no primary thread") };
+        primary.move_in(worker::register_current());
         begin_member(primary, &team);
         // SAFETY: the thread and its implicit task live as long as the team, which `end` gives back last.
         let outer = unsafe { Here::set(primary, &primary.implicit) };
-        if team.size() > 1 {
+        let duty = worker::duty();
+        let size = team.size();
+        if size > 1 {
             ult::exceptions::refresh();
-            team.start_region();
+            launch(&team, duty.0);
         }
-        // SAFETY: this kernel thread owns its worker.
-        let gang = unsafe { primary.worker().set_gang(team.plan().gang) };
-        Self { team, outer, gang, counted }
+        let region = if size > 1 { team.plan().body.function as usize } else { duty.1 };
+        worker::set_duty((team.plan().gang, region));
+        if size > 1 && team.housing == Housing::Shared {
+            fork::give_way_to_older();
+        }
+        Self { team, outer, duty, counted }
     }
 
     /// Runs thread 0's share.
@@ -134,8 +140,7 @@ impl Region {
         primary.implicit.end_implicit();
         // SAFETY: own thread only.
         self.team.reset(unsafe { primary.own() }.constructs != 0);
-        // SAFETY: this kernel thread owns its worker.
-        unsafe { primary.worker().set_gang(self.gang) };
+        worker::set_duty(self.duty);
         worker::set_locals(self.outer);
         let here = Here::get();
         unreserve(here, self.counted);
@@ -189,66 +194,6 @@ fn group_threads(here: Here) -> &'static AtomicU32 {
     unsafe { &*here.team().plan().group_threads }
 }
 
-// ---- putting the team together ----------------------------------------------------------------------------------
-
-/// A team with room for `size` threads: one that the forking thread kept, or a new one.
-fn take_team(here: Here, size: u32) -> Box<Team> {
-    // SAFETY: own thread only; `dismiss` may wait, so the reference is not kept across it.
-    while let Some(team) = unsafe { here.thread.own() }.teams.pop() {
-        if !team.is_of_this_process() {
-            core::mem::forget(team); // its members were threads of the parent process
-        } else if team.capacity() >= size {
-            return team;
-        } else {
-            dismiss(team);
-        }
-    }
-    let team = Team::new(size.next_power_of_two());
-    let primary = team.attach(Thread::new(0));
-    // SAFETY: a new thread; the team outlives it.
-    unsafe { primary.join_team(&raw const *team, here.thread.worker()) };
-    team
-}
-
-/// Attaches members until `size` threads are there; returns how many there are, at most `size`.
-fn man(team: &Team, size: u32) -> u32 {
-    let attached = team.attached();
-    if attached < size {
-        recruit(team, (size - attached) as usize);
-    }
-    team.attached().min(size)
-}
-
-#[cold]
-fn recruit(team: &Team, count: usize) {
-    let mut workers = Vec::with_capacity(count);
-    pool::acquire(count, &mut workers);
-    if workers.len() < count {
-        complain_about_threads(count, workers.len());
-    }
-    let stack_size = env::settings().stacksize;
-    for worker in workers {
-        let thread = team.attach(Thread::new(team.attached()));
-        // SAFETY: a new thread that has not run; the team is dismissed only after the member has left.
-        unsafe { thread.join_team(team, worker) };
-        thread.seen_epoch.set(team.epoch());
-        team.count_present();
-        let argument = ptr::from_ref(thread).cast_mut().cast();
-        pool::assign(worker, Assignment { entry: member_main, argument, stack_size });
-    }
-}
-
-static COMPLAINED: AtomicBool = AtomicBool::new(false);
-
-fn complain_about_threads(wanted: usize, got: usize) {
-    // ORDERING: Relaxed; at most one message.
-    if !COMPLAINED.swap(true, Ordering::Relaxed) {
-        report::warn(format!(
-            "the system started {got} of {wanted} more threads; the team is smaller (see ulimit -u and cgroup pids.max)"
-        ));
-    }
-}
-
 fn plan(here: Here, team: &Team, body: Body, size: u32, bind: Option<ProcBind>) {
     let settings = env::settings();
     let outer = here.team().plan();
@@ -266,7 +211,8 @@ fn plan(here: Here, team: &Team, body: Body, size: u32, bind: Option<ProcBind>) 
     plan.league = outer.league;
     plan.group_threads = outer.group_threads;
     plan.spin = outer.spin;
-    plan.gang = GangTag { id: if size > 1 { gang::next_id() } else { outer.gang.id }, level: outer.gang.level + 1 };
+    plan.gang = outer.gang;
+    plan.home = outer.home;
     plan.bind = bind.unwrap_or(icv.bind);
     plan.places = super::binding::assignment(here, plan.bind, icv.bind, size);
     // SAFETY: own thread only.
@@ -287,99 +233,60 @@ pub fn spin_for(settings: &Settings) -> Spin {
     Spin { micros }
 }
 
-// ---- members ----------------------------------------------------------------------------------------------------
+// ---- launching --------------------------------------------------------------------------------------------------
 
-/// Sets a member up for the region that has just started (thread 0: is about to).
-fn begin_member(thread: &Thread, team: &Team) {
-    let plan = team.plan();
-    // SAFETY: own thread only: called by the thread itself; thread 0 is the forking thread.
-    let own = unsafe { thread.own() };
-    own.constructs = 0;
-    own.singles = 0;
-    // SAFETY: the plan names the forking task, which is suspended in the region.
-    unsafe { thread.implicit.begin_implicit(team, thread, plan.parent_task, plan.icv) };
-    super::binding::bind_member(thread, plan);
-    super::binding::display_member(thread);
-}
-
-/// The life of a member: wait for a region, run its share, arrive, again; until the team is dismissed.
-unsafe fn member_main(argument: *mut ()) {
-    // SAFETY: `recruit` passes a thread that lives until the member has left.
-    let thread: &Thread = unsafe { &*argument.cast() };
-    while await_region(thread) {
-        run_share(thread);
-    }
-    // SAFETY: own thread only.
-    for inner in core::mem::take(&mut unsafe { thread.own() }.teams) {
-        dismiss(inner);
-    }
-    worker::set_locals(Locals::default());
-    thread.team().leave_for_good();
-}
-
-/// Waits for the next region, helping with the tasks of the one before. False when the team is dismissed.
-fn await_region(thread: &Thread) -> bool {
-    let team = thread.team();
-    let seen = thread.seen_epoch.get();
-    ult::sched::wait(&Wait {
-        ready: &|| team.next_region(seen, thread.num()).is_some() || team.is_retired() || team.is_lost(),
-        seek: Some(&|last| queue::find_after(thread, last, seen)),
-        sleepers: Some(team.sleepers()),
-        spin: spin_for(env::settings()),
-        yields: false,
-    });
-    if team.is_lost() {
-        // The only thread of a child that this thread forked has nothing more to do: a process ends with its last thread.
-        // SAFETY: the process has one thread, which runs no program code here.
-        unsafe { libc::exit(0) };
-    }
-    match team.next_region(seen, thread.num()) {
-        Some(epoch) => {
-            thread.seen_epoch.set(epoch);
-            true
-        }
-        None => false,
-    }
-}
-
-fn run_share(thread: &Thread) {
-    let team = thread.team();
-    begin_member(thread, team);
-    // SAFETY: the thread and its implicit task live as long as the team, and this kernel thread hosts it.
-    unsafe {
-        Here::set(thread, &thread.implicit);
-        thread.worker().set_gang(team.plan().gang);
-    }
-    team.adopt_floating_point();
-    let body = team.plan().body;
-    // SAFETY: the front made the body for its own `call`.
-    unsafe { (body.call)(thread, &body) };
-    thread.implicit.end_implicit();
-    // SAFETY: this kernel thread owns its worker.
-    unsafe { thread.worker().set_gang(GangTag::NONE) };
-    team.arrive_at_join();
-}
-
-/// Sends a team's members home and frees it. The team is between regions.
-pub fn dismiss(team: Box<Team>) {
-    if !team.is_of_this_process() {
-        core::mem::forget(team);
+/// Starts the threads of a planned region beside thread 0, which runs for `outer` so far.
+fn launch(team: &Team, outer: GangTag) {
+    let level = outer.level + 1;
+    if team.housing != Housing::Shared {
+        stats::count_gang();
+        fork::resident_gang(level, |tag| {
+            // SAFETY: we are the forking thread, and the team has not started.
+            unsafe { team.plan_mut() }.gang = tag;
+            team.start_region();
+        });
         return;
     }
-    team.retire(worker::register_current());
-    ult::sched::wait(&Wait {
-        ready: &|| team.present() == 0,
-        seek: None,
-        sleepers: None,
-        spin: Spin { micros: 20 },
-        yields: false,
-    });
-    if let Some(primary) = team.thread(0) {
-        // SAFETY: the primary's part belongs to the forking thread, which is here.
-        for inner in core::mem::take(&mut unsafe { primary.own() }.teams) {
-            dismiss(inner);
+    super::assemble::sow(team, outer);
+    let count = team.size() as usize - 1;
+    // SAFETY: `sow` has written the seeds; we are the forking thread.
+    let seed = |i: usize| unsafe { member(team, i).seed() };
+    let home = team.plan().home;
+    match home {
+        Some(home) if is_ganged(team) => {
+            stats::count_gang();
+            let place = |i: usize| super::binding::worker_for(team, i as u32 + 1);
+            let places = team.plan().places.is_some() && team.plan().active_level == 1;
+            fork::gang(count, level, home, seed, places.then_some(&place), |tag| {
+                // SAFETY: as above.
+                unsafe { team.plan_mut() }.gang = tag;
+                team.start_region();
+            });
+        }
+        _ => {
+            // SAFETY: as above.
+            unsafe { team.plan_mut() }.gang = outer;
+            team.start_region();
+            fork::plain(count, seed);
         }
     }
-    team.await_visitors();
-    team.free_members();
+}
+
+/// The member that starts `i`th beside thread 0.
+fn member(team: &Team, i: usize) -> &Thread {
+    match team.thread(i as u32 + 1) {
+        Some(thread) => thread,
+        None => report::fatal("a team lacks a thread"),
+    }
+}
+
+/// Is the region gang-scheduled (`gang-sched-var`)? By default the outermost ones are, and those whose code was once seen
+/// waiting for its threads where the runtime cannot see it.
+fn is_ganged(team: &Team) -> bool {
+    let plan = team.plan();
+    match plan.icv.gang {
+        GangSched::All => true,
+        GangSched::None => false,
+        GangSched::Auto => plan.active_level == 1 || ult::stall::is_known_spinner(plan.body.function as usize),
+    }
 }

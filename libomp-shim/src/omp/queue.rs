@@ -25,7 +25,7 @@ use std::collections::VecDeque;
 use std::sync::Mutex;
 
 use ult::deque::Steal;
-use ult::sched::{Job, Wait};
+use ult::sched::{Job, Look, Wait};
 
 use super::stats;
 use super::task::{self, Flags, Task};
@@ -112,19 +112,18 @@ fn allowed(thread: &Thread, task: &Task) -> bool {
     newest.is_none_or(|t| task.descends_from(unsafe { &*t }))
 }
 
-/// Finds a task that `thread`, which waits at a task scheduling point, may start. `last` is the last look before its
-/// kernel thread sleeps.
-pub fn find(thread: &Thread, last: bool) -> Option<Job> {
-    find_task(thread, last).map(|task| task::job(thread, task))
+/// Finds a task that `thread`, which waits at a task scheduling point, may start.
+pub fn find(thread: &Thread, look: Look) -> Option<Job> {
+    find_task(thread, look).map(|task| task::job(thread, task))
 }
 
 /// [`find`] for a member that waits for its next region and has seen `epoch`: it may help with the region that ends, but
 /// not with the next one before it has begun it (its number may not even exist there).
-pub fn find_after(thread: &Thread, last: bool, epoch: u64) -> Option<Job> {
+pub fn find_after(thread: &Thread, look: Look, epoch: u64) -> Option<Job> {
     if thread.team().epoch() != epoch {
         return None; // a region without this member: its tasks are for others
     }
-    let task = find_task(thread, last)?;
+    let task = find_task(thread, look)?;
     // What made the task visible came after the epoch of its region, so a new epoch is seen here.
     if thread.team().epoch() == epoch {
         return Some(task::job(thread, task));
@@ -133,31 +132,36 @@ pub fn find_after(thread: &Thread, last: bool, epoch: u64) -> Option<Job> {
     None
 }
 
-fn find_task(thread: &Thread, last: bool) -> Option<NonNull<Task>> {
+fn find_task(thread: &Thread, look: Look) -> Option<NonNull<Task>> {
     let team = thread.team();
     if !team.has_used_tasks() {
         return None;
     }
-    let found = prioritised(thread)
-        .or_else(|| own(thread))
-        .or_else(|| team.shelf().take(i32::MIN, |t| allowed(thread, t)))
-        .or_else(|| steal(thread))
-        .or_else(|| if last || looks_in_vain(thread) { clear_out(thread) } else { None });
+    let found = match look {
+        Look::Own => near(thread),
+        Look::Others => far(thread),
+        Look::Last => near(thread).or_else(|| far(thread)).or_else(|| clear_out(thread)),
+    };
     // SAFETY: own thread only.
     let own = unsafe { thread.own() };
-    match found {
-        Some(task) => {
-            own.ran = true;
-            Some(task)
-        }
-        None => {
-            if own.ran || last {
-                own.ran = false;
-                team.notify_closer();
-            }
-            None
-        }
+    own.ran |= found.is_some();
+    if found.is_none() && look != Look::Own && (own.ran || look == Look::Last) {
+        own.ran = false;
+        team.notify_closer();
     }
+    found
+}
+
+/// What stands in the thread's own deque or on the shelf.
+fn near(thread: &Thread) -> Option<NonNull<Task>> {
+    prioritised(thread)
+        .or_else(|| own(thread))
+        .or_else(|| thread.team().shelf().take(i32::MIN, |t| allowed(thread, t)))
+}
+
+/// What stands in the deques of others.
+fn far(thread: &Thread) -> Option<NonNull<Task>> {
+    steal(thread).or_else(|| if looks_in_vain(thread) { clear_out(thread) } else { None })
 }
 
 /// Looks without success after which a thread that never sleeps (an active wait policy) clears its deque out all the same.
@@ -303,13 +307,15 @@ fn hold_back(here: Here) {
 pub fn run_some(here: Here, count: usize) {
     let left = core::cell::Cell::new(count);
     let dry = core::cell::Cell::new(false);
-    let seek = |_| {
+    let seek = |look| {
         if left.get() == 0 {
             return None;
         }
-        let job = find(here.thread, false);
-        left.set(left.get() - 1);
-        dry.set(job.is_none());
+        let job = find(here.thread, look);
+        if job.is_some() {
+            left.set(left.get() - 1);
+        }
+        dry.set(job.is_none() && look != Look::Own);
         job
     };
     ult::sched::wait(&Wait {

@@ -10,9 +10,10 @@ use std::sync::Once;
 
 use ult::worker;
 
-use super::env;
+use super::assemble;
+use super::env::{self, Tls};
 use super::parallel;
-use super::team::Team;
+use super::team::{Housing, Team};
 use super::thread::{Here, Thread};
 
 static PREPARE: Once = Once::new();
@@ -31,15 +32,17 @@ pub fn enter() -> Here {
     PREPARE.call_once(prepare);
     let worker = worker::register_current();
     let settings = env::settings();
-    let team = Box::leak(Team::new(1));
+    let team = Box::leak(Team::new(1, Housing::Shared));
     // SAFETY: the team is new; nobody else knows it.
     let plan = unsafe { team.plan_mut() };
     plan.icv = settings.initial;
     plan.spin = parallel::spin_for(settings);
     plan.group_threads = &raw const team.group_threads;
+    plan.home = Some(worker);
     let thread = team.attach(Thread::new(0));
     // SAFETY: new thread, and the team lives until `leave`.
-    unsafe { thread.join_team(team, worker) };
+    unsafe { thread.join_team(team) };
+    thread.move_in(worker);
     // SAFETY: an initial task has no parent.
     unsafe { thread.implicit.begin_implicit(team, thread, ptr::null(), settings.initial) };
     super::binding::bind_initial(thread);
@@ -55,6 +58,14 @@ fn prepare() {
     let settings = env::settings();
     ult::sched::set_runner_stack_size(settings.stacksize);
     ult::sched::set_cores(ult::topology::worker_target());
+    ult::pool::set_limit(settings.workers.max(1) as usize - 1);
+    ult::pool::set_idle_spin(parallel::spin_for(settings).micros);
+    ult::worker::use_identities(!matches!(settings.tls, Tls::Shared | Tls::Kernel));
+    ult::victim::set_default(settings.victim.into());
+    if let Some(signal) = settings.stall_signal {
+        ult::stall::set_signal(signal);
+    }
+    ult::stall::install(ult::stall::Hooks { preempt: ult::sched::switch_away, hand_off: |_| {} });
     ult::fault::set_overflow_hint(
         "a thread or task needs more than it has; set OMP_STACKSIZE (for example OMP_STACKSIZE=64M)",
     );
@@ -75,8 +86,10 @@ fn leave() {
     // SAFETY: own thread only.
     let kept = core::mem::take(&mut unsafe { here.thread.own() }.teams);
     for inner in kept {
-        parallel::dismiss(inner);
+        assemble::dismiss(inner);
     }
+    // SAFETY: own thread only.
+    unsafe { here.thread.own() }.identities.give_back();
     here.task.end_implicit();
     worker::set_locals(worker::Locals::default());
     team.free_members();

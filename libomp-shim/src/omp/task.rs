@@ -586,7 +586,7 @@ unsafe fn drop_child(parent: &Task, share: u64) {
     // it comes first and is seen here, or it sees this subtraction.
     let before = parent.counts.fetch_sub(share, Ordering::AcqRel);
     if before & CHILDREN == 1 && before & WAITING != 0 {
-        worker.parker.unpark();
+        worker.wake();
     }
     if explicit && before == share {
         // SAFETY: the last reference is gone.
@@ -604,7 +604,7 @@ unsafe fn drop_child_of_untied(parent: &Task, share: u64) {
     // ORDERING: AcqRel, as in `drop_child`; Acquire also pairs with the Release in `wait_for_children`.
     let before = parent.counts.fetch_sub(1, Ordering::AcqRel);
     if before & CHILDREN == 1 && before & WAITING != 0 {
-        parent.thread().worker().parker.unpark();
+        parent.thread().worker().wake();
     }
     if share == CHILD {
         // SAFETY: the rest of the caller's share.

@@ -106,7 +106,7 @@ impl Taskgroup {
         // ORDERING: AcqRel; Release pairs with `count`. WAITING is set by a read-modify-write of the same word: either
         // it is seen here, or the owner's next look sees this.
         if self.members.fetch_sub(1, Ordering::AcqRel) == WAITING | 1 {
-            worker.parker.unpark();
+            worker.wake();
         }
     }
 
@@ -121,7 +121,7 @@ impl Taskgroup {
             // ORDERING: AcqRel, as in `leave`.
             if self.members.compare_exchange(seen, seen - 1, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
                 if seen == WAITING | 1 {
-                    worker.parker.unpark();
+                    worker.wake();
                 }
                 return;
             }

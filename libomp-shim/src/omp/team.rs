@@ -17,7 +17,7 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use ult::arch::FpState;
 use ult::gang::GangTag;
-use ult::sched::{Spin, Wait};
+use ult::sched::{Look, Spin, Wait};
 use ult::worker::Worker;
 
 use super::affinity::Assignment;
@@ -70,6 +70,8 @@ pub struct Plan {
     pub league: (u32, u32),
     /// The gang of the region.
     pub gang: GangTag,
+    /// The program's kernel thread at the root.
+    pub home: Option<&'static Worker>,
     /// How members look before they sleep.
     pub spin: Spin,
     /// Binding policy of the region (`omp_get_proc_bind` inside reports the ICV instead).
@@ -80,6 +82,17 @@ pub struct Plan {
     pub partition: Option<Range<u32>>,
 }
 
+/// Where the threads of a team run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Housing {
+    /// Each on a worker of its own, where it stays between regions: shared workers of the pool, leased.
+    Resident,
+    /// Each on a kernel thread beyond the pool's workers: where identities cannot be borrowed, and for code that blocks.
+    Grown,
+    /// As ULTs that start anew in each region, on whatever workers take them.
+    Shared,
+}
+
 /// A cache line of its own.
 #[repr(align(128))]
 pub struct Padded<T>(pub T);
@@ -87,6 +100,8 @@ pub struct Padded<T>(pub T);
 /// A team (OpenMP 5.2 §1.2.2).
 pub struct Team {
     plan: UnsafeCell<Plan>,
+    /// Where the threads run.
+    pub housing: Housing,
     /// Members by number; filled up to `attached`, of which the first `size` take part in the region.
     slots: Box<[AtomicPtr<Thread>]>,
     attached: Cell<u32>,
@@ -106,6 +121,8 @@ pub struct Team {
     epoch: Padded<AtomicU64>,
     /// Members told to leave for good.
     retired: AtomicBool,
+    /// Of a team that shares workers: the epoch of the last region that has ended.
+    closed: AtomicU64,
     /// Threads that have arrived at the present barrier, and at the end of the region. Two counters, because a
     /// cancelled region is left with threads still counted at a barrier.
     arrived: Padded<AtomicU32>,
@@ -141,7 +158,7 @@ unsafe impl Send for Team {}
 
 impl Team {
     /// A team with room for `capacity` threads and none attached.
-    pub fn new(capacity: u32) -> Box<Self> {
+    pub fn new(capacity: u32, housing: Housing) -> Box<Self> {
         let slots = (0..capacity).map(|_| AtomicPtr::new(ptr::null_mut())).collect();
         let contributions = (0..capacity).map(|_| Padded(AtomicPtr::new(ptr::null_mut()))).collect();
         Box::new(Self {
@@ -156,11 +173,13 @@ impl Team {
                 group_threads: ptr::null(),
                 league: (1, 0),
                 gang: GangTag::NONE,
+                home: None,
                 spin: Spin { micros: 0 },
                 bind: ProcBind::False,
                 places: None,
                 partition: None,
             }),
+            housing,
             slots,
             attached: Cell::new(0),
             generation: ult::pool::generation(),
@@ -170,6 +189,7 @@ impl Team {
             group_threads: AtomicU32::new(0),
             epoch: Padded(AtomicU64::new(0)),
             retired: AtomicBool::new(false),
+            closed: AtomicU64::new(0),
             arrived: Padded(AtomicU32::new(0)),
             joined: Padded(AtomicU32::new(0)),
             passed: Padded(AtomicU64::new(0)),
@@ -292,6 +312,22 @@ impl Team {
         (epoch != seen && u64::from(num) < (epoch & 0xFFFF)).then_some(epoch)
     }
 
+    /// The last region is over: its members, who have arrived at the join, may leave. By thread 0.
+    fn close(&self) {
+        // ORDERING: Relaxed; only the forking thread writes the epoch.
+        let epoch = self.epoch.0.load(Ordering::Relaxed);
+        // ORDERING: Release, pairs with the Acquire in `is_closed`.
+        self.closed.store(epoch, Ordering::Release);
+        self.wake_members(self.size());
+    }
+
+    /// Is the region with this epoch over?
+    #[inline]
+    pub fn is_closed(&self, epoch: u64) -> bool {
+        // ORDERING: Acquire, pairs with `close`.
+        self.closed.load(Ordering::Acquire) >= epoch
+    }
+
     /// The present epoch.
     pub fn epoch(&self) -> u64 {
         // ORDERING: Acquire, pairs with `start_region`.
@@ -318,7 +354,7 @@ impl Team {
         self.present.fetch_sub(1, Ordering::Release);
         // SAFETY: worker records are never freed.
         if let Some(worker) = unsafe { dismisser.as_ref() } {
-            worker.parker.unpark();
+            worker.wake();
         }
     }
 
@@ -395,9 +431,9 @@ impl Team {
         let left_alone = Cell::new(false);
         ult::sched::wait(&Wait {
             ready: &|| done() || left_alone.get(),
-            seek: Some(&|last| {
-                let job = queue::find(thread, last);
-                left_alone.set(job.is_none() && self.is_lost());
+            seek: Some(&|look| {
+                let job = queue::find(thread, look);
+                left_alone.set(job.is_none() && look != Look::Own && self.is_lost());
                 job
             }),
             sleepers: Some(&self.sleepers.0),
@@ -447,14 +483,14 @@ impl Team {
 
     /// The end of a region for a member: arrives, and does not wait here (it waits for the next region).
     pub fn arrive_at_join(&self) {
-        let primary_worker = self.thread(0).map(Thread::worker);
+        let primary_worker = self.thread(0).and_then(Thread::host);
         let size = self.size();
         // ORDERING: Release, pairs with the Acquire in `await_join`. AcqRel because the counts of earlier members are
         // passed on.
         if self.joined.0.fetch_add(1, Ordering::AcqRel) + 2 == size
             && let Some(worker) = primary_worker
         {
-            worker.parker.unpark();
+            worker.wake();
         }
     }
 
@@ -468,6 +504,9 @@ impl Team {
         self.await_quiet(thread);
         // ORDERING: Relaxed; published by the epoch of the next region.
         self.joined.0.store(0, Ordering::Relaxed);
+        if self.housing == Housing::Shared && size > 1 {
+            self.close();
+        }
     }
 
     /// Waits until no explicit task of the team is incomplete. All other threads wait at the same barrier.
@@ -532,7 +571,7 @@ impl Team {
         let closer = self.closer.load(Ordering::Acquire);
         // SAFETY: worker records are never freed.
         if let Some(worker) = unsafe { closer.as_ref() } {
-            worker.parker.unpark();
+            worker.wake();
         }
     }
 
@@ -575,10 +614,10 @@ impl Team {
     fn wake_one_cold(&self) {
         let size = self.size();
         let me = ult::worker::current().map_or(ptr::null(), ptr::from_ref);
-        let members = (0..size).filter_map(|n| self.thread(n)).map(Thread::worker);
+        let members = (0..size).filter_map(|n| self.thread(n)).filter_map(Thread::host);
         for worker in members.filter(|w| !ptr::eq(*w, me)) {
             // One that sleeps at a lock, or in a nested region, counts as a sleeper too but takes no task of this team.
-            if worker.unpark_seeker(&self.sleepers.0) {
+            if worker.wake_seeker(&self.sleepers.0) {
                 return;
             }
         }
@@ -601,7 +640,7 @@ impl Team {
     #[cold]
     fn wake_members_cold(&self, count: u32) {
         for thread in (0..count).filter_map(|n| self.thread(n)) {
-            thread.worker().parker.unpark();
+            thread.wake();
         }
     }
 

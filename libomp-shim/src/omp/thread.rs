@@ -12,13 +12,15 @@
 use core::cell::{Cell, UnsafeCell};
 use core::ops::Range;
 use core::ptr;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use ult::deque::Deque;
+use ult::fork::Seed;
 use ult::worker::{self, Locals, Worker};
 
 use super::parallel::Region;
 use super::reduction::Way;
+use super::identities::Identities;
 use super::task::Task;
 use super::team::Team;
 use super::worksharing::Dispatch;
@@ -30,8 +32,11 @@ pub struct Thread {
     team: Cell<*const Team>,
     /// Thread number in the team.
     num: u32,
-    /// The kernel thread that hosts this thread.
-    worker: Cell<*const Worker>,
+    /// The worker that hosts this thread; null until it has started. Atomic because those who wake the thread look while
+    /// it starts: see [`Thread::wake`].
+    worker: AtomicPtr<Worker>,
+    /// How the thread starts where threads share workers; written by the forking thread before each fork.
+    seed: UnsafeCell<Option<Seed>>,
     /// LLVM's "global thread id", in memory because its compiler passes it by address.
     pub gtid: Cell<i32>,
     /// The thread number, in memory for the same reason.
@@ -59,6 +64,8 @@ pub struct Own {
     pub dispatch: Dispatch,
     /// Teams kept for the regions this thread forks.
     pub teams: Vec<Box<Team>>,
+    /// Identities of the threads 1, 2, … of outermost teams whose threads share workers; an initial thread's.
+    pub identities: Identities,
     /// Explicit tied tasks that this thread has started and not completed, oldest first (each a descendant of
     /// the one before it, by the task scheduling constraint).
     pub tied: Vec<*const Task>,
@@ -107,7 +114,8 @@ impl Thread {
         Box::new(Self {
             team: Cell::new(ptr::null()),
             num,
-            worker: Cell::new(ptr::null()),
+            worker: AtomicPtr::new(ptr::null_mut()),
+            seed: UnsafeCell::new(None),
             gtid: Cell::new(0),
             tid: Cell::new(num as i32),
             seen_epoch: Cell::new(0),
@@ -120,6 +128,7 @@ impl Thread {
                 singles: 0,
                 dispatch: Dispatch::default(),
                 teams: Vec::new(),
+                identities: Identities::default(),
                 tied: Vec::new(),
                 random: (num + 1).wrapping_mul(0x9E37_79B9) | 1,
                 looks: 0,
@@ -134,14 +143,63 @@ impl Thread {
         })
     }
 
-    /// Makes the thread a member of `team`, hosted by `worker`.
+    /// Makes the thread a member of `team`.
     ///
     /// # Safety
     /// Before the thread's first region, or while it waits between regions; `team` outlives the membership.
-    pub unsafe fn join_team(&self, team: *const Team, worker: &'static Worker) {
+    pub unsafe fn join_team(&self, team: *const Team) {
         self.team.set(team);
-        self.worker.set(worker);
+    }
+
+    /// Says which worker hosts the thread: where it runs from here on.
+    pub fn move_in(&self, worker: &'static Worker) {
+        // ORDERING: Relaxed; see `wake`.
+        self.worker.store(ptr::from_ref(worker).cast_mut(), Ordering::Relaxed);
         self.gtid.set(worker.index() as i32);
+    }
+
+    /// Wakes the worker that hosts the thread, for something that the thread may wait for. A thread that has not started
+    /// needs no waking.
+    #[inline]
+    pub fn wake(&self) {
+        if let Some(worker) = self.host() {
+            worker.wake();
+        }
+    }
+
+    /// The worker that hosts the thread, `None` before it has started.
+    ///
+    /// Who makes a condition true and reads null here wakes nobody, and need not: the thread stores its worker, announces
+    /// its sleep, passes the full fence of the parker and looks at the condition, so with a fence between the condition
+    /// and this load at least one side sees the other.
+    #[inline(always)]
+    pub fn host(&self) -> Option<&'static Worker> {
+        // ORDERING: Relaxed, after the full fence of the caller (`Team::wake_members` and others) or before the one in
+        // `Worker::wake`.
+        let worker = self.worker.load(Ordering::Relaxed);
+        // SAFETY: null or a worker record, and those are never freed.
+        unsafe { worker.as_ref() }
+    }
+
+    /// Describes how the thread starts in the region that is being forked.
+    ///
+    /// # Safety
+    /// Only the forking thread, while the thread is not started.
+    pub unsafe fn set_seed(&self, seed: Seed) {
+        // SAFETY: as the caller says.
+        unsafe { *self.seed.get() = Some(seed) };
+    }
+
+    /// The seed that [`Thread::set_seed`] wrote.
+    ///
+    /// # Safety
+    /// Only the forking thread, between `set_seed` and the next one.
+    pub unsafe fn seed(&self) -> &Seed {
+        // SAFETY: as the caller says.
+        match unsafe { &*self.seed.get() } {
+            Some(seed) => seed,
+            None => super::report::fatal("a thread without a seed was forked"),
+        }
     }
 
     /// The team.
@@ -157,11 +215,13 @@ impl Thread {
         self.num
     }
 
-    /// The kernel thread that hosts this thread.
+    /// The worker that hosts this thread, which has started.
     #[inline(always)]
     pub fn worker(&self) -> &'static Worker {
-        // SAFETY: set by `join_team`; worker records are never freed.
-        unsafe { &*self.worker.get() }
+        match self.host() {
+            Some(worker) => worker,
+            None => super::report::fatal("a thread that has not started was asked for its worker"),
+        }
     }
 
     /// The thread's own part.

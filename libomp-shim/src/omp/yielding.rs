@@ -10,10 +10,16 @@
 /// call, lies in an object that contains OpenMP regions: never from inside an allocator, MPI or the C++ library, which may
 /// hold a lock or know the kernel thread. It goes to a started thread of another identity, never to a new task.
 ///
-/// Always false as long as every OpenMP thread has a worker of its own: there is nobody to switch to.
-///
 /// Any thread, registered or not; keeps `errno`.
 #[inline]
-pub fn yield_thread(_return_address: usize) -> bool {
-    false
+pub fn yield_thread(return_address: usize) -> bool {
+    if !ult::sched::has_others_here() || !ult::stall::yields_for(return_address) {
+        return false;
+    }
+    // SAFETY: the caller is program code that asked to yield: it is outside the runtime and the C library.
+    let went = unsafe { ult::sched::yield_from_program() };
+    if went {
+        super::stats::count_yield();
+    }
+    went
 }

@@ -3,7 +3,7 @@
 use core::ffi::{c_int, c_uint, c_void};
 
 use super::device::is_host;
-use crate::omp::parallel;
+use crate::omp::assemble;
 use crate::omp::thread::Here;
 
 /// `omp_pause_soft`.
@@ -31,7 +31,7 @@ routines! {
         if kind == HARD {
             // SAFETY: own thread only; the teams are taken out before anything waits.
             let kept = core::mem::take(&mut unsafe { here.thread.own() }.teams);
-            kept.into_iter().for_each(parallel::dismiss);
+            kept.into_iter().for_each(assemble::dismiss);
         }
         0
     }

@@ -99,6 +99,16 @@ pub enum Victim {
     Random,
 }
 
+impl From<Victim> for ult::victim::Kind {
+    fn from(victim: Victim) -> Self {
+        match victim {
+            Victim::Hybrid => Self::Hybrid,
+            Victim::History => Self::History,
+            Victim::Random => Self::Random,
+        }
+    }
+}
+
 /// `GANGWAY_TLS`: the thread-local storage of OpenMP threads that share a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tls {

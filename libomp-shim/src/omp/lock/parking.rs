@@ -284,7 +284,7 @@ pub(super) fn release(lock: &Lock) {
         waiter.state.store(NUDGED, Ordering::Release);
     }
     drop(bucket);
-    worker.parker.unpark();
+    worker.wake();
 }
 
 /// Has this waiter lost against newcomers for too long? Under the bucket's lock.

@@ -1,0 +1,35 @@
+//! The identities of an initial thread's outermost teams: thread *n* of each team that shares workers wears the same one, so
+//! that threadprivate variables persist between regions as OpenMP 5.2 §5.2 asks.
+
+use ult::identity::{self, Identity};
+
+/// By thread number less one.
+#[derive(Default)]
+pub struct Identities {
+    lent: Vec<&'static Identity>,
+    /// The process they were borrowed in.
+    generation: u32,
+}
+
+impl Identities {
+    /// That of thread `num` (1 and up); `None` when none can be borrowed.
+    pub fn of(&mut self, num: u32) -> Option<&'static Identity> {
+        if self.generation != ult::pool::generation() {
+            // What was borrowed before a fork is storage of threads that do not exist here.
+            self.lent.clear();
+            self.generation = ult::pool::generation();
+        }
+        let at = num as usize - 1;
+        while self.lent.len() <= at {
+            self.lent.push(identity::borrow()?);
+        }
+        Some(self.lent[at])
+    }
+
+    /// Gives all of them back. Nobody wears them any more.
+    pub fn give_back(&mut self) {
+        for identity in self.lent.drain(..) {
+            identity::give_back(identity);
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! The suspended contexts of one worker, oldest first: who can go on, who may look for work, which gang binds the worker.
+//!
+//! A context is put here by itself before its stack is left and taken out by whoever runs on the worker when its
+//! condition holds. All of a bench is touched by the worker that owns it alone.
+//!
+//! **Strands.** Contexts that belong to one OpenMP thread (its implicit task, the tasks it has started, the inner teams it
+//! is thread 0 of) form a strand: they share an identity, and only one of them is at a place where the thread may start
+//! something new, namely the newest. So only the newest context of a strand is asked for jobs, and while the newest was
+//! interrupted in the middle of program code, no older one of its strand goes on.
+//!
+//! **Who goes first.** Of several contexts that can go on, the one of the deepest gang, then of the oldest gang, then the one
+//! that has sat here longest: what yields in turn does so in a circle.
+
+use core::sync::atomic::AtomicU32;
+
+use super::{Job, Look, Spin, Wait};
+use crate::gang::{GangTag, eligible};
+use crate::ult::Ult;
+use crate::worker::Role;
+
+type Ready = *const (dyn Fn() -> bool + 'static);
+type Seek = *const (dyn Fn(Look) -> Option<Job> + 'static);
+
+/// An entry of the bench. The references of a [`Wait`] with their lifetime erased: they point into the suspended
+/// context's own stack, which stays as it is while the entry is on the bench.
+#[derive(Clone, Copy)]
+pub(crate) struct Waiting {
+    pub(super) ult: *mut Ult,
+    pub(super) role: Role,
+    ready: Ready,
+    seek: Option<Seek>,
+    sleepers: Option<*const AtomicU32>,
+    spin: Spin,
+    yields: bool,
+    /// Left in the middle of program code, not at a place where it waits.
+    interrupted: bool,
+}
+
+impl Waiting {
+    pub(super) fn of(ult: *mut Ult, role: Role, wait: &Wait<'_>) -> Self {
+        let erase = |seek: &dyn Fn(Look) -> Option<Job>| {
+            // SAFETY: only the lifetime is erased; see below.
+            unsafe { core::mem::transmute::<*const (dyn Fn(Look) -> Option<Job> + '_), Seek>(seek) }
+        };
+        Self {
+            ult,
+            role,
+            // SAFETY: only the lifetime is erased. The entry is removed before `wait` returns on the context that made it,
+            // so the closures outlive the entry.
+            ready: unsafe { core::mem::transmute::<*const (dyn Fn() -> bool + '_), Ready>(wait.ready) },
+            seek: wait.seek.map(erase),
+            sleepers: wait.sleepers.map(core::ptr::from_ref),
+            spin: wait.spin,
+            yields: wait.yields,
+            interrupted: false,
+        }
+    }
+
+    /// A context that could go on at any time and was left for others in the middle of its code.
+    pub(super) fn interrupted(ult: *mut Ult, role: Role) -> Self {
+        let ready: Ready = &|| true;
+        Self { ult, role, ready, seek: None, sleepers: None, spin: Spin { micros: 0 }, yields: false, interrupted: true }
+    }
+
+    /// `newest`: is this the newest entry of its bench?
+    fn is_ready(&self, newest: bool) -> bool {
+        // SAFETY: the entry is on the bench, so the closure is alive (see the type).
+        (self.yields && !newest) || unsafe { (*self.ready)() }
+    }
+
+    fn seek(&self, look: Look) -> Option<Job> {
+        // SAFETY: as in `is_ready`.
+        self.seek.and_then(|s| unsafe { (*s)(look) })
+    }
+}
+
+/// What sits on a bench before it has to grow: deep nesting with many threads per worker.
+const ROOM: usize = 64;
+
+/// Counters of [`Bench::sought`].
+pub(crate) const SOUGHT: usize = 4;
+
+/// See the module.
+pub(crate) struct Bench {
+    entries: Vec<Waiting>,
+    interrupted: u32,
+}
+
+impl Bench {
+    pub(crate) fn new() -> Self {
+        Self { entries: Vec::with_capacity(ROOM), interrupted: 0 }
+    }
+
+    pub(super) fn sit(&mut self, entry: Waiting) {
+        self.interrupted += u32::from(entry.interrupted);
+        self.entries.push(entry);
+    }
+
+    /// Could one more sit down without an allocation?
+    pub(super) fn has_room(&self) -> bool {
+        self.entries.len() < self.entries.capacity()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    pub(super) fn spin(&self) -> Spin {
+        Spin { micros: self.entries.iter().map(|e| e.spin.micros).max().unwrap_or(0) }
+    }
+
+    fn take(&mut self, at: usize) -> Waiting {
+        let entry = self.entries.remove(at);
+        self.interrupted -= u32::from(entry.interrupted);
+        entry
+    }
+
+    /// Takes the newest entry if it can go on: the look between two jobs.
+    pub(super) fn take_newest(&mut self) -> Option<Waiting> {
+        let last = self.entries.len().checked_sub(1)?;
+        self.entries[last].is_ready(true).then(|| self.take(last))
+    }
+
+    /// The entry that should go on, by the order of the module, and its gang.
+    pub(super) fn best_ready(&self) -> Option<(usize, GangTag)> {
+        let count = self.entries.len();
+        let mut best: Option<(usize, GangTag)> = None;
+        for (at, entry) in self.entries.iter().enumerate() {
+            let tag = entry.role.tag;
+            let better = best.is_none_or(|(_, b)| tag != b && eligible(tag, b));
+            if better && !self.is_buried(at) && entry.is_ready(at + 1 == count) {
+                best = Some((at, tag));
+            }
+        }
+        best
+    }
+
+    pub(super) fn take_at(&mut self, at: usize) -> Waiting {
+        self.take(at)
+    }
+
+    /// The entry of another strand that has sat longest and can go on.
+    pub(super) fn take_other(&mut self, strand: usize) -> Option<Waiting> {
+        let found = (0..self.entries.len()).find(|&at| {
+            let entry = &self.entries[at];
+            entry.role.strand != strand && !self.is_buried(at) && entry.is_ready(false)
+        });
+        found.map(|at| self.take(at))
+    }
+
+    /// Is a newer context of the same strand in the middle of its code?
+    fn is_buried(&self, at: usize) -> bool {
+        self.interrupted != 0
+            && self.entries[at + 1..].iter().any(|e| e.interrupted && e.role.strand == self.entries[at].role.strand)
+    }
+
+    /// Is this the newest context of its strand?
+    fn is_top(&self, at: usize) -> bool {
+        self.entries[at + 1..].iter().all(|e| e.role.strand != self.entries[at].role.strand)
+    }
+
+    /// A job for one of the contexts that may start something: the newest of each strand but `except`.
+    pub(super) fn seek(&self, look: Look, except: usize) -> Option<(Job, Role)> {
+        for (at, entry) in self.entries.iter().enumerate().rev() {
+            if entry.seek.is_some()
+                && entry.role.strand != except
+                && self.is_top(at)
+                && let Some(job) = entry.seek(look)
+            {
+                return Some((job, entry.role));
+            }
+        }
+        None
+    }
+
+    /// A job for the newest context, quickly.
+    pub(super) fn seek_newest(&self, look: Look) -> Option<(Job, Role)> {
+        let entry = self.entries.last()?;
+        entry.seek(look).map(|job| (job, entry.role))
+    }
+
+    /// The strictest gang among the suspended contexts: what the worker may start is eligible for this.
+    pub(super) fn strictest(&self) -> GangTag {
+        self.entries.iter().fold(GangTag::NONE, |strict, e| strict.strictest(e.role.tag))
+    }
+
+    /// Strands other than `strand` with a context here; those without a gang (an idle worker's own) do not count.
+    pub(super) fn other_strands(&self, strand: usize) -> u32 {
+        let is_other = |at: &usize| {
+            let role = &self.entries[*at].role;
+            role.strand != strand && (role.tag != GangTag::NONE || role.region != 0) && self.is_top(*at)
+        };
+        (0..self.entries.len()).filter(is_other).count() as u32
+    }
+
+    /// The counters of those whose jobs this bench looks for.
+    pub(super) fn sought(&self) -> [*const AtomicU32; SOUGHT] {
+        let mut counters = [core::ptr::null(); SOUGHT];
+        let seekers = self.entries.iter().rev().filter(|e| e.seek.is_some());
+        for (slot, entry) in counters.iter_mut().zip(seekers) {
+            *slot = entry.sleepers.unwrap_or(core::ptr::null());
+        }
+        counters
+    }
+
+    pub(super) fn for_each_counter(&self, act: impl Fn(&AtomicU32)) {
+        for counter in self.entries.iter().filter_map(|e| e.sleepers) {
+            // SAFETY: as in `Waiting::is_ready`.
+            act(unsafe { &*counter });
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Where a worker looks for work, in this order (ICS '21, Algorithm 2):
+//!
+//! 1. its own suspended contexts that can go on, unless a deeper or older gang waits in its gang deque;
+//! 2. its own gang deque, within what [`eligible`] allows;
+//! 3. its own ULTs, newest first, and the jobs of its own contexts;
+//! 4. the jobs that its contexts may take from others;
+//! 5. a victim's gang deque, then the victim's ULTs.
+//!
+//! What a program's kernel thread takes is of its own group only: ULTs of another root must not run under that root's
+//! signal masks, priorities and lifetime.
+//!
+//! *Held back*: a gang ULT that is not eligible, on a worker that would sleep otherwise. Everything here waits visibly, so
+//! nobody spins for it yet; but what it waits for may need that very ULT (a lock that another root holds across its
+//! region). After [`HOLD_BACK`] the worker takes it all the same. `docs/models/gang.md` has the runs that show both sides.
+
+use core::ptr::NonNull;
+use core::time::Duration;
+
+use super::{Look, Next};
+use crate::deque::Steal;
+use crate::fork::{self, Seed};
+use crate::gang::{GangTag, eligible};
+use crate::victim::Policy;
+use crate::worker::{self, Worker};
+
+/// How long a gang ULT is held back on a worker that has nothing else to do.
+pub(super) const HOLD_BACK: Duration = Duration::from_micros(200);
+
+/// Every so many turns the whole bench is looked at, not only its newest entry, so that an old context does not wait for
+/// the last job of a long queue.
+const LOOK_AT_ALL_EVERY: u32 = 16;
+
+/// One look, without spinning: the path between two jobs.
+pub(super) fn quickly(worker: &'static Worker) -> Option<Next> {
+    // SAFETY: own kernel thread; conditions and seeks do not wait, so nobody else touches the part meanwhile.
+    let own = unsafe { &mut *worker.own() };
+    own.turns = own.turns.wrapping_add(1);
+    if own.turns.is_multiple_of(LOOK_AT_ALL_EVERY) || !worker.gang_deque.is_empty() || !worker.ults.is_empty() {
+        return everywhere(worker);
+    }
+    if let Some(entry) = own.bench.take_newest() {
+        return Some(Next::Resume(entry));
+    }
+    let found = own.bench.seek_newest(Look::Own).or_else(|| own.bench.seek_newest(Look::Others));
+    found.map(|(job, role)| Next::Run(job, role))
+}
+
+/// Everything, in the order of the module.
+pub(super) fn everywhere(worker: &'static Worker) -> Option<Next> {
+    at_home(worker, Look::Own)
+        .or_else(|| seek(worker, Look::Others))
+        .or_else(|| steal_once(worker))
+}
+
+/// Everything, all victims included; the worker is announced as asleep already.
+pub(super) fn for_the_last_time(worker: &'static Worker) -> Option<Next> {
+    at_home(worker, Look::Last).or_else(|| steal_anywhere(worker))
+}
+
+fn at_home(worker: &'static Worker, look: Look) -> Option<Next> {
+    resume_or_start(worker)
+        .or_else(|| own_ult(worker))
+        .or_else(|| seek(worker, look))
+}
+
+/// Steps 1 and 2.
+fn resume_or_start(worker: &'static Worker) -> Option<Next> {
+    // SAFETY: own kernel thread, as in `quickly`.
+    let bench = unsafe { &mut (*worker.own()).bench };
+    let ready = bench.best_ready();
+    if !worker.gang_deque.is_empty() {
+        let strictest = bench.strictest();
+        let first = |tag: GangTag| ready.is_none_or(|(_, r)| tag.id != r.id && eligible(tag, r));
+        if let Some(start) = take_gang_ult(worker, worker, |tag| eligible(tag, strictest) && first(tag)) {
+            return Some(start);
+        }
+    }
+    ready.map(|(at, _)| Next::Resume(bench.take_at(at)))
+}
+
+fn seek(worker: &'static Worker, look: Look) -> Option<Next> {
+    // SAFETY: own kernel thread, as in `quickly`.
+    let bench = unsafe { &(*worker.own()).bench };
+    bench.seek(look, 0).map(|(job, role)| Next::Run(job, role))
+}
+
+/// The newest ULT that this worker forked without a gang.
+pub(super) fn own_ult(worker: &'static Worker) -> Option<Next> {
+    if worker.ults.is_empty() {
+        return None;
+    }
+    // SAFETY: own kernel thread: the deque's owner.
+    let seed = unsafe { worker.ults.pop() }?;
+    Some(start(seed, GangTag::NONE))
+}
+
+fn start(seed: NonNull<Seed>, tag: GangTag) -> Next {
+    // SAFETY: seeds live until their ULT has ended (`Seed`), and this one was taken by us alone.
+    Next::Start(unsafe { seed.as_ref() }, tag)
+}
+
+/// Takes a ULT from the gang deque of `victim` for `worker`.
+pub(super) fn take_gang_ult(worker: &Worker, victim: &Worker, wanted: impl Fn(GangTag) -> bool) -> Option<Next> {
+    let at_home = core::ptr::eq(worker, victim);
+    let may_run = |group: u32| (at_home || group & fork::PLACED == 0) && worker.accepts(group & !fork::PLACED);
+    let (seed, tag) = victim.gang_deque.take_if(|tag, group| may_run(group) && wanted(tag))?;
+    victim.count_gang_load(-1);
+    worker.count_gang_load(1);
+    Some(start(seed, tag))
+}
+
+// ---- stealing -------------------------------------------------------------------------------------------------
+
+/// Looks at one victim, chosen by the worker's policy.
+fn steal_once(worker: &'static Worker) -> Option<Next> {
+    let count = worker::table_len();
+    let me = worker.index() as usize;
+    if count < 2 || me >= count {
+        return None;
+    }
+    // SAFETY: own kernel thread; the selector calls nobody.
+    let selector = unsafe { &mut (*worker.own()).selector };
+    let at = selector.select(me, count);
+    let found = worker::at(at).and_then(|victim| steal_from(worker, victim));
+    match found {
+        Some(_) => selector.succeeded(at),
+        None => selector.failed(at),
+    }
+    found
+}
+
+/// Looks at every victim once.
+fn steal_anywhere(worker: &'static Worker) -> Option<Next> {
+    let me = worker.index() as usize;
+    let others = (0..worker::table_len()).filter(|&at| at != me);
+    others.filter_map(worker::at).find_map(|victim| steal_from(worker, victim))
+}
+
+fn steal_from(worker: &'static Worker, victim: &'static Worker) -> Option<Next> {
+    if victim.gang_deque.is_empty() && victim.ults.is_empty() {
+        return None;
+    }
+    worker.steals.add_attempt();
+    // SAFETY: own kernel thread, as in `quickly`.
+    let strictest = unsafe { (*worker.own()).bench.strictest() };
+    let found = take_gang_ult(worker, victim, |tag| eligible(tag, strictest))
+        .or_else(|| steal_ult(worker, victim));
+    if found.is_some() {
+        worker.steals.add_success();
+    }
+    found
+}
+
+/// The oldest ULT that `victim` forked without a gang. Of another group than the worker's own it is not taken, which can be
+/// told only while there is no other group.
+fn steal_ult(worker: &'static Worker, victim: &'static Worker) -> Option<Next> {
+    if victim.ults.is_empty() || !worker.may_steal_blindly() {
+        return None;
+    }
+    loop {
+        match victim.ults.steal() {
+            Steal::Empty => return None,
+            Steal::Retry => worker.steals.add_aborted(),
+            Steal::Success(seed) => return Some(start(seed, GangTag::NONE)),
+        }
+    }
+}
+
+/// Wakes one sleeping worker that may run ULTs of `group`, if there is one.
+pub(crate) fn wake_idle(group: u32) -> bool {
+    // The fence pairs with the one in `park_unless`: the work that the caller published, or the sleeper, is seen.
+    // ORDERING: SeqCst, as said.
+    core::sync::atomic::fence(core::sync::atomic::Ordering::SeqCst);
+    let mut workers = (0..worker::table_len()).filter_map(worker::at);
+    workers.any(|w| w.accepts(group) && w.parker.is_parked() && w.parker.unpark())
+}
+
+// ---- what is held back ------------------------------------------------------------------------------------------
+
+/// Is there a ULT in the worker's own gang deque that it is not allowed to take now?
+pub(super) fn held_back(worker: &'static Worker) -> bool {
+    !worker.gang_deque.is_empty()
+}
+
+/// Takes it.
+pub(super) fn what_was_held_back(worker: &'static Worker) -> Option<Next> {
+    at_home(worker, Look::Own).or_else(|| take_gang_ult(worker, worker, |_| true))
+}
+
+/// Tells the monitor how many threads wait behind the code that is about to run.
+///
+/// # Safety
+/// Own kernel thread.
+pub(super) unsafe fn publish_crowd(worker: &'static Worker) {
+    // SAFETY: as the caller says.
+    unsafe {
+        let own = &*worker.own();
+        let strands = if own.bench.is_empty() { 0 } else { own.bench.other_strands(own.role.strand) };
+        worker.set_suspended(strands);
+        worker.watched.set_region(own.role.region);
+    }
+}

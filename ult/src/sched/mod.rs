@@ -1,0 +1,258 @@
+//! What a worker does when the context it runs has to wait: the heart of the crate, to be read top to bottom.
+//!
+//! A *context* is a stack with something unfinished on it: the program's own stack, a ULT, or a runner that is in the
+//! middle of a job. Exactly one context of a worker runs; the others sit on its [`bench`], each with a condition. A
+//! context that must wait calls [`wait`], which
+//!
+//! 1. puts the context on the bench and asks [`next`] what this worker should do;
+//! 2. if the answer is *resume* somebody (often the very context that asked), switches there, directly;
+//! 3. if the answer is a *job*, leaves the stack for a runner, which runs the job by a plain call, and the next one,
+//!    until somebody on the bench can go on.
+//!
+//! So a job that never waits costs no switch of its own, and a job that waits takes its runner's stack with it: the
+//! worker goes on with a fresh one, and no blocked job ever buries another context. A ULT that has not started
+//! ([`crate::fork::Seed`]) is a job like any other, with a role of its own: the gang it runs for, the identity it wears.
+//!
+//! | file | what lives there |
+//! |---|---|
+//! | `bench` | the suspended contexts of a worker: who can go on, who may look for work, which gang binds the worker |
+//! | `look` | where a worker looks for work, and in what order |
+//! | `runner` | the stacks that jobs run on |
+//! | `yielding` | giving way to another thread from program code: `sched_yield`, the stall monitor |
+//! | `patience` | how long to look before sleeping |
+//!
+//! Conditions are *polled* by the worker that owns the context, and whoever makes a condition true wakes that
+//! worker. A context is therefore never touched by two workers, and there is no moment at which a half-left stack
+//! could be resumed by somebody else. Tried and rejected: pushing resumable contexts into the owner's inbox (one
+//! more lock-free list and one more allocation per wait, for a list that is hardly ever longer than two).
+//!
+//! # How a worker sleeps without losing a wake-up
+//!
+//! The waker makes the condition true, then calls [`crate::worker::Worker::wake`] (full fence, then a look at the
+//! parked flag). The sleeper sets the flag, then (full fence) evaluates all conditions once more. One of the two
+//! sees the other. Where many workers may wait for one event, a counter of sleepers, incremented before the last look,
+//! saves the waker from visiting them: see `docs/protocols/park.md`.
+
+use core::sync::atomic::AtomicU32;
+
+use crate::ult::{self, Ult};
+use crate::worker::{self, Worker};
+
+pub(crate) mod bench;
+mod look;
+mod patience;
+mod runner;
+mod yielding;
+
+pub(crate) use bench::{Bench, Waiting};
+pub(crate) use look::wake_idle;
+pub(crate) use patience::count_awake;
+pub use patience::{Spin, set_cores};
+pub use runner::set_runner_stack_size;
+pub(crate) use bench::SOUGHT;
+pub(crate) use runner::Task;
+pub use yielding::{has_others_here, switch_away, yield_from_program};
+pub(crate) use yielding::give_way;
+
+use patience::Patience;
+
+/// Something to run by a plain call: `run(data)`.
+#[derive(Clone, Copy)]
+pub struct Job {
+    /// The function; it may wait.
+    pub run: unsafe fn(*mut ()),
+    /// Its argument.
+    pub data: *mut (),
+}
+
+/// Where to look for a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// In the waiter's own queues.
+    Own,
+    /// In those of others.
+    Others,
+    /// Everywhere, for the last time before the worker sleeps.
+    Last,
+}
+
+/// How a context waits.
+pub struct Wait<'a> {
+    /// The condition. Called on the worker that hosts the context, from any of its stacks; must not wait itself.
+    pub ready: &'a dyn Fn() -> bool,
+    /// Looks for a job that may run while this context waits. Must not wait itself.
+    pub seek: Option<&'a dyn Fn(Look) -> Option<Job>>,
+    /// A counter that is at least one while the worker sleeps with this context on its bench.
+    pub sleepers: Option<&'a AtomicU32>,
+    /// How long to look before sleeping.
+    pub spin: Spin,
+    /// The context waits for nothing, it only lets others go first: it may continue as soon as another context of this
+    /// worker waits in its turn.
+    pub yields: bool,
+}
+
+/// What a worker should do next.
+pub(crate) enum Next {
+    /// Continue a context that was taken off the bench.
+    Resume(Waiting),
+    /// Run a job in a role.
+    Run(Job, crate::worker::Role),
+    /// Start a ULT.
+    Start(&'static crate::fork::Seed, crate::gang::GangTag),
+}
+
+/// Waits until `wait.ready()` holds. Meanwhile this worker continues other contexts of its own or runs jobs.
+///
+/// The calling kernel thread must be registered. Returns in the same identity; `errno` survives.
+#[inline]
+pub fn wait(wait: &Wait<'_>) {
+    if (wait.ready)() {
+        return;
+    }
+    wait_cold(wait);
+}
+
+#[cold]
+#[inline(never)]
+fn wait_cold(wait: &Wait<'_>) {
+    let worker = worker::register_current();
+    let user = worker.watched.is_user();
+    worker.watched.enter_scheduler();
+    let errno = errno();
+    // SAFETY: `worker` is this kernel thread's; the pointers are not kept across a switch.
+    let me = unsafe {
+        let own = worker.own();
+        let me = (*own).current;
+        (*own).bench.sit(Waiting::of(me, (*own).role, wait));
+        me
+    };
+    match next(worker) {
+        Next::Resume(entry) if entry.ult == me => resume_in_place(worker, &entry),
+        other => leave_for(worker, other),
+    }
+    set_errno(errno);
+    if user {
+        enter_program();
+    }
+}
+
+/// What runs from here on is the program's, as far as the stall monitor is concerned.
+pub(crate) fn enter_program() {
+    if let Some(worker) = worker::current() {
+        // SAFETY: own kernel thread.
+        unsafe { look::publish_crowd(worker) };
+        worker.watched.enter_user();
+    }
+}
+
+/// Decides what this worker does: finish what was started before starting something new. The bench is not empty.
+pub(crate) fn next(worker: &'static Worker) -> Next {
+    if let Some(found) = look::quickly(worker) {
+        return found;
+    }
+    // SAFETY: own kernel thread.
+    let spin = unsafe { (*worker.own()).bench.spin() };
+    let mut patience = Patience::new(spin);
+    loop {
+        if let Some(found) = look::everywhere(worker) {
+            return found;
+        }
+        if !patience.go_on() {
+            if let Some(found) = sleep(worker) {
+                return found;
+            }
+            patience = Patience::new(spin);
+        }
+    }
+}
+
+/// Sleeps until somebody wakes this worker, unless a last look finds something to do.
+fn sleep(worker: &'static Worker) -> Option<Next> {
+    // SAFETY: own kernel thread; nothing switches while this function runs.
+    let bench: &mut Bench = unsafe { &mut (*worker.own()).bench };
+    let held_back = look::held_back(worker);
+    worker.note_what_is_sought(bench.sought());
+    bench.for_each_counter(|counter| {
+        // ORDERING: SeqCst increment before the last look; pairs with the fence of a waker that publishes, then
+        // reads the counter. `park_unless` adds the full fence between this and the look.
+        counter.fetch_add(1, core::sync::atomic::Ordering::SeqCst);
+    });
+    patience::falls_asleep();
+    worker.watched.enter_idle();
+    let mut found = None;
+    let awake = || {
+        found = look::for_the_last_time(worker);
+        found.is_some()
+    };
+    let slept = worker.parker.park_unless(awake, held_back.then_some(look::HOLD_BACK));
+    worker.watched.enter_scheduler();
+    patience::wakes_up();
+    bench.for_each_counter(|counter| {
+        // ORDERING: Relaxed; a waker that still sees the old count wakes for nothing.
+        counter.fetch_sub(1, core::sync::atomic::Ordering::Relaxed);
+    });
+    if found.is_none() && slept && held_back {
+        return look::what_was_held_back(worker);
+    }
+    found
+}
+
+// ---- switching ------------------------------------------------------------------------------------------------
+
+/// The context that asked may go on at once.
+fn resume_in_place(worker: &'static Worker, entry: &Waiting) {
+    // SAFETY: own kernel thread; the role is the one the context waited in.
+    unsafe { worker::play(worker, entry.role) };
+}
+
+/// Leaves the running context, which is on the bench, for `next`. Returns when somebody resumes it.
+pub(crate) fn leave_for(worker: &'static Worker, next: Next) {
+    // SAFETY: own kernel thread; the running context is on the bench, the entry's was taken off it.
+    unsafe {
+        match next {
+            Next::Resume(entry) => switch_to(worker, &entry),
+            Next::Run(job, role) => runner::run_on_runner(worker, job, role),
+            Next::Start(seed, tag) => runner::start_on_runner(worker, seed, tag),
+        }
+    }
+}
+
+/// Leaves the running context (which is on the bench, or a runner with nothing on its stack) for `entry`.
+///
+/// # Safety
+/// Own kernel thread; `entry` was taken off the bench, so its context is suspended and this worker's.
+unsafe fn switch_to(worker: &'static Worker, entry: &Waiting) {
+    // SAFETY: as the caller says.
+    unsafe {
+        (*worker.own()).role = entry.role;
+        switch_context(worker, entry.ult, entry.role.identity);
+    }
+}
+
+/// # Safety
+/// `to` is a suspended context owned by this worker; it runs with `identity` (`None`: with any).
+unsafe fn switch_context(worker: &'static Worker, to: *mut Ult, identity: Option<&'static crate::identity::Identity>) {
+    // SAFETY: as the caller says; `current` is the running context.
+    unsafe {
+        let own = worker.own();
+        let from = (*own).current;
+        (*own).current = to;
+        (*own).switches = (*own).switches.wrapping_add(1);
+        ult::switch(from, to, worker, identity);
+    }
+}
+
+fn errno() -> i32 {
+    // SAFETY: the address is this kernel thread's errno.
+    unsafe { *libc::__errno_location() }
+}
+
+fn set_errno(value: i32) {
+    // SAFETY: as in `errno`; the address is asked for anew after the switches.
+    unsafe { *libc::__errno_location() = value };
+}
+
+/// In the child of a fork one kernel thread is left.
+pub(crate) fn reset_after_fork() {
+    patience::reset_after_fork();
+}
