@@ -7,7 +7,7 @@
 //! What lives here: the donor's stack, its creation, its only function. What may not: the pool ([`super`]).
 //!
 //! Its stack is mapped here and handed to `pthread_create`: in the child of a fork the C library keeps its hands off such
-//! stacks, so that an identity that a context of the child still has stays intact. About 40 KiB of address space and 12 KiB
+//! stacks, so that an identity that a context of the child still has stays intact. About 40 KiB of address space and 8 KiB
 //! of touched memory, more when the loaded objects have large thread-local storage.
 
 use core::ffi::{CStr, c_int, c_void};
@@ -47,7 +47,7 @@ fn start(birth: &Birth) -> Option<()> {
         let mut attributes: libc::pthread_attr_t = core::mem::zeroed();
         libc::pthread_attr_init(&mut attributes);
         libc::pthread_attr_setdetachstate(&mut attributes, libc::PTHREAD_CREATE_DETACHED);
-        let stack = Stack::map(libc::PTHREAD_STACK_MIN + crate::pool::minimal_stack(&attributes));
+        let stack = Stack::map(stack_size(&attributes));
         let started = stack.filter(|stack| {
             let mut id: libc::pthread_t = core::mem::zeroed();
             libc::pthread_attr_setstack(&mut attributes, stack.lowest(), stack.size) == 0
@@ -59,6 +59,11 @@ fn start(birth: &Birth) -> Option<()> {
         libc::pthread_attr_destroy(&mut attributes);
         started.map(|_| ())
     }
+}
+
+/// Bytes of a donor's stack; its static thread-local storage lies in them.
+pub(super) fn stack_size(attributes: &libc::pthread_attr_t) -> usize {
+    libc::PTHREAD_STACK_MIN + crate::pool::minimal_stack(attributes)
 }
 
 fn with_signals_blocked<T>(action: impl FnOnce() -> T) -> T {

@@ -41,11 +41,18 @@ fn fork_and_wait(child: fn() -> c_int) -> c_int {
     }
 }
 
-/// Allocates, makes eight threads one after the other and two at once, and joins them. 0 when all is well.
+/// Allocates, and makes and joins threads of a donor's stack size and of the standard library's, more at once than there
+/// are donors: what the C library has taken back at the fork and would give them is of these sizes. 0 when all is well.
 fn live_on() -> c_int {
     exercise(8);
-    for _ in 0..8 {
-        if make_and_join() != 42 {
+    // SAFETY: attributes that are written before they are read.
+    let small = unsafe {
+        let mut attributes: libc::pthread_attr_t = core::mem::zeroed();
+        libc::pthread_attr_init(&mut attributes);
+        donor::stack_size(&attributes)
+    };
+    for (size, threads) in [(small, 128), (2 << 20, 16)] {
+        if make_and_join(size, threads) != 42 * threads {
             return 1;
         }
     }
@@ -53,21 +60,45 @@ fn live_on() -> c_int {
     0
 }
 
-fn make_and_join() -> usize {
+/// `threads` of them alive at once, with stacks of `size` bytes; the sum of their answers, or 0.
+fn make_and_join(size: usize, threads: usize) -> usize {
+    let mut ids = Vec::with_capacity(threads);
+    // ORDERING: Relaxed, both; creation and joining order the rest, the threads only wait for the number.
+    ALIVE.store(0, Relaxed);
+    EXPECTED.store(threads, Relaxed);
     // SAFETY: plain POSIX calls on local objects.
     unsafe {
-        let mut ids: [libc::pthread_t; 2] = core::mem::zeroed();
-        for id in &mut ids {
-            if libc::pthread_create(id, core::ptr::null(), answer, core::ptr::null_mut()) != 0 {
+        let mut attributes: libc::pthread_attr_t = core::mem::zeroed();
+        libc::pthread_attr_init(&mut attributes);
+        libc::pthread_attr_setstacksize(&mut attributes, size);
+        for _ in 0..threads {
+            let mut id: libc::pthread_t = core::mem::zeroed();
+            if libc::pthread_create(&mut id, &attributes, meet_and_answer, core::ptr::null_mut()) != 0 {
                 return 0;
             }
+            ids.push(id);
         }
-        let mut result = core::ptr::null_mut();
+        let mut sum = 0;
         for id in ids {
+            let mut result = core::ptr::null_mut();
             libc::pthread_join(id, &mut result);
+            sum += result as usize;
         }
-        result as usize
+        sum
     }
+}
+
+static ALIVE: AtomicUsize = AtomicUsize::new(0);
+static EXPECTED: AtomicUsize = AtomicUsize::new(0);
+
+extern "C" fn meet_and_answer(_: *mut c_void) -> *mut c_void {
+    // ORDERING: Relaxed, all; see `make_and_join`.
+    ALIVE.fetch_add(1, Relaxed);
+    while ALIVE.load(Relaxed) < EXPECTED.load(Relaxed) {
+        std::thread::yield_now();
+    }
+    exercise(42);
+    core::ptr::without_provenance_mut(42)
 }
 
 #[test]
@@ -133,62 +164,64 @@ fn what_a_suspended_context_wore_is_intact_in_the_child() {
     assert_eq!(status, 0);
 }
 
-// ---- wearing one's own identity through the fork -------------------------------------------------------------
-
-/// The forking kernel thread, its own thread pointer, and the one it wears: what a scheduler would ask its worker.
-static FORKING: [AtomicUsize; 3] = [const { AtomicUsize::new(0) }; 3];
-
-fn set_if_forking(which: usize) {
-    // SAFETY: asks; then sets one of the two pointers that the test stored for this kernel thread or its copy.
-    // ORDERING: Relaxed; stored by this kernel thread.
-    unsafe {
-        if FORKING[0].load(Relaxed) == own_pointer_key() {
-            arch::set_thread_pointer(FORKING[which].load(Relaxed));
-        }
-    }
+#[test]
+fn parked_donors_answer_a_change_of_user() {
+    // In a child, where nobody wears a donor: see "not covered" in the page.
+    let status = on_own_stack(|| {
+        fork_and_wait(|| {
+            let donor = lent();
+            give_back(donor);
+            // SAFETY: sets the user that is set; the C library waits for an answer from every thread.
+            unsafe { libc::setuid(libc::getuid()) }
+        })
+    });
+    assert_eq!(status, 0);
 }
 
-/// The same number in the parent's thread and its copy in the child, and in no other thread: its alternate signal stack.
-fn own_pointer_key() -> usize {
-    // SAFETY: only asks.
-    unsafe {
-        let mut stack: libc::stack_t = core::mem::zeroed();
-        libc::sigaltstack(core::ptr::null(), &mut stack);
-        stack.ss_sp as usize
+// ---- wearing one's own identity through the fork -------------------------------------------------------------
+
+/// The own thread pointer of the kernel thread that forks in the test below, and the one it wears; zero for none. What a
+/// scheduler would ask its worker.
+static OWN: AtomicUsize = AtomicUsize::new(0);
+static WORN: AtomicUsize = AtomicUsize::new(0);
+
+/// Sets the pointer `to` if `from` is in force: other tests fork too, with other pointers.
+fn change(from: &AtomicUsize, to: &AtomicUsize) {
+    // ORDERING: Relaxed; the forking kernel thread stored them, all others only have to see that they are not theirs.
+    let (from, to) = (from.load(Relaxed), to.load(Relaxed));
+    if from == arch::thread_pointer() {
+        // SAFETY: both are the test's, for this kernel thread or its copy in the child; nothing thread-local is live here.
+        unsafe { arch::set_thread_pointer(to) };
     }
 }
 
 extern "C" fn wear_own() {
-    set_if_forking(1);
+    change(&WORN, &OWN);
 }
 
 extern "C" fn wear_again() {
-    set_if_forking(2);
+    change(&OWN, &WORN);
 }
 
 #[test]
 fn handlers_may_wear_the_own_identity_through_the_fork() {
     // An ordinary thread this time: its stack is safe in the child because the C library sees it as the forking one.
     let thread = std::thread::spawn(|| {
-        crate::fault::leave_kernel_thread();
-        crate::fault::enter_kernel_thread();
         let donor = lent();
-        let values = [own_pointer_key(), arch::thread_pointer(), donor.thread_pointer()];
-        assert_ne!(values[0], 0);
+        // ORDERING: Relaxed, both; for this kernel thread.
+        OWN.store(arch::thread_pointer(), Relaxed);
+        WORN.store(donor.thread_pointer(), Relaxed);
         // SAFETY: handlers that only set the thread pointer, and only on this kernel thread.
         unsafe { libc::pthread_atfork(Some(wear_own), Some(wear_again), Some(wear_again)) };
-        for (word, value) in FORKING.iter().zip(values) {
-            // ORDERING: Relaxed; for this kernel thread.
-            word.store(value, Relaxed);
-        }
         let status = under(donor, || {
             NUMBER.set(78);
             let status = fork_and_wait(|| if NUMBER.get() == 78 { live_on() } else { 2 });
             assert_eq!(NUMBER.get(), 78);
             status
         });
-        // ORDERING: Relaxed, as above.
-        FORKING[0].store(0, Relaxed);
+        // ORDERING: Relaxed, both; as above, and before anybody else borrows the donor.
+        WORN.store(0, Relaxed);
+        OWN.store(0, Relaxed);
         give_back(donor);
         status
     });

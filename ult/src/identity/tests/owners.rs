@@ -73,8 +73,12 @@ fn a_signal_to_oneself_reaches_the_kernel_thread_that_raised_it() {
     give_back(donor);
 }
 
+unsafe extern "C" {
+    fn pthread_testcancel();
+}
+
 #[test]
-fn a_request_to_cancel_a_donor_does_not_end_it() {
+fn a_request_to_cancel_ends_neither_donor_nor_wearer() {
     let donor = lent();
     under(donor, || NUMBER.set(11));
     let id = donor.thread_pointer() as libc::pthread_t;
@@ -84,6 +88,8 @@ fn a_request_to_cancel_a_donor_does_not_end_it() {
     // SAFETY: signal 0 only asks whether the thread exists.
     assert_eq!(unsafe { libc::pthread_kill(id, 0) }, 0);
     under(donor, || {
+        // SAFETY: a cancellation point; the process would end here if the request were acted upon.
+        unsafe { pthread_testcancel() };
         assert_eq!(NUMBER.get(), 11);
         exercise(5);
     });
