@@ -101,6 +101,7 @@ fn grown(here: Here, wanted: u32) -> (Box<Team>, u32) {
 fn shared(here: Here, wanted: u32) -> (Box<Team>, u32) {
     let team = take_team(here, wanted, Housing::Shared);
     pool::prepare(wanted as usize - 1);
+    ult::stall::start_if_needed();
     while team.attached() < wanted {
         let thread = team.attach(Thread::new(team.attached()));
         // SAFETY: a new thread that has not run; the team is freed only after the member has left.
