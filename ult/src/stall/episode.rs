@@ -16,6 +16,8 @@ use super::{TALLY, count, hooks, objects, regions};
 
 /// How long a worker has to sleep, or to stay where it cannot be interrupted, before its queues are handed off, ns.
 const PATIENCE: u64 = 1_000_000;
+/// From this time between looks on, code that may be spinning is taken to be; it has stood still for twice that, ns.
+const DOUBT: u64 = 16 * QUICK;
 /// How many looks in a row have to agree about that.
 const AGREE: u32 = 3;
 
@@ -59,9 +61,9 @@ impl Run {
 /// What a look found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Look {
-    /// Nobody waits behind it, or it is not in the program's code.
+    /// Nobody waits behind it.
     Fine,
-    /// It has moved since the last look.
+    /// It has moved since the last look, or is in the scheduler.
     Moves,
     /// It stands still; look again at this time, ns.
     Still(u64),
@@ -82,14 +84,14 @@ impl Episode {
     /// One look at `watched`, whose notes these are.
     pub(super) fn look(&mut self, watched: &'static Watched, aim: &Aim, now: u64) -> Look {
         let tid = watched.tid();
-        if tid == 0 || watched.crowd() == 0 {
+        if tid == 0 || !watched.is_crowded() {
             self.at = 0;
             return Look::Fine;
         }
-        let (turns, user) = (watched.turns(), watched.is_user());
-        if !user || self.at == 0 || turns != self.turns {
+        let turns = watched.turns();
+        if !watched.is_user() || self.at == 0 || turns != self.turns {
             self.restart(turns, tid, now);
-            return if user { Look::Moves } else { Look::Fine };
+            return Look::Moves;
         }
         let due = self.at + self.period;
         if now < due {
@@ -127,6 +129,11 @@ impl Episode {
     /// It ran through the interval, or most of it.
     fn consumes(&mut self, watched: &'static Watched, aim: &Aim, from: u64, now: u64) {
         let trap = &watched.trap;
+        let region = watched.region();
+        if regions::is_known_blocker(region) && !regions::is_known_spinner(region) {
+            self.cannot_interrupt(watched, from, now); // it may be about to sleep again
+            return;
+        }
         // ORDERING: Acquire pairs with the handler's Release: its verdict.
         if trap.pending.load(Acquire) != 0 {
             // ORDERING: Relaxed; written by this thread.
@@ -140,7 +147,8 @@ impl Episode {
         match Verdict::from(trap.verdict.swap(Verdict::None as u32, Relaxed)) {
             Verdict::Computes | Verdict::Alone => self.slow_down(),
             Verdict::Elsewhere => self.cannot_interrupt(watched, from, now),
-            Verdict::None | Verdict::Stale | Verdict::First | Verdict::Spins => {}
+            Verdict::First | Verdict::Spins => self.awkward = Run::NONE,
+            Verdict::None | Verdict::Stale => {}
         }
         self.interrupt(watched, aim, now);
     }
@@ -162,7 +170,7 @@ impl Episode {
         // ORDERING: Relaxed; released by `pending`.
         trap.turns.store(self.turns, Relaxed);
         // ORDERING: as above.
-        trap.overdue.store(u32::from(self.period >= LONGEST), Relaxed);
+        trap.overdue.store(overdue(self.period), Relaxed);
         // ORDERING: Relaxed; this thread's own.
         trap.sent.store(now, Relaxed);
         // ORDERING: Release pairs with the handler's Acquire.
@@ -208,6 +216,15 @@ impl Episode {
         if let Some(hooks) = hooks() {
             (hooks.hand_off)(watched);
         }
+    }
+}
+
+/// What a context has earned that was found computing until the time between looks has grown to `period`.
+fn overdue(period: u64) -> u32 {
+    match period {
+        LONGEST.. => signal::OVERDUE,
+        DOUBT.. => signal::DOUBTFUL,
+        _ => 0,
     }
 }
 

@@ -17,6 +17,7 @@
 //! | `clock` | what the kernel tells about another thread: processor time, asleep or not |
 //! | `signal` | the signal and its handler |
 //! | `spin` | spinning or computing: comparing samples of registers |
+//! | `restart` | puts a thread that the signal has woken back to sleep |
 //! | `objects` | which code is the program's |
 //! | `regions` | what is remembered about parallel regions |
 //!
@@ -36,6 +37,7 @@ mod clock;
 mod episode;
 mod objects;
 mod regions;
+mod restart;
 mod signal;
 mod spin;
 #[cfg(test)]
@@ -95,6 +97,8 @@ pub struct Counters {
     pub computing: u64,
     /// Samples that found code that is not the program's, or no room to switch.
     pub elsewhere: u64,
+    /// System calls that a signal cut short and that were made again.
+    pub restarts: u64,
 }
 
 struct Tally {
@@ -105,6 +109,7 @@ struct Tally {
     yields: AtomicU64,
     computing: AtomicU64,
     elsewhere: AtomicU64,
+    restarts: AtomicU64,
 }
 
 static TALLY: Tally = Tally {
@@ -115,6 +120,7 @@ static TALLY: Tally = Tally {
     yields: AtomicU64::new(0),
     computing: AtomicU64::new(0),
     elsewhere: AtomicU64::new(0),
+    restarts: AtomicU64::new(0),
 };
 
 fn count(counter: &AtomicU64) {
@@ -134,6 +140,7 @@ pub fn counters() -> Counters {
         yields: read(&TALLY.yields),
         computing: read(&TALLY.computing),
         elsewhere: read(&TALLY.elsewhere),
+        restarts: read(&TALLY.restarts),
     }
 }
 

@@ -22,9 +22,9 @@ use core::sync::atomic::{
 use std::sync::Once;
 use libc::{siginfo_t, ucontext_t};
 
-use super::spin::{self, Sample};
+use super::spin::{self, Motion, Sample};
 use super::watched::{Mode, Watched};
-use super::{TALLY, count, hooks, objects, regions};
+use super::{TALLY, count, hooks, objects, regions, restart};
 
 /// What the handler made of a sample. Zero: nothing yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ use super::{TALLY, count, hooks, objects, regions};
 pub(super) enum Verdict {
     /// No sample since the last look.
     None = 0,
-    /// The worker had moved on.
+    /// The worker had moved on, or was about to sleep.
     Stale = 1,
     /// The first sample of a stretch: nothing to compare with.
     First = 2,
@@ -55,6 +55,10 @@ impl Verdict {
 
 /// Bytes that must be free below the handler's frame for the switch and for a handler of the program on top of it.
 const ROOM: usize = 16 << 10;
+/// Values of [`Trap::overdue`](super::watched::Trap): what may be a spin is to be taken for one.
+pub(super) const DOUBTFUL: u32 = 1;
+/// The context has had its time, whatever it does.
+pub(super) const OVERDUE: u32 = 2;
 /// The signal's number; zero while none is chosen.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
 
@@ -152,42 +156,56 @@ unsafe extern "C" fn on_signal(_: c_int, info: *mut siginfo_t, context: *mut c_v
     // stays as it is until we return.
     unsafe {
         let errno = *libc::__errno_location();
-        if let Some(watched) = addressee(info) {
-            sample(watched, &mut *context.cast::<ucontext_t>());
+        if is_ours(info) {
+            let context = &mut *context.cast::<ucontext_t>();
+            let slept = restart::restart(context);
+            if slept {
+                count(&TALLY.restarts);
+            }
+            if let Some(watched) = addressee(info) {
+                sample(watched, context, !slept);
+            }
         }
         // Asked for anew: the context may have been away.
         *libc::__errno_location() = errno;
     }
 }
 
-/// The record that the signal is about, if it is ours and the record is this kernel thread's.
-///
 /// # Safety
 /// In a signal handler, with the kernel's argument.
-unsafe fn addressee(info: *mut siginfo_t) -> Option<&'static Watched> {
-    // SAFETY: the kernel's structure has the layout of `Queued` when `code` says so; getpid and gettid only ask.
+unsafe fn is_ours(info: *mut siginfo_t) -> bool {
+    // SAFETY: the kernel's structure has the layout of `Queued` when `code` says so; getpid only asks.
     unsafe {
         let queued = &*info.cast::<Queued>();
-        if queued.code != QUEUED || queued.pid != libc::getpid() {
-            return None;
-        }
-        let watched = super::watcher::listed(queued.value)?;
+        queued.code == QUEUED && queued.pid == libc::getpid()
+    }
+}
+
+/// The record that the signal is about, if that is this kernel thread's.
+///
+/// # Safety
+/// In the handler, for a signal that [`is_ours`].
+unsafe fn addressee(info: *mut siginfo_t) -> Option<&'static Watched> {
+    // SAFETY: as in `is_ours`; gettid only asks.
+    unsafe {
+        let watched = super::watcher::listed((*info.cast::<Queued>()).value)?;
         let tid = libc::syscall(libc::SYS_gettid) as i32;
-        // ORDERING: Acquire pairs with the Release in the watcher's `aim`: what the signal is about.
+        // ORDERING: Acquire pairs with the Release in `Episode::interrupt`: what the signal is about.
         (watched.tid() == tid && watched.trap.pending.load(Acquire) != 0).then_some(watched)
     }
 }
 
-/// One sample of what `watched`, this kernel thread, was doing; leaves for another context if it spins.
+/// One sample of what `watched`, this kernel thread, was doing; leaves for another context if it spins. Not `awake`: it was
+/// in a system call that sleeps.
 ///
 /// # Safety
 /// In the handler of the signal, which is pending for this record.
-unsafe fn sample(watched: &'static Watched, context: &mut ucontext_t) {
+unsafe fn sample(watched: &'static Watched, context: &mut ucontext_t, awake: bool) {
     let trap = &watched.trap;
     // ORDERING: Relaxed; acquired with `pending`.
-    let current = watched.is_user() && trap.turns.load(Relaxed) == watched.turns();
+    let current = awake && watched.is_user() && trap.turns.load(Relaxed) == watched.turns();
     // ORDERING: as above.
-    let overdue = trap.overdue.load(Relaxed) != 0;
+    let overdue = trap.overdue.load(Relaxed);
     // SAFETY: passed on; `pending` is set.
     let found = if current { unsafe { judge(watched, context, overdue) } } else { Verdict::Stale };
     // ORDERING: Relaxed; released by the next store.
@@ -202,7 +220,7 @@ unsafe fn sample(watched: &'static Watched, context: &mut ucontext_t) {
 
 /// # Safety
 /// As [`sample`].
-unsafe fn judge(watched: &'static Watched, context: &ucontext_t, overdue: bool) -> Verdict {
+unsafe fn judge(watched: &'static Watched, context: &ucontext_t, overdue: u32) -> Verdict {
     let now = spin::sample(context, watched.turns());
     if !has_room(context, now.sp) {
         count(&TALLY.elsewhere);
@@ -221,16 +239,22 @@ unsafe fn judge(watched: &'static Watched, context: &ucontext_t, overdue: bool) 
         count(&TALLY.yields);
         return Verdict::Spins;
     }
-    let known = regions::spin_site(region).abs_diff(site) < spin::WINDOW;
-    if known || now.spins_like(&before) {
-        regions::remember_spinner(region, site);
+    if regions::spin_site(region).abs_diff(site) < spin::SITE {
         return Verdict::Spins;
     }
-    if overdue {
-        return Verdict::Spins;
+    match now.since(&before) {
+        Motion::Spins => {
+            regions::remember_spinner(region, site);
+            Verdict::Spins
+        }
+        Motion::Doubtful if overdue >= DOUBTFUL => Verdict::Spins,
+        _ if overdue >= OVERDUE => Verdict::Spins,
+        Motion::Unknown => Verdict::First,
+        Motion::Doubtful | Motion::Computes => {
+            count(&TALLY.computing);
+            Verdict::Computes
+        }
     }
-    count(&TALLY.computing);
-    if before.turns == now.turns && before.ip != 0 { Verdict::Computes } else { Verdict::First }
 }
 
 fn trap_sample(watched: &'static Watched) -> *mut Sample {

@@ -1,10 +1,14 @@
 //! Tells a loop that waits from code that computes, by comparing samples of the interrupted registers.
 //!
 //! A loop that waits for a flag recomputes the same values: between two samples the stack pointer is the same, the
-//! instruction pointer stays in one small window, and hardly any general register has changed. Code that computes
-//! advances: pointers, counters and values move.
+//! instruction pointer stays in one small window, and no register has changed but perhaps a counter. Code that computes
+//! advances: pointers, counters and values move. In between is doubt: two or three general registers that change may be
+//! a waiting loop with a back-off, or an integer loop over an array. Vector registers that change are no doubt.
 //!
 //! What may not live here: signals and what to do about a spin.
+//!
+//! Tried and rejected: counting general registers alone, with three that may differ. A loop over an array of floats
+//! changes one general register, its index.
 #[cfg(target_arch = "x86_64")]
 pub(super) use x86_64::{leaf_caller, sample};
 
@@ -15,8 +19,26 @@ pub(super) use aarch64::{leaf_caller, sample};
 const REGISTERS: usize = if cfg!(target_arch = "x86_64") { 15 } else { 31 };
 /// Bytes of code that one waiting loop may span.
 pub(super) const WINDOW: usize = 512;
-/// Registers that may differ between two samples of one waiting loop: the loaded flag, a counter, a temporary.
-const MAY_DIFFER: usize = 3;
+/// Bytes of code around a known waiting loop in which one sample is enough. Smaller: a small function may both wait and
+/// compute.
+pub(super) const SITE: usize = 64;
+/// General registers that may differ between two samples of a waiting loop: a counter.
+const WAITS: usize = 1;
+/// General registers that may differ in a loop that perhaps waits: also a loaded value and a temporary.
+const MAY_WAIT: usize = 3;
+
+/// What two samples tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Motion {
+    /// Nothing: they are from different stretches of code.
+    Unknown,
+    /// The code does not get on.
+    Spins,
+    /// It may be waiting or computing.
+    Doubtful,
+    /// The code gets on.
+    Computes,
+}
 
 /// The interrupted state.
 #[derive(Clone, Copy)]
@@ -26,20 +48,29 @@ pub(super) struct Sample {
     /// Stack pointer.
     pub(super) sp: usize,
     registers: [usize; REGISTERS],
+    /// All vector registers folded into a word.
+    vectors: u64,
     /// The worker's `turns`: samples of different stretches of code are not compared.
     pub(super) turns: u32,
 }
 
 impl Sample {
-    pub(super) const NONE: Sample = Sample { ip: 0, sp: 0, registers: [0; REGISTERS], turns: 0 };
+    pub(super) const NONE: Sample = Sample { ip: 0, sp: 0, registers: [0; REGISTERS], vectors: 0, turns: 0 };
 
-    /// Are both samples from one loop that does not get on?
-    pub(super) fn spins_like(&self, earlier: &Sample) -> bool {
-        let differ = self.registers.iter().zip(&earlier.registers).filter(|(a, b)| a != b).count();
-        self.turns == earlier.turns
-            && self.sp == earlier.sp
-            && self.ip.abs_diff(earlier.ip) < WINDOW
-            && differ <= MAY_DIFFER
+    /// What happened between `earlier` and this sample.
+    pub(super) fn since(&self, earlier: &Sample) -> Motion {
+        if earlier.ip == 0 || self.turns != earlier.turns {
+            return Motion::Unknown;
+        }
+        let near = self.sp == earlier.sp && self.ip.abs_diff(earlier.ip) < WINDOW;
+        if !near || self.vectors != earlier.vectors {
+            return Motion::Computes;
+        }
+        match self.registers.iter().zip(&earlier.registers).filter(|(a, b)| a != b).count() {
+            0..=WAITS => Motion::Spins,
+            changed if changed <= MAY_WAIT => Motion::Doubtful,
+            _ => Motion::Computes,
+        }
     }
 }
 
@@ -56,7 +87,16 @@ mod x86_64 {
         for (copy, &register) in registers.iter_mut().zip(all.iter()) {
             *copy = register as usize;
         }
-        Sample { ip: all[REG_RIP as usize] as usize, sp: all[REG_RSP as usize] as usize, registers, turns }
+        let vectors = fold(context);
+        Sample { ip: all[REG_RIP as usize] as usize, sp: all[REG_RSP as usize] as usize, registers, vectors, turns }
+    }
+
+    /// The low halves of the vector registers: wider instructions change them too.
+    fn fold(context: &ucontext_t) -> u64 {
+        // SAFETY: null, or the kernel's copy of the interrupted state, which lives as long as the context.
+        let Some(state) = (unsafe { context.uc_mcontext.fpregs.as_ref() }) else { return 0 };
+        let words = state._xmm.iter().flat_map(|register| register.element);
+        words.fold(0, |folded: u64, word| (folded ^ u64::from(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29))
     }
 
     /// Where a function without a frame, interrupted at `sample`, returns to.
@@ -74,11 +114,12 @@ mod aarch64 {
     use super::Sample;
     use libc::ucontext_t;
 
-    /// The registers of the interrupted code.
+    /// The registers of the interrupted code; the vector registers are not looked at, so that loops over arrays of floats
+    /// are in doubt here.
     pub(in crate::stall) fn sample(context: &ucontext_t, turns: u32) -> Sample {
         let all = &context.uc_mcontext;
         let registers = core::array::from_fn(|i| all.regs[i] as usize);
-        Sample { ip: all.pc as usize, sp: all.sp as usize, registers, turns }
+        Sample { ip: all.pc as usize, sp: all.sp as usize, registers, vectors: 0, turns }
     }
 
     /// Where a function without a frame, interrupted at `sample`, returns to.
@@ -95,24 +136,32 @@ mod tests {
     use super::*;
 
     fn at(ip: usize, changed: usize) -> Sample {
-        let mut s = Sample { ip, sp: 0x1000, registers: [7; REGISTERS], turns: 3 };
+        let mut s = Sample { ip, sp: 0x1000, registers: [7; REGISTERS], vectors: 5, turns: 3 };
         s.registers[..changed].fill(8);
         s
     }
 
     #[test]
-    fn same_loop_with_few_changes_spins() {
-        assert!(at(0x400, 0).spins_like(&at(0x410, 3)));
-        assert!(!at(0x400, 0).spins_like(&at(0x410, 4)));
-        assert!(!at(0x400, 0).spins_like(&at(0x400 + WINDOW, 0)));
+    fn few_changes_in_one_place_are_a_spin() {
+        assert_eq!(at(0x400, 0).since(&at(0x410, 0)), Motion::Spins);
+        assert_eq!(at(0x400, 0).since(&at(0x410, WAITS)), Motion::Spins);
+        assert_eq!(at(0x400, 0).since(&at(0x410, WAITS + 1)), Motion::Doubtful);
+        assert_eq!(at(0x400, 0).since(&at(0x410, MAY_WAIT + 1)), Motion::Computes);
+        assert_eq!(at(0x400, 0).since(&at(0x400 + WINDOW, 0)), Motion::Computes);
     }
 
     #[test]
-    fn another_stretch_or_frame_does_not_count() {
-        let later = Sample { turns: 4, ..at(0x400, 0) };
-        assert!(!later.spins_like(&at(0x400, 0)));
+    fn vectors_and_frames_that_change_are_work() {
+        let other = Sample { vectors: 6, ..at(0x400, 0) };
+        assert_eq!(other.since(&at(0x400, 0)), Motion::Computes);
         let deeper = Sample { sp: 0xf00, ..at(0x400, 0) };
-        assert!(!deeper.spins_like(&at(0x400, 0)));
-        assert!(!at(0x400, 0).spins_like(&Sample::NONE));
+        assert_eq!(deeper.since(&at(0x400, 0)), Motion::Computes);
+    }
+
+    #[test]
+    fn another_stretch_says_nothing() {
+        let later = Sample { turns: 4, ..at(0x400, 0) };
+        assert_eq!(later.since(&at(0x400, 0)), Motion::Unknown);
+        assert_eq!(at(0x400, 0).since(&Sample::NONE), Motion::Unknown);
     }
 }

@@ -1,0 +1,406 @@
+//! The whole monitor on real threads: watcher, signal, handler, with hooks that only record.
+//!
+//! A *player* is a kernel thread that plays a worker. The tests share one watcher and its counters, so they run one
+//! at a time.
+use super::*;
+use core::arch::asm;
+use core::cell::Cell;
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+use core::time::Duration;
+use std::sync::{Mutex, MutexGuard};
+use std::time::Instant;
+
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+static HAND_OFFS: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+static NOT_NOW: AtomicBool = AtomicBool::new(false);
+
+thread_local! {
+    static ME: Cell<Option<&'static Player>> = const { Cell::new(None) };
+}
+
+/// A thread that plays a worker.
+struct Player {
+    watched: Watched,
+    /// Set by the hook: what the player waits for.
+    flag: AtomicU32,
+    preempted: AtomicU32,
+    /// The hook leaves the flag alone.
+    deaf: AtomicBool,
+}
+
+impl Player {
+    fn new() -> &'static Player {
+        Box::leak(Box::new(Player {
+            watched: Watched::new(),
+            flag: AtomicU32::new(0),
+            preempted: AtomicU32::new(0),
+            deaf: AtomicBool::new(false),
+        }))
+    }
+
+    /// Runs `act` as program code of `region` with somebody waiting behind it.
+    fn act<R>(&'static self, region: usize, act: impl FnOnce() -> R) -> R {
+        ME.set(Some(self));
+        self.watched.begin();
+        self.watched.set_region(region);
+        self.watched.set_crowd(1);
+        self.watched.enter_user();
+        let result = act();
+        self.watched.enter_scheduler();
+        self.watched.set_crowd(0);
+        self.watched.end();
+        ME.set(None);
+        result
+    }
+
+    /// Reads the flag in a loop of three instructions until it is set.
+    fn spin(&self) {
+        spin_on(&self.flag);
+        self.flag.store(0, SeqCst);
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn spin_on(flag: &AtomicU32) {
+    // SAFETY: reads the flag.
+    unsafe { asm!("2: mov {v:e}, [{f}]", "test {v:e}, {v:e}", "je 2b", f = in(reg) flag, v = out(reg) _, options(nostack)) };
+}
+
+#[cfg(target_arch = "aarch64")]
+fn spin_on(flag: &AtomicU32) {
+    // SAFETY: reads the flag.
+    unsafe { asm!("2: ldr {v:w}, [{f}]", "cbz {v:w}, 2b", f = in(reg) flag, v = out(reg) _, options(nostack)) };
+}
+
+unsafe fn record_preemption() -> bool {
+    let Some(me) = ME.get() else { return false };
+    if NOT_NOW.load(SeqCst) {
+        return false;
+    }
+    me.watched.enter_scheduler();
+    me.preempted.fetch_add(1, SeqCst);
+    if !me.deaf.load(SeqCst) {
+        me.flag.store(1, SeqCst);
+    }
+    me.watched.enter_user();
+    true
+}
+
+fn record_hand_off(watched: &'static Watched) {
+    HAND_OFFS.lock().unwrap().push(&raw const *watched as usize);
+}
+
+fn hand_offs_of(player: &'static Player) -> usize {
+    let address = &raw const player.watched as usize;
+    HAND_OFFS.lock().unwrap().iter().filter(|&&a| a == address).count()
+}
+
+fn stage() -> MutexGuard<'static, ()> {
+    let guard = ONE_AT_A_TIME.lock().unwrap_or_else(|e| e.into_inner());
+    install(Hooks { preempt: record_preemption, hand_off: record_hand_off });
+    treat_as_program(spin_on as *const () as usize);
+    start_if_needed();
+    guard
+}
+
+/// An address that no region of another test has.
+fn fresh_region() -> usize {
+    static NEXT: AtomicU32 = AtomicU32::new(1);
+    NEXT.fetch_add(1, SeqCst) as usize * 0x1000
+}
+
+/// Sorted times, in microseconds, that a spinning player waits until the handler ends its spin.
+fn spin_latencies(regions: impl Fn() -> usize, count: usize) -> Vec<u128> {
+    let player = Player::new();
+    let mut times: Vec<u128> = (0..count)
+        .map(|_| {
+            std::thread::sleep(Duration::from_micros(300));
+            let region = regions();
+            player.act(region, || {
+                let start = Instant::now();
+                player.spin();
+                start.elapsed().as_micros()
+            })
+        })
+        .collect();
+    times.sort_unstable();
+    times
+}
+
+#[test]
+fn a_spinner_is_interrupted_and_its_region_remembered() {
+    let _stage = stage();
+    let before = counters();
+    let unknown = spin_latencies(fresh_region, 40);
+    let region = fresh_region();
+    let known = spin_latencies(|| region, 40);
+    println!("us until a spin ends: unknown region {unknown:?}, known region {known:?}");
+    let after = counters();
+    assert!(unknown[20] < 2_000, "median {} us", unknown[20]);
+    assert!(is_known_spinner(region) && !is_known_blocker(region));
+    assert!(after.preemptions - before.preemptions >= 80 && after.stalls - before.stalls >= 80);
+    assert!(after.interrupts >= after.preemptions);
+}
+
+#[test]
+fn with_all_processors_spinning_the_watcher_still_comes() {
+    let _stage = stage();
+    let cores = crate::topology::worker_target();
+    let region = fresh_region();
+    let threads: Vec<_> = (0..cores)
+        .map(|_| {
+            std::thread::spawn(move || {
+                let player = Player::new();
+                let mut times: Vec<u128> = player.act(region, || {
+                    (0..200)
+                        .map(|_| {
+                            let start = Instant::now();
+                            player.spin();
+                            start.elapsed().as_micros()
+                        })
+                        .collect()
+                });
+                times.sort_unstable();
+                (times[0], times[100], times[180], times[199])
+            })
+        })
+        .collect();
+    for thread in threads {
+        let (least, median, late, most) = thread.join().unwrap();
+        println!("us until a spin ends, {cores} spinners: min {least}, median {median}, 90 % {late}, max {most}");
+        assert!(median < 5_000, "median {median} us");
+    }
+}
+
+/// One call that sleeps for about `millis`; true if it slept to its end without an error.
+type Sleep = fn(millis: u64) -> bool;
+
+fn slept(result: i32, wanted: i32, start: Instant, millis: u64) -> bool {
+    result == wanted && start.elapsed() >= Duration::from_millis(millis)
+}
+
+fn sleeps() -> [(&'static str, Sleep); 6] {
+    [
+        ("usleep", |ms| {
+            let start = Instant::now();
+            // SAFETY: no memory.
+            slept(unsafe { libc::usleep(ms as u32 * 1000) }, 0, start, ms)
+        }),
+        ("poll", |ms| {
+            let start = Instant::now();
+            // SAFETY: no descriptors.
+            slept(unsafe { libc::poll(ptr::null_mut(), 0, ms as i32) }, 0, start, ms)
+        }),
+        ("select", |ms| {
+            let start = Instant::now();
+            let mut time = libc::timeval { tv_sec: 0, tv_usec: ms as i64 * 1000 };
+            let none = ptr::null_mut();
+            // SAFETY: no descriptors, a valid limit.
+            slept(unsafe { libc::select(0, none, none, none, &raw mut time) }, 0, start, ms)
+        }),
+        ("epoll_wait", |ms| {
+            // SAFETY: a fresh descriptor and room for one event.
+            unsafe {
+                let file = libc::epoll_create1(0);
+                let mut event: libc::epoll_event = core::mem::zeroed();
+                let start = Instant::now();
+                let result = libc::epoll_wait(file, &raw mut event, 1, ms as i32);
+                libc::close(file);
+                slept(result, 0, start, ms)
+            }
+        }),
+        ("sem_timedwait", |ms| {
+            // SAFETY: a local semaphore and a valid limit.
+            unsafe {
+                let mut semaphore: libc::sem_t = core::mem::zeroed();
+                libc::sem_init(&raw mut semaphore, 0, 0);
+                let start = Instant::now();
+                let mut until: libc::timespec = core::mem::zeroed();
+                libc::clock_gettime(libc::CLOCK_REALTIME, &raw mut until);
+                until.tv_nsec += ms as i64 * 1_000_000;
+                until.tv_sec += until.tv_nsec / 1_000_000_000;
+                until.tv_nsec %= 1_000_000_000;
+                let result = libc::sem_timedwait(&raw mut semaphore, &raw const until);
+                result == -1 && *libc::__errno_location() == libc::ETIMEDOUT && start.elapsed().as_millis() + 1 >= ms.into()
+            }
+        }),
+        ("nanosleep", |ms| {
+            let start = Instant::now();
+            let time = libc::timespec { tv_sec: 0, tv_nsec: ms as i64 * 1_000_000 };
+            // SAFETY: a valid time.
+            slept(unsafe { libc::nanosleep(&raw const time, ptr::null_mut()) }, 0, start, ms)
+        }),
+    ]
+}
+
+fn burn(duration: Duration) {
+    let start = Instant::now();
+    while start.elapsed() < duration {
+        core::hint::spin_loop();
+    }
+}
+
+#[test]
+fn sleeping_calls_are_not_cut_short() {
+    let _stage = stage();
+    static OVER: AtomicBool = AtomicBool::new(false);
+    OVER.store(false, SeqCst);
+    let before = counters();
+    let spinner = std::thread::spawn(|| {
+        let player = Player::new();
+        let region = fresh_region();
+        player.act(region, || {
+            while !OVER.load(SeqCst) {
+                player.spin();
+            }
+        });
+        player.preempted.load(SeqCst)
+    });
+    let sleepers: Vec<_> = sleeps()
+        .into_iter()
+        .map(|(name, sleep)| {
+            std::thread::spawn(move || {
+                let player = Player::new();
+                player.deaf.store(true, SeqCst);
+                let mut cut = 0;
+                player.act(fresh_region(), || {
+                    for round in 0..120 {
+                        // Computes for a while, then sleeps: the moment of going to sleep is what is dangerous.
+                        burn(Duration::from_micros(30 + 17 * (round % 16)));
+                        cut += u32::from(!sleep(1 + round % 4));
+                    }
+                });
+                (name, cut, hand_offs_of(player))
+            })
+        })
+        .collect();
+    let results: Vec<_> = sleepers.into_iter().map(|thread| thread.join().unwrap()).collect();
+    OVER.store(true, SeqCst);
+    let interrupted = spinner.join().unwrap();
+    let after = counters();
+    let (sent, restarts) = (after.interrupts - before.interrupts, after.restarts - before.restarts);
+    println!("{sent} signals, {restarts} calls restarted, spinner preempted {interrupted} times, (call, cut short, hand-offs): {results:?}");
+    assert!(interrupted > 100, "the monitor was not busy: {interrupted}");
+    assert!(results.iter().all(|&(_, cut, _)| cut == 0), "{results:?}");
+}
+
+#[test]
+fn a_blocked_worker_is_handed_off_once() {
+    let _stage = stage();
+    let player = Player::new();
+    let region = fresh_region();
+    let sent = counters().interrupts;
+    player.act(region, || std::thread::sleep(Duration::from_millis(40)));
+    assert_eq!(hand_offs_of(player), 1);
+    assert!(is_known_blocker(region) && !is_known_spinner(region));
+    assert_eq!(counters().interrupts, sent, "a sleeping thread was signalled");
+    // Known now: much faster than the millisecond that the first time takes.
+    player.act(region, || std::thread::sleep(Duration::from_micros(700)));
+    assert_eq!(hand_offs_of(player), 2);
+}
+
+/// Floating-point work over an array, long enough to be looked at many times.
+fn compute(millis: u64) -> f64 {
+    let mut field = vec![1.0_f64; 4096];
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_millis(millis) {
+        for _ in 0..50 {
+            for i in 1..field.len() {
+                field[i] = field[i] * 0.999 + field[i - 1] * 0.001 + i as f64 * 1e-9;
+            }
+        }
+    }
+    field.iter().sum()
+}
+
+#[test]
+fn a_computation_is_left_alone() {
+    let _stage = stage();
+    let player = Player::new();
+    let (region, before) = (fresh_region(), counters());
+    let sum = player.act(region, || compute(200));
+    let after = counters();
+    let (signals, preempted) = (after.interrupts - before.interrupts, player.preempted.load(SeqCst));
+    println!("200 ms of computing ({sum}): {signals} signals, {preempted} preemptions, {after:?}");
+    assert!(after.computing > before.computing, "never sampled");
+    assert!(preempted <= 25, "{preempted} preemptions in 200 ms");
+    assert!(hand_offs_of(player) == 0);
+}
+
+#[test]
+fn nobody_to_switch_to_means_fewer_signals() {
+    let _stage = stage();
+    let player = Player::new();
+    let before = counters();
+    NOT_NOW.store(true, SeqCst);
+    player.act(fresh_region(), || burn(Duration::from_millis(60)));
+    NOT_NOW.store(false, SeqCst);
+    let after = counters();
+    assert_eq!(after.preemptions, before.preemptions);
+    let signals = after.interrupts - before.interrupts;
+    assert!((2..100).contains(&signals), "{signals} signals in 60 ms");
+}
+
+#[test]
+fn a_loop_that_yields_counts_as_spinning() {
+    let _stage = stage();
+    let player = Player::new();
+    let before = counters();
+    player.act(fresh_region(), || {
+        while player.flag.swap(0, SeqCst) == 0 {
+            // SAFETY: no arguments.
+            unsafe { libc::sched_yield() };
+        }
+    });
+    assert!(counters().preemptions > before.preemptions);
+}
+
+fn watcher_time() -> Option<u64> {
+    let tasks = std::fs::read_dir("/proc/self/task").ok()?;
+    let named = |task: &std::fs::DirEntry| std::fs::read_to_string(task.path().join("comm")).ok();
+    let watcher = tasks.flatten().find(|task| named(task).is_some_and(|name| name.trim() == "gangway-stall"))?;
+    super::clock::processor_time(watcher.file_name().to_str()?.parse().ok()?)
+}
+
+#[test]
+fn the_watcher_rests_when_nobody_is_crowded() {
+    let _stage = stage();
+    let player = Player::new();
+    player.act(fresh_region(), || player.spin());
+    std::thread::sleep(Duration::from_millis(100));
+    let before = watcher_time().expect("the watcher runs");
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(watcher_time(), Some(before));
+    // And it comes when somebody is crowded again.
+    player.act(fresh_region(), || player.spin());
+    assert!(watcher_time().unwrap() > before);
+}
+
+#[test]
+fn the_child_of_a_fork_has_a_monitor_of_its_own() {
+    let _stage = stage();
+    let player = Player::new();
+    player.act(fresh_region(), || player.spin());
+    // SAFETY: the child makes system calls and a thread, and leaves by _exit.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        // SAFETY: the child's only thread.
+        unsafe { reset_after_fork() };
+        start_if_needed();
+        player.act(0x7000_0000, || player.spin());
+        // SAFETY: ends the process at once.
+        unsafe { libc::_exit(if is_known_spinner(0x7000_0000) { 7 } else { 8 }) };
+    }
+    let mut status = 0;
+    let ended = (0..500).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        // SAFETY: our child, a valid out pointer.
+        unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) == child }
+    });
+    if !ended {
+        // SAFETY: our child.
+        unsafe { libc::kill(child, libc::SIGKILL) };
+    }
+    assert!(ended && libc::WIFEXITED(status), "the child hangs: {ended}, {status}");
+    assert_eq!(libc::WEXITSTATUS(status), 7);
+}

@@ -63,7 +63,7 @@ pub(super) struct Trap {
     pub(super) pending: AtomicU32,
     /// The value of `turns` for which the signal was sent.
     pub(super) turns: AtomicU32,
-    /// Not zero: the context has had its time, and is to be switched out wherever in the program's code it is.
+    /// How long the context has been left alone: zero, [`signal::DOUBTFUL`] or [`signal::OVERDUE`].
     pub(super) overdue: AtomicU32,
     /// What the handler found last, a [`signal::Verdict`].
     pub(super) verdict: AtomicU32,
@@ -162,7 +162,7 @@ impl Watched {
         self.pass();
     }
 
-    /// The worker is about to sleep in the scheduler. Owner only.
+    /// The worker is about to sleep in the scheduler, and will come back by one of the two above. Owner only.
     #[inline(always)]
     pub fn enter_idle(&self) {
         self.set_mode(Mode::Idle);
@@ -170,11 +170,22 @@ impl Watched {
 
     #[inline(always)]
     pub(super) fn set_mode(&self, mode: Mode) {
-        // ORDERING: Relaxed, between compiler fences: the handler on this same kernel thread sees program order.
+        // ORDERING: Relaxed; the owner alone writes.
+        let before = self.mode.load(Relaxed);
         compiler_fence(SeqCst);
-        // ORDERING: as above; the watcher takes any value, the handler checks again.
+        // ORDERING: Relaxed, between compiler fences: the handler on this same kernel thread sees program order. The
+        // watcher takes any value, the handler checks again.
         self.mode.store(mode as u32, Relaxed);
         compiler_fence(SeqCst);
+        if before == Mode::Idle as u32 && self.crowd() != 0 {
+            watcher::crowded(self);
+        }
+    }
+
+    /// Is anybody queued behind this worker while it runs? A worker that sleeps in the scheduler holds nobody up.
+    pub(super) fn is_crowded(&self) -> bool {
+        // ORDERING: Relaxed; ordered by the barrier in `watcher::lie_down` where that matters.
+        self.crowd() != 0 && self.mode.load(Relaxed) != Mode::Idle as u32
     }
 
     /// How many contexts of other threads wait behind this worker. By the owner or whoever queues a context there; one

@@ -214,7 +214,7 @@ fn go_round(aim: &Aim, now: u64) -> Round {
         // SAFETY: this is the watcher thread, and one reference at a time.
         let look = unsafe { watched.notes() }.look(watched, aim, now);
         aim.lower();
-        round.crowded |= watched.crowd() != 0;
+        round.crowded |= watched.is_crowded();
         match look {
             Look::Fine => {}
             Look::Moves => {
@@ -243,7 +243,7 @@ fn lie_down() {
     // ORDERING: Relaxed; ordered before the look by the barrier.
     STATE.store(ASLEEP, Relaxed);
     let every = if barrier_everywhere() { None } else { Some(LONGEST) };
-    if !records().any(|watched| watched.crowd() != 0) {
+    if !records().any(|watched| watched.is_crowded()) {
         futex_wait(ASLEEP, every);
     }
     // ORDERING: Relaxed; everything is read anew.

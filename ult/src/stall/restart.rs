@@ -1,0 +1,75 @@
+//! Puts a thread that the signal has woken from a system call back to sleep.
+//!
+//! The watcher signals only who holds a processor, but between its look and the arrival of the signal the thread may
+//! enter a call that sleeps. The kernel restarts some calls by itself (`SA_RESTART`); those with a time limit return
+//! `EINTR` instead, which programs rarely expect. The handler sees where it interrupted: behind a system call that has
+//! just failed with `EINTR`. It then winds the instruction pointer back, so that the call is made again.
+//!
+//! The number of the call is not in the interrupted state; it is read from the instruction that loaded it, right in front
+//! of the call in most C libraries. Where that is not found (C libraries that make all such calls from one place),
+//! the call returns `EINTR`. A relative time limit starts anew, so that the call may last longer by what it had slept,
+//! which is the time the signal took to arrive.
+//!
+//! A call that was interrupted by a signal of the program's too is not made again: the handler of that signal is
+//! entered first, and ours interrupts it at its first instruction.
+use libc::ucontext_t;
+
+/// Makes the interrupted system call again if our signal has cut it short. True if so.
+///
+/// # Safety
+/// `context` is the interrupted state, in the handler.
+#[cfg(target_arch = "x86_64")]
+pub(super) unsafe fn restart(context: &mut ucontext_t) -> bool {
+    use libc::{REG_RAX, REG_RIP};
+    const SYSCALL: [u8; 2] = [0x0f, 0x05];
+    const MOV_EAX: u8 = 0xb8;
+    let registers = &mut context.uc_mcontext.gregs;
+    let rip = registers[REG_RIP as usize] as usize;
+    if registers[REG_RAX as usize] != -i64::from(libc::EINTR) {
+        return false;
+    }
+    // SAFETY: code that was being executed, and what lies right in front of it: a system call is not the first
+    // instruction of a mapping.
+    let code: [u8; 7] = unsafe { core::ptr::read((rip - 7) as *const [u8; 7]) };
+    let [MOV_EAX, a, b, c, d, call @ ..] = code else { return false };
+    let number = i64::from(i32::from_le_bytes([a, b, c, d]));
+    if call != SYSCALL || !RESTARTABLE.contains(&number) {
+        return false;
+    }
+    registers[REG_RAX as usize] = number;
+    registers[REG_RIP as usize] = rip as i64 - 2;
+    true
+}
+
+/// Elsewhere the interrupted state lacks what is needed: the kernel has overwritten the first argument.
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) unsafe fn restart(_: &mut ucontext_t) -> bool {
+    false
+}
+
+/// Calls that sleep, return `EINTR` although the handler was installed with `SA_RESTART`, and may simply be made again.
+#[cfg(target_arch = "x86_64")]
+const RESTARTABLE: [i64; 22] = [
+    libc::SYS_poll,
+    libc::SYS_ppoll,
+    libc::SYS_select,
+    libc::SYS_pselect6,
+    libc::SYS_epoll_wait,
+    libc::SYS_epoll_pwait,
+    libc::SYS_epoll_pwait2,
+    libc::SYS_nanosleep,
+    libc::SYS_clock_nanosleep,
+    libc::SYS_futex,
+    libc::SYS_pause,
+    libc::SYS_rt_sigsuspend,
+    libc::SYS_rt_sigtimedwait,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_msgrcv,
+    libc::SYS_msgsnd,
+    libc::SYS_io_getevents,
+    libc::SYS_accept,
+    libc::SYS_accept4,
+    libc::SYS_recvfrom,
+    libc::SYS_recvmsg,
+];
