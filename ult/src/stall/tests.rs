@@ -284,6 +284,41 @@ fn sleeping_calls_are_not_cut_short() {
     assert!(results.iter().all(|&(_, cut, _)| cut == 0), "{results:?}");
 }
 
+/// The remaining window: a thread that goes to sleep while the signal is on its way. Regions are new in each round, so that
+/// nothing is remembered, and every round computes for long enough to be signalled.
+#[test]
+fn signals_on_the_way_to_sleep_do_no_harm() {
+    let _stage = stage();
+    let before = counters();
+    let threads: Vec<_> = sleeps()
+        .into_iter()
+        .map(|(name, sleep)| {
+            std::thread::spawn(move || {
+                let player = Player::new();
+                player.deaf.store(true, SeqCst);
+                let cut: u32 = player.act(0, || {
+                    let round = |round: u64| {
+                        player.watched.set_region(fresh_region());
+                        player.watched.pass();
+                        burn(Duration::from_micros(90 + 7 * (round % 32)));
+                        u32::from(!sleep(1))
+                    };
+                    (0..250).map(round).sum()
+                });
+                (name, cut)
+            })
+        })
+        .collect();
+    let results: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+    let after = counters();
+    let (sent, restarts) = (after.interrupts - before.interrupts, after.restarts - before.restarts);
+    println!("{sent} signals, {restarts} calls restarted, (call, cut short): {results:?}");
+    assert!(sent > 50, "only {sent} signals");
+    if cfg!(target_arch = "x86_64") {
+        assert!(results.iter().all(|&(_, cut)| cut == 0), "{results:?}");
+    }
+}
+
 #[test]
 fn a_blocked_worker_is_handed_off_once() {
     let _stage = stage();
