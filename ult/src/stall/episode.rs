@@ -48,12 +48,15 @@ struct Run {
 impl Run {
     const NONE: Run = Run { since: 0, looks: 0 };
 
-    /// One more; `from` is when the first one's interval began. True when it has lasted.
-    fn another(&mut self, from: u64, now: u64) -> bool {
+    /// One more; `from` is when the first one's interval began.
+    fn another(&mut self, from: u64) {
         if self.looks == 0 {
             self.since = from;
         }
         self.looks += 1;
+    }
+
+    fn has_lasted(&self, now: u64) -> bool {
         self.looks >= AGREE && now - self.since >= PATIENCE
     }
 }
@@ -122,7 +125,8 @@ impl Episode {
             self.asleep = Run::NONE;
             self.consumes(watched, aim, from, now);
         } else {
-            self.rests(watched, clock::state(tid), from, now);
+            self.asleep.another(from);
+            self.rests(watched, tid, now);
         }
     }
 
@@ -185,23 +189,27 @@ impl Episode {
         }
     }
 
-    /// It did not run, or hardly.
-    fn rests(&mut self, watched: &'static Watched, state: State, from: u64, now: u64) {
-        if state == State::Runnable {
-            return; // kept from a processor
-        }
+    /// It did not run, or hardly. The kernel is asked why, which costs, when the answer would lead to something.
+    fn rests(&mut self, watched: &'static Watched, tid: i32, now: u64) {
         let region = watched.region();
-        let lasted = self.asleep.another(from, now);
-        if lasted || state == State::Asleep && regions::is_known_blocker(region) {
-            if state != State::Held {
+        let blocker = regions::is_known_blocker(region);
+        if self.handed || !blocker && !self.asleep.has_lasted(now) {
+            return;
+        }
+        match clock::state(tid) {
+            State::Runnable => self.asleep = Run::NONE, // kept from a processor
+            State::Held => self.hand_off(watched),
+            State::Asleep | State::Unknown if blocker => self.hand_off(watched),
+            State::Asleep | State::Unknown => {
                 regions::remember_blocker(region);
+                self.hand_off(watched);
             }
-            self.hand_off(watched);
         }
     }
 
     fn cannot_interrupt(&mut self, watched: &'static Watched, from: u64, now: u64) {
-        if self.awkward.another(from, now) {
+        self.awkward.another(from);
+        if self.awkward.has_lasted(now) {
             self.hand_off(watched);
         }
     }
