@@ -165,9 +165,9 @@ impl Episode {
     }
 
     fn interrupt(&mut self, watched: &'static Watched, aim: &Aim, now: u64) {
-        objects::refresh();
-        let Some(tid) = aim.at(watched) else { return };
-        if !is_running(tid) {
+        objects::refresh_now_and_then(now);
+        let Some(aimed) = aim.at(watched) else { return };
+        if !is_running(aimed.tid) {
             return;
         }
         let trap = &watched.trap;
@@ -179,7 +179,7 @@ impl Episode {
         trap.sent.store(now, Relaxed);
         // ORDERING: Release pairs with the handler's Acquire.
         trap.pending.store(1, Release);
-        if signal::send(watched, tid) {
+        if signal::send(watched, aimed.tid) {
             count(&TALLY.interrupts);
         } else {
             // ORDERING: Relaxed; the handler will not run.
@@ -193,7 +193,11 @@ impl Episode {
     fn rests(&mut self, watched: &'static Watched, tid: i32, now: u64) {
         let region = watched.region();
         let blocker = regions::is_known_blocker(region);
-        if self.handed || !blocker && !self.asleep.has_lasted(now) {
+        if self.handed {
+            self.slow_down(); // nothing is left to be done
+            return;
+        }
+        if !blocker && !self.asleep.has_lasted(now) {
             return;
         }
         match clock::state(tid) {

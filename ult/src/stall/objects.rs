@@ -78,6 +78,19 @@ pub fn refresh() {
     SCANNING.store(false, Release);
 }
 
+/// [`refresh`], unless that was done within the last 10 ms. The loader's lock that it takes is not one that `fork` repairs
+/// in the child, so it is not to be taken thousands of times a second. For the watcher alone.
+pub(super) fn refresh_now_and_then(now: u64) {
+    const EVERY: u64 = 10_000_000;
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    // ORDERING: Relaxed; the watcher's own.
+    if now.wrapping_sub(LAST.load(Relaxed)) >= EVERY {
+        // ORDERING: as above.
+        LAST.store(now, Relaxed);
+        refresh();
+    }
+}
+
 /// From here on the object that holds `address` counts as one that contains OpenMP regions. For programs that bring
 /// threads to the library without a compiler's help, such as tests. The last call counts.
 pub fn treat_as_program(address: usize) {

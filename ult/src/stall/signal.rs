@@ -136,6 +136,8 @@ struct Queued {
 }
 
 const _: () = assert!(size_of::<Queued>() == 128);
+/// In `errno` of our signals, where `sigqueue` writes zero: `value` is a record.
+const MARK: c_int = 0x5354_414c;
 /// `SI_QUEUE`.
 const QUEUED: c_int = -1;
 
@@ -146,7 +148,7 @@ pub(super) fn send(watched: &'static Watched, tid: i32) -> bool {
     unsafe {
         let (pid, uid) = (libc::getpid(), libc::getuid());
         let value = ptr::from_ref(watched) as usize;
-        let info = Queued { signo, errno: 0, code: QUEUED, pad: 0, pid, uid, value, rest: [0; 12] };
+        let info = Queued { signo, errno: MARK, code: QUEUED, pad: 0, pid, uid, value, rest: [0; 12] };
         libc::syscall(libc::SYS_rt_tgsigqueueinfo, pid, tid, signo, &raw const info) == 0
     }
 }
@@ -171,13 +173,15 @@ unsafe extern "C" fn on_signal(_: c_int, info: *mut siginfo_t, context: *mut c_v
     }
 }
 
+/// Did [`send`] of this process send it?
+///
 /// # Safety
 /// In a signal handler, with the kernel's argument.
 unsafe fn is_ours(info: *mut siginfo_t) -> bool {
     // SAFETY: the kernel's structure has the layout of `Queued` when `code` says so; getpid only asks.
     unsafe {
         let queued = &*info.cast::<Queued>();
-        queued.code == QUEUED && queued.pid == libc::getpid()
+        queued.code == QUEUED && queued.errno == MARK && queued.pid == libc::getpid()
     }
 }
 
@@ -186,9 +190,9 @@ unsafe fn is_ours(info: *mut siginfo_t) -> bool {
 /// # Safety
 /// In the handler, for a signal that [`is_ours`].
 unsafe fn addressee(info: *mut siginfo_t) -> Option<&'static Watched> {
-    // SAFETY: as in `is_ours`; gettid only asks.
+    // SAFETY: as in `is_ours`; `send` has put the address of a record there, and records are never freed; gettid only asks.
     unsafe {
-        let watched = super::watcher::listed((*info.cast::<Queued>()).value)?;
+        let watched = &*((*info.cast::<Queued>()).value as *const Watched);
         let tid = libc::syscall(libc::SYS_gettid) as i32;
         // ORDERING: Acquire pairs with the Release in `Episode::interrupt`: what the signal is about.
         (watched.tid() == tid && watched.trap.pending.load(Acquire) != 0).then_some(watched)

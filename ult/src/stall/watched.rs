@@ -251,9 +251,10 @@ impl Watched {
         self.tid.load(Acquire)
     }
 
-    /// Does the running region spin, as far as is known?
-    pub(super) fn in_known_spinner(&self) -> bool {
-        regions::is_known_spinner(self.region())
+    /// Was the running region seen spinning or blocking?
+    pub(super) fn in_known_region(&self) -> bool {
+        let region = self.region();
+        regions::is_known_spinner(region) || regions::is_known_blocker(region)
     }
 
     /// The watcher's notes.

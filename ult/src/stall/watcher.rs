@@ -1,6 +1,7 @@
 //! The watcher: one thread per process that looks at the workers behind which somebody waits, and sleeps otherwise.
 //!
-//! *Pace.* 50 us when a crowded worker stands still, or runs a region that is known to spin. While all of them move, naps
+//! *Pace.* 50 us when a crowded worker stands still, or runs a region that was seen spinning or
+//! blocking. While all of them move, naps
 //! double up to 10 ms, and after each nap there are two looks, 50 us apart: one look cannot tell who stands still. When
 //! nobody has been crowded for a while (about 20 ms) it lies down.
 //!
@@ -37,7 +38,7 @@ pub(super) const LONGEST: u64 = 10_000_000;
 const NONE: u32 = 0;
 /// Looks again within 50 us or so.
 const AWAKE: u32 = 1;
-/// Naps for longer; wakes early for a region that is known to spin.
+/// Naps for longer; wakes early for a region that was seen spinning or blocking.
 const NAPS: u32 = 2;
 /// Sleeps until somebody is crowded.
 const ASLEEP: u32 = 3;
@@ -82,7 +83,7 @@ pub(super) fn crowded(watched: &Watched) {
 
 #[cold]
 fn rouse(watched: &Watched, state: u32) {
-    if state == NAPS && !watched.in_known_spinner() {
+    if state == NAPS && !watched.in_known_region() {
         return;
     }
     // ORDERING: Relaxed; the watcher reads everything anew after it wakes. Who wins wakes it.
@@ -93,13 +94,8 @@ fn rouse(watched: &Watched, state: u32) {
 
 /// Is the watcher about to send a signal to this record's thread?
 pub(super) fn aims_at(watched: &Watched) -> bool {
-    // ORDERING: Acquire pairs with the Release in `Aim::drop`: the signal is sent when this says no.
+    // ORDERING: Acquire pairs with the Release in `Aimed::drop`: the signal is sent when this says no.
     ptr::eq(AIM.load(Acquire), watched)
-}
-
-/// The record at `address`, if there is one. Async-signal-safe.
-pub(super) fn listed(address: usize) -> Option<&'static Watched> {
-    records().find(|&watched| ptr::from_ref(watched) as usize == address)
 }
 
 fn records() -> impl Iterator<Item = &'static Watched> {
@@ -151,17 +147,27 @@ pub unsafe fn reset_after_fork() {
 /// The watcher's right to signal. One exists, on the watcher's stack.
 pub(super) struct Aim(());
 
+/// While it exists, [`Watched::end`] of that record waits. Not to be kept across a hook.
+pub(super) struct Aimed<'a> {
+    /// The kernel thread of the record.
+    pub(super) tid: i32,
+    _aim: &'a Aim,
+}
+
 impl Aim {
-    /// The kernel thread of `watched`, which stays that record's until the next call or the end of the round.
-    pub(super) fn at(&self, watched: &'static Watched) -> Option<i32> {
+    /// The kernel thread of `watched`, which stays that record's while the result exists; `None` if it has none.
+    pub(super) fn at(&self, watched: &'static Watched) -> Option<Aimed<'_>> {
         // ORDERING: SeqCst, with the fence: pairs with `Watched::end`, which either sees this or is seen to be over.
         AIM.store(ptr::from_ref(watched).cast_mut(), SeqCst);
         // ORDERING: as above.
         fence(SeqCst);
-        Some(watched.tid()).filter(|&tid| tid != 0)
+        let aimed = Aimed { tid: watched.tid(), _aim: self };
+        (aimed.tid != 0).then_some(aimed)
     }
+}
 
-    fn lower(&self) {
+impl Drop for Aimed<'_> {
+    fn drop(&mut self) {
         // ORDERING: Release pairs with the Acquire in `aims_at`.
         AIM.store(ptr::null_mut(), Release);
     }
@@ -172,7 +178,8 @@ struct Round {
     crowded: bool,
     /// Somebody crowded moves, so that it is to be looked at again at the usual pace.
     moves: bool,
-    spinner: bool,
+    /// One of them runs a region that was seen spinning or blocking.
+    known: bool,
     /// When the next of those that stand still is due, ns.
     due: u64,
 }
@@ -191,7 +198,7 @@ fn watch() -> ! {
             continue;
         }
         let mut until = round.due;
-        if round.spinner || round.moves && first {
+        if round.known || round.moves && first {
             until = until.min(now + QUICK);
             first = false;
         } else if round.moves || !round.crowded {
@@ -209,17 +216,16 @@ fn watch() -> ! {
 }
 
 fn go_round(aim: &Aim, now: u64) -> Round {
-    let mut round = Round { crowded: false, moves: false, spinner: false, due: now + LONGEST };
+    let mut round = Round { crowded: false, moves: false, known: false, due: now + LONGEST };
     for watched in records() {
         // SAFETY: this is the watcher thread, and one reference at a time.
         let look = unsafe { watched.notes() }.look(watched, aim, now);
-        aim.lower();
         round.crowded |= watched.is_crowded();
         match look {
             Look::Fine => {}
             Look::Moves => {
                 round.moves = true;
-                round.spinner |= watched.in_known_spinner();
+                round.known |= watched.in_known_region();
             }
             Look::Still(due) => round.due = round.due.min(due),
         }
@@ -227,7 +233,7 @@ fn go_round(aim: &Aim, now: u64) -> Round {
     round
 }
 
-/// Sleeps until the given time, or until somebody wakes it for a region that is known to spin (then true).
+/// Sleeps until the given time, or until somebody wakes it for a region that was seen spinning or blocking (then true).
 fn nap(now: u64, until: u64) -> bool {
     let length = until.saturating_sub(now).max(QUICK / 2);
     let state = if length > 4 * QUICK { NAPS } else { AWAKE };
