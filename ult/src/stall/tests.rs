@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-static HAND_OFFS: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+static HAND_OFFS: Mutex<Vec<(usize, Instant)>> = Mutex::new(Vec::new());
 static NOT_NOW: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
@@ -87,12 +87,16 @@ unsafe fn record_preemption() -> bool {
 }
 
 fn record_hand_off(watched: &'static Watched) {
-    HAND_OFFS.lock().unwrap().push(&raw const *watched as usize);
+    HAND_OFFS.lock().unwrap().push((&raw const *watched as usize, Instant::now()));
 }
 
 fn hand_offs_of(player: &'static Player) -> usize {
+    times_of_hand_offs(player).len()
+}
+
+fn times_of_hand_offs(player: &'static Player) -> Vec<Instant> {
     let address = &raw const player.watched as usize;
-    HAND_OFFS.lock().unwrap().iter().filter(|&&a| a == address).count()
+    HAND_OFFS.lock().unwrap().iter().filter(|&&(a, _)| a == address).map(|&(_, time)| time).collect()
 }
 
 fn stage() -> MutexGuard<'static, ()> {
@@ -325,13 +329,76 @@ fn a_blocked_worker_is_handed_off_once() {
     let player = Player::new();
     let region = fresh_region();
     let sent = counters().interrupts;
-    player.act(region, || std::thread::sleep(Duration::from_millis(40)));
+    let block = |millis| {
+        player.act(region, || {
+            let start = Instant::now();
+            std::thread::sleep(Duration::from_millis(millis));
+            start
+        })
+    };
+    let mut starts = vec![block(40)];
     assert_eq!(hand_offs_of(player), 1);
     assert!(is_known_blocker(region) && !is_known_spinner(region));
     assert_eq!(counters().interrupts, sent, "a sleeping thread was signalled");
-    // Known now: much faster than the millisecond that the first time takes.
-    player.act(region, || std::thread::sleep(Duration::from_micros(700)));
-    assert_eq!(hand_offs_of(player), 2);
+    // Known now: a short sleep is enough.
+    starts.extend((0..20).map(|_| block(8)));
+    let times = times_of_hand_offs(player);
+    assert_eq!(times.len(), starts.len());
+    let mut after: Vec<u128> = times.iter().zip(&starts).map(|(end, start)| (*end - *start).as_micros()).collect();
+    println!("us until a hand-off: at first {}, then {:?}", after.remove(0), after);
+    after.sort_unstable();
+    assert!(after[5] < 1000, "{after:?}");
+}
+
+fn block_all(how: i32) {
+    // SAFETY: a local set, for the calling thread.
+    unsafe {
+        let mut all: libc::sigset_t = core::mem::zeroed();
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(how, &raw const all, ptr::null_mut());
+    }
+}
+
+#[test]
+fn who_cannot_be_interrupted_is_handed_off() {
+    let _stage = stage();
+    // The program has blocked the signal.
+    let player = Player::new();
+    player.act(fresh_region(), || {
+        block_all(libc::SIG_BLOCK);
+        burn(Duration::from_millis(40));
+        assert_eq!(hand_offs_of(player), 1);
+        assert_eq!(player.preempted.load(SeqCst), 0);
+        block_all(libc::SIG_UNBLOCK);
+    });
+    // The code is not the program's: the C library is at work.
+    let player = Player::new();
+    let mut block = vec![1_u8; 64 << 20];
+    player.act(fresh_region(), || {
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_millis(60) {
+            // SAFETY: the block's own bytes.
+            unsafe { libc::memset(block.as_mut_ptr().cast(), 2, block.len()) };
+        }
+    });
+    assert_eq!((hand_offs_of(player), player.preempted.load(SeqCst)), (1, 0));
+}
+
+#[test]
+fn a_worker_asleep_in_the_scheduler_holds_nobody_up() {
+    let _stage = stage();
+    let player = Player::new();
+    player.act(fresh_region(), || {
+        player.watched.enter_scheduler();
+        player.watched.enter_idle();
+        std::thread::sleep(Duration::from_millis(600));
+        let before = watcher_time().expect("the watcher runs");
+        std::thread::sleep(Duration::from_millis(100));
+        assert_eq!(watcher_time(), Some(before), "somebody is crowded, but idle");
+        player.watched.enter_user();
+        player.spin();
+    });
+    assert_eq!(hand_offs_of(player), 0);
 }
 
 /// Floating-point work over an array, long enough to be looked at many times.
@@ -402,7 +469,8 @@ fn the_watcher_rests_when_nobody_is_crowded() {
     let _stage = stage();
     let player = Player::new();
     player.act(fresh_region(), || player.spin());
-    std::thread::sleep(Duration::from_millis(100));
+    // It goes to sleep for good after some hundred milliseconds without work.
+    std::thread::sleep(Duration::from_millis(600));
     let before = watcher_time().expect("the watcher runs");
     std::thread::sleep(Duration::from_millis(300));
     assert_eq!(watcher_time(), Some(before));

@@ -1,9 +1,8 @@
 //! The watcher: one thread per process that looks at the workers behind which somebody waits, and sleeps otherwise.
 //!
-//! *Pace.* 50 us when a crowded worker stands still, or runs a region that was seen spinning or
-//! blocking. While all of them move, naps
-//! double up to 10 ms, and after each nap there are two looks, 50 us apart: one look cannot tell who stands still. When
-//! nobody has been crowded for a while (about 20 ms) it lies down.
+//! *Pace.* 50 us when a crowded worker stands still, or runs a region that was seen spinning or blocking. While all of
+//! them move, naps double up to 10 ms, and after each nap there are two looks, 50 us apart: one look cannot tell who
+//! stands still. When nobody has been crowded for 1 to 2 ms it lies down.
 //!
 //! *Lying down* is Dekker's pattern with all of the cost on the sleeper's side: it announces that it sleeps, makes every
 //! processor that runs this process execute a barrier (`membarrier`), and looks once more. A worker that becomes
@@ -16,7 +15,8 @@
 //! What may not live here: judging a worker ([`super::episode`]).
 //!
 //! Tried and rejected: timers per worker (they signal who sleeps); a fence in `set_crowd` (a tenth of a switch, for a
-//! watcher that is nearly always awake then); real-time priority (refused to ordinary users).
+//! watcher that is nearly always awake then); real-time priority (refused to ordinary users, and slower but for the
+//! worst cases).
 use core::ffi::c_void;
 use core::mem;
 use core::ptr;
@@ -33,6 +33,8 @@ use super::watched::Watched;
 pub(super) const QUICK: u64 = 50_000;
 /// The longest nap, and the longest time between looks at one that computes, nanoseconds.
 pub(super) const LONGEST: u64 = 10_000_000;
+/// The last nap before it lies down, nanoseconds: waking it costs a worker some microseconds, which is nothing then.
+const LAST: u64 = 16 * QUICK;
 
 /// No watcher in this process.
 const NONE: u32 = 0;
@@ -74,7 +76,7 @@ pub(super) fn enlist(watched: &'static Watched, listed: &AtomicU32) {
 /// `watched` has become crowded, or a crowded worker has changed its region. Async-signal-safe.
 #[inline(always)]
 pub(super) fn crowded(watched: &Watched) {
-    // ORDERING: Relaxed; ordered by the watcher's barrier, see `lie_down`.
+    // ORDERING: Relaxed; ordered by the watcher's barrier, see `Bed::lie_down`.
     let state = STATE.load(Relaxed);
     if state >= NAPS {
         rouse(watched, state);
@@ -186,15 +188,17 @@ struct Round {
 
 fn watch() -> ! {
     let aim = Aim(());
+    let mut bed = Bed::Light(0);
     let mut calm = QUICK;
     // The last look came after a long nap: it is only the first of two.
     let mut first = true;
     loop {
         let now = clock::now();
         let round = go_round(&aim, now);
-        if !round.crowded && calm >= LONGEST {
-            lie_down();
-            (calm, first) = (QUICK, true);
+        if !round.crowded && calm >= LAST {
+            // If nobody has come, it is down again after one look.
+            calm = if bed.lie_down() { QUICK } else { LAST };
+            first = true;
             continue;
         }
         let mut until = round.due;
@@ -244,27 +248,58 @@ fn nap(now: u64, until: u64) -> bool {
     state == NAPS && STATE.swap(AWAKE, Relaxed) == AWAKE
 }
 
-/// Sleeps until a worker is crowded.
-fn lie_down() {
-    // ORDERING: Relaxed; ordered before the look by the barrier.
-    STATE.store(ASLEEP, Relaxed);
-    let every = if barrier_everywhere() { None } else { Some(LONGEST) };
-    if !records().any(|watched| watched.is_crowded()) {
-        futex_wait(ASLEEP, every);
+/// How the watcher lies down.
+enum Bed {
+    /// Not so often yet that the barrier has been asked for: the kernel takes some 10 ms to grant it, for which the watcher
+    /// is blind. The number of times.
+    Light(u32),
+    /// With the barrier: until a worker is crowded.
+    Deep,
+    /// The kernel has no such barrier.
+    Refused,
+}
+
+/// Times that the watcher lies down for at most [`LIGHT`] before it asks for the barrier.
+const BEFORE_DEEP: u32 = 64;
+/// Nanoseconds.
+const LIGHT: u64 = 1_000_000;
+
+impl Bed {
+    /// Sleeps until a worker is crowded, or not so long. True if one is, or was.
+    fn lie_down(&mut self) -> bool {
+        // ORDERING: Relaxed; ordered before the look by the barrier, or not: then the wait is short.
+        STATE.store(ASLEEP, Relaxed);
+        let limit = match self {
+            Bed::Light(_) => Some(LIGHT),
+            Bed::Deep if membarrier(MEMBARRIER_PRIVATE_EXPEDITED) => None,
+            Bed::Deep | Bed::Refused => Some(LONGEST),
+        };
+        let late = records().any(|watched| watched.is_crowded());
+        if !late {
+            futex_wait(ASLEEP, limit);
+        }
+        // ORDERING: Relaxed; everything is read anew.
+        let called = STATE.swap(AWAKE, Relaxed) == AWAKE || late;
+        if let Bed::Light(times) = self {
+            *times = if called { 0 } else { *times + 1 };
+            if *times >= BEFORE_DEEP {
+                *self = if membarrier(MEMBARRIER_REGISTER_PRIVATE_EXPEDITED) { Bed::Deep } else { Bed::Refused };
+            }
+        }
+        called
     }
-    // ORDERING: Relaxed; everything is read anew.
-    STATE.store(AWAKE, Relaxed);
 }
 
 const MEMBARRIER_PRIVATE_EXPEDITED: i32 = 1 << 3;
 const MEMBARRIER_REGISTER_PRIVATE_EXPEDITED: i32 = 1 << 4;
 
-/// A full fence on every processor that runs a thread of this process, and here. False if the kernel has none.
-fn barrier_everywhere() -> bool {
+/// The system call of that name: a full fence on every processor that runs a thread of this process, and here, or the
+/// request to be allowed that. False if refused.
+fn membarrier(command: i32) -> bool {
     // ORDERING: the fence of this thread, should the kernel refuse.
     fence(SeqCst);
     // SAFETY: no memory is passed.
-    unsafe { libc::syscall(libc::SYS_membarrier, MEMBARRIER_PRIVATE_EXPEDITED, 0, 0) == 0 }
+    unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
 }
 
 /// Waits while [`STATE`] is `expected`, at most `length` nanoseconds.
@@ -314,7 +349,6 @@ extern "C" fn main(_: *mut c_void) -> *mut c_void {
     unsafe {
         libc::pthread_setname_np(libc::pthread_self(), c"gangway-stall".as_ptr());
         libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0);
-        libc::syscall(libc::SYS_membarrier, MEMBARRIER_REGISTER_PRIVATE_EXPEDITED, 0, 0);
     }
     leave_the_starters_place();
     ask_for_short_slices();
@@ -323,8 +357,8 @@ extern "C" fn main(_: *mut c_void) -> *mut c_void {
 
 /// The thread that started us may be bound to one processor.
 fn leave_the_starters_place() {
-    let all: Vec<usize> = crate::topology::usable().iter().map(|cpu| cpu.os).collect();
-    let _ = crate::topology::bind_current_thread(&all);
+    // Refused where the machine has changed meanwhile: then it stays where it is.
+    let _ = crate::topology::bind_current_thread(crate::topology::allowed());
 }
 
 /// The kernel's `sched_attr`, its first version.

@@ -69,7 +69,8 @@ fn target(cpus: usize, quota: Option<f64>) -> usize {
     cpus.min(granted).max(1)
 }
 
-fn allowed() -> &'static [usize] {
+/// The processors this process may run on, operating system numbers, ascending. Decided at the first call.
+pub(crate) fn allowed() -> &'static [usize] {
     static ALLOWED: OnceLock<Vec<usize>> = OnceLock::new();
     ALLOWED.get_or_init(affinity::process_cpus)
 }
