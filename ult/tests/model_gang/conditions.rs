@@ -1,0 +1,79 @@
+//! The conditions of the gang scheduler's steps: who may start or take what, who spins, who could go on.
+
+use crate::program::{Eligibility, Forking, Op};
+use crate::scheduler::Scheduler;
+use crate::state::{State, Thread};
+use ult::gang::{GangTag, eligible};
+
+impl Scheduler {
+    /// Could `worker` start this ULT, rule of the order apart?
+    pub fn may_start(&self, state: &State, worker: usize, thread: Thread) -> bool {
+        let opened = match self.rules.forking {
+            Forking::Locked | Forking::Loose => true,
+            Forking::Ticket | Forking::TicketUnsorted => state.tag(thread).id < state.opened.into(),
+        };
+        opened && self.program.foreign[worker].is_none_or(|root| state.root(thread) == root)
+    }
+
+    pub fn may_take(&self, state: &State, worker: usize, from: usize, thread: Thread) -> bool {
+        let (ult, bound) = (state.tag(thread), state.bound(worker, Thread::NONE));
+        let mate = || from == worker || self.only_joins(state, worker, bound);
+        self.may_start(state, worker, thread)
+            && match self.rules.eligibility {
+                Eligibility::Rule => eligible(ult, bound) && (ult.id != bound.id || mate()),
+                Eligibility::OtherGangs => ult.id != bound.id || mate(),
+                Eligibility::MatesStolen => eligible(ult, bound),
+                Eligibility::PaperRule => eligible(ult, bound) && ult.id != bound.id,
+                Eligibility::Anything => true,
+            }
+    }
+
+    /// Are all contexts of gang `tag` that are suspended on the worker at its join, so that no mate waits for them?
+    fn only_joins(&self, state: &State, worker: usize, tag: GangTag) -> bool {
+        let mut own = state.suspended[worker].iter().filter(|&thread| state.tag(thread) == tag);
+        own.all(|thread| state.at(&self.program, thread) == (Some(&Op::Join), true))
+    }
+
+    /// Has an arrived thread what it waits for?
+    pub fn is_satisfied(&self, state: &State, thread: Thread, op: Op) -> bool {
+        let gang = || thread.of_gang().expect("roots meet nobody").0;
+        match op {
+            Op::Spin(_) | Op::Meet(_) => state.is_open(&self.program, gang(), op),
+            Op::Poll(flag) | Op::Await(flag) => state.has_flag(flag),
+            Op::Join => state.mates_ended(&self.program, gang()),
+            Op::Raise(_) | Op::Fork(_) | Op::GiveWay => true,
+        }
+    }
+
+    /// Does the running context spin for something that has not happened?
+    pub fn spins(&self, state: &State, thread: Thread) -> bool {
+        match state.at(&self.program, thread) {
+            (Some(&op @ (Op::Spin(_) | Op::Poll(_))), true) => !self.is_satisfied(state, thread, op),
+            _ => false,
+        }
+    }
+
+    /// Could this suspended context go on? One that the monitor has switched out always can: it spins on.
+    pub fn is_ready(&self, state: &State, worker: usize, thread: Thread) -> bool {
+        match state.at(&self.program, thread) {
+            (Some(Op::GiveWay), true) => !self.has_older(state, worker, thread),
+            (Some(Op::Spin(_) | Op::Poll(_)), true) => true,
+            (Some(&op), true) => self.is_satisfied(state, thread, op),
+            _ => true,
+        }
+    }
+
+    /// Does the worker's own deque hold what thread 0 of a new gang gives way to?
+    pub fn has_older(&self, state: &State, worker: usize, thread: Thread) -> bool {
+        let own = state.tag(thread);
+        let goes_first = |ult| eligible(state.tag(ult), own) && state.tag(ult).id < own.id;
+        state.heads(worker).any(|ult| goes_first(ult) && self.may_start(state, worker, ult))
+    }
+
+    /// The op that a running context does next, behind a wait that is over.
+    pub fn next_op(&self, state: &State, thread: Thread) -> Option<Op> {
+        let mut settled = state.clone();
+        self.settle(&mut settled, thread);
+        settled.at(&self.program, thread).0.copied()
+    }
+}

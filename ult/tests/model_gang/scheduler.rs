@@ -1,0 +1,357 @@
+//! The steps of the gang scheduler: which are possible in a state, and where they lead.
+//!
+//! Workers run a context's user code or are in their scheduler. The order of gangs is `ult::gang`'s own; everything around
+//! it (deques, who looks where first, who is resumed) is stated here, with the variants that `program::Rules` names.
+
+use crate::explore::Model;
+use crate::program::{Forking, MATES, Monitor, Op, Program, Resuming, Rules, Stealing, WORKERS};
+use crate::state::{State, Thread};
+use ult::gang::eligible;
+
+pub struct Scheduler {
+    pub program: Program,
+    pub rules: Rules,
+}
+
+/// The workers that mates 1 and 2 of a gang are pushed to.
+pub type Targets = [u8; MATES - 1];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// The running context goes on to its next wait, fork or end.
+    Step,
+    /// The running context forks: takes an id and (under a lock) pushes.
+    Fork(Targets),
+    /// A fork without a lock pushes its next mate.
+    Push,
+    /// A fork with tickets opens its gang, all smaller ids having been opened.
+    Open,
+    Resume(Thread),
+    /// Takes a ULT from its own deque.
+    Take(Thread),
+    /// Finds nothing in its own deque.
+    Look,
+    Steal(usize, Thread),
+    /// Begins a root that has no home.
+    Begin(usize),
+    /// The exception: the worker would sleep, and resumes or takes what the rule keeps back.
+    ResumeAnyway(Thread),
+    TakeAnyway(usize, Thread),
+    /// The monitor switches the spinner out.
+    Rotate(Thread),
+}
+
+/// A worker and what it does.
+#[derive(Clone, Copy, Debug)]
+pub struct Action {
+    pub worker: usize,
+    pub act: Act,
+}
+
+impl Model for Scheduler {
+    type State = State;
+    type Action = Action;
+
+    fn initial(&self) -> State {
+        State::initial(&self.program)
+    }
+
+    fn actions(&self, state: &State, into: &mut Vec<Action>) {
+        for worker in 0..self.program.workers {
+            let mut acts = Vec::new();
+            if state.running[worker] == Thread::NONE {
+                self.scheduling(state, worker, &mut acts);
+            } else {
+                self.running(state, worker, &mut acts);
+            }
+            into.extend(acts.into_iter().map(|act| Action { worker, act }));
+        }
+    }
+
+    fn apply(&self, state: &State, Action { worker, act }: Action) -> State {
+        let mut next = state.clone();
+        next.looked[worker] = act == Act::Look;
+        match act {
+            Act::Step => self.step(&mut next, worker),
+            Act::Fork(targets) => self.fork(&mut next, worker, targets),
+            Act::Push => self.push(&mut next, worker),
+            Act::Open => {
+                next.opened += 1;
+                self.enter(&mut next, worker);
+            }
+            Act::Resume(thread) | Act::ResumeAnyway(thread) => {
+                next.suspended[worker].remove(thread);
+                next.running[worker] = thread;
+            }
+            Act::Take(thread) => self.start(&mut next, worker, worker, thread),
+            Act::Steal(victim, thread) | Act::TakeAnyway(victim, thread) => self.start(&mut next, worker, victim, thread),
+            Act::Look => {}
+            Act::Begin(root) => {
+                next.unbegun[root] = false;
+                next.running[worker] = Thread(root as u8);
+            }
+            Act::Rotate(thread) => self.rotate(&mut next, worker, thread),
+        }
+        next
+    }
+
+    fn is_done(&self, state: &State) -> bool {
+        (0..self.program.roots.len()).all(|root| state.has_ended(&self.program, Thread(root as u8)))
+    }
+
+    fn process(&self, Action { worker, act }: Action) -> usize {
+        if let Act::Rotate(_) = act { WORKERS + worker } else { worker }
+    }
+
+    fn describe(&self, state: &State, action: Action) -> String {
+        self.words(state, action)
+    }
+
+    fn show(&self, state: &State) -> Vec<String> {
+        self.portrait(state)
+    }
+}
+
+/// Which steps are possible.
+impl Scheduler {
+    fn running(&self, state: &State, worker: usize, into: &mut Vec<Act>) {
+        let thread = state.running[worker];
+        if self.spins(state, thread) {
+            into.extend(self.behind(state, worker).map(Act::Rotate));
+            return;
+        }
+        match self.next_op(state, thread) {
+            Some(Op::Fork(gang)) if state.id[gang as usize] < 0 => {
+                into.extend(self.placements(worker, gang as usize).into_iter().map(Act::Fork));
+            }
+            Some(Op::Fork(gang)) => self.pushing(state, gang as usize, into),
+            _ => into.push(Act::Step),
+        }
+    }
+
+    fn pushing(&self, state: &State, gang: usize, into: &mut Vec<Act>) {
+        if state.to_push[gang] != [0; MATES] {
+            into.push(Act::Push);
+        } else if state.opened == state.id[gang] {
+            into.push(Act::Open);
+        }
+    }
+
+    fn scheduling(&self, state: &State, worker: usize, into: &mut Vec<Act>) {
+        if let Some(thread) = self.first_ready(state, worker)
+            && (self.rules.resuming == Resuming::AnyReady || eligible(state.tag(thread), state.bound(worker, thread)))
+        {
+            into.push(Act::Resume(thread));
+        }
+        into.extend(state.heads(worker).filter(|&thread| self.may_take(state, worker, worker, thread)).map(Act::Take));
+        self.stealing(state, worker, into);
+        if state.suspended[worker].is_empty() && self.program.foreign[worker].is_none() {
+            into.extend((0..self.program.roots.len()).filter(|&root| state.unbegun[root]).map(Act::Begin));
+        }
+        if self.rules.exception && into.is_empty() {
+            self.anyway(state, worker, into);
+        }
+    }
+
+    fn stealing(&self, state: &State, worker: usize, into: &mut Vec<Act>) {
+        let own = state.heads(worker).any(|thread| self.may_take(state, worker, worker, thread));
+        let elsewhere = (0..self.program.workers).filter(|&victim| victim != worker);
+        let mut steals = elsewhere
+            .flat_map(|victim| state.heads(victim).map(move |thread| (victim, thread)))
+            .filter(|&(victim, thread)| self.may_take(state, worker, victim, thread))
+            .map(|(victim, thread)| Act::Steal(victim, thread));
+        match self.rules.stealing {
+            Stealing::LookAgain if own => {}
+            Stealing::LookedBefore if !state.looked[worker] => {
+                if !own && steals.next().is_some() {
+                    into.push(Act::Look);
+                }
+            }
+            _ => into.extend(steals),
+        }
+    }
+
+    fn anyway(&self, state: &State, worker: usize, into: &mut Vec<Act>) {
+        into.extend(self.first_ready(state, worker).map(Act::ResumeAnyway));
+        for victim in 0..self.program.workers {
+            let heads = state.heads(victim).filter(|&thread| self.may_start(state, worker, thread));
+            into.extend(heads.map(|thread| Act::TakeAnyway(victim, thread)));
+        }
+    }
+
+    /// The suspended context to be resumed first: deeper level, then smaller id, then the one suspended earlier.
+    fn first_ready(&self, state: &State, worker: usize) -> Option<Thread> {
+        let ready = state.suspended[worker].iter().filter(|&thread| self.is_ready(state, worker, thread));
+        ready.min_by_key(|&thread| (-state.tag(thread).level, state.tag(thread).id))
+    }
+
+    /// What waits behind a spinner on its worker, in the order in which the monitor lets it run: what has not started first.
+    fn behind(&self, state: &State, worker: usize) -> Option<Thread> {
+        let ready = |&thread: &Thread| self.is_ready(state, worker, thread);
+        let fresh = state.heads(worker).filter(|&thread| self.may_start(state, worker, thread));
+        let fresh = fresh.min_by_key(|&thread| state.tag(thread).id);
+        match self.rules.monitor {
+            Monitor::Off => None,
+            Monitor::Fifo => fresh.or_else(|| state.suspended[worker].iter().find(ready)),
+            Monitor::Lifo => fresh.or_else(|| state.suspended[worker].iter().rev().find(ready)),
+        }
+    }
+
+    /// All ways to choose workers for the mates of a gang forked on `worker`: distinct ones other than the forking one; when
+    /// these are too few, each of them and then any.
+    fn placements(&self, worker: usize, gang: usize) -> Vec<Targets> {
+        let mates = self.program.sizes[gang] - 1;
+        let after = (1..self.program.workers).map(|step| (worker + step) % self.program.workers);
+        let others: Vec<_> = after.filter(|&w| self.program.foreign[w].is_none()).collect();
+        let round: Vec<_> = others.iter().copied().chain([worker]).collect();
+        let mut all: Vec<Targets> = vec![[0; MATES - 1]];
+        for mate in 0..mates {
+            let choices = if self.rules.nearest { vec![round[mate % round.len()]] } else { round.clone() };
+            all = all
+                .into_iter()
+                .flat_map(|targets| choices.iter().map(move |&choice| with(targets, mate, choice)))
+                .collect();
+        }
+        let count = |targets: &Targets, w: usize| targets[..mates].iter().filter(|&&t| t as usize == w).count();
+        all.retain(|targets| {
+            if mates <= others.len() {
+                others.iter().all(|&w| count(targets, w) <= 1) && count(targets, worker) == 0
+            } else {
+                others.iter().all(|&w| count(targets, w) >= 1)
+            }
+        });
+        all
+    }
+}
+
+fn with(mut targets: Targets, mate: usize, choice: usize) -> Targets {
+    targets[mate] = choice as u8;
+    targets
+}
+
+/// Where steps lead.
+impl Scheduler {
+    /// Leaves the wait that the running thread has arrived at and that is over.
+    pub fn settle(&self, state: &mut State, thread: Thread) {
+        if let (Some(&op), true) = state.at(&self.program, thread)
+            && !matches!(op, Op::Join | Op::Fork(_))
+            && self.is_satisfied(state, thread, op)
+        {
+            state.advance(thread);
+        }
+    }
+
+    fn step(&self, state: &mut State, worker: usize) {
+        let thread = state.running[worker];
+        self.settle(state, thread);
+        let Some(&op) = state.at(&self.program, thread).0 else {
+            state.running[worker] = Thread::NONE;
+            return;
+        };
+        match op {
+            Op::Spin(_) | Op::Poll(_) => state.arrive(thread),
+            Op::Meet(_) | Op::Await(_) | Op::Join => self.wait(state, worker, op),
+            Op::GiveWay => self.give_way(state, worker),
+            Op::Raise(flag) => {
+                state.flags |= 1 << flag;
+                state.advance(thread);
+            }
+            Op::Fork(_) => unreachable!("forks have actions of their own"),
+        }
+    }
+
+    /// Arrives at a wait that the runtime sees, and leaves the worker unless it is over at once.
+    fn wait(&self, state: &mut State, worker: usize, op: Op) {
+        let thread = state.running[worker];
+        state.arrive(thread);
+        if !self.is_satisfied(state, thread, op) {
+            self.leave(state, worker);
+        } else if op == Op::Join {
+            let (gang, _) = thread.of_gang().expect("only thread 0 of a gang joins");
+            let forker = Thread(state.forker[gang]);
+            state.advance(thread);
+            state.advance(forker);
+            state.running[worker] = forker;
+        }
+    }
+
+    fn give_way(&self, state: &mut State, worker: usize) {
+        let thread = state.running[worker];
+        let ordered = self.rules.resuming == Resuming::Ordered;
+        let first = !self.has_older(state, worker, thread)
+            && (!ordered || eligible(state.tag(thread), state.bound(worker, Thread::NONE)));
+        if first || !self.rules.give_way {
+            state.advance(thread);
+        } else {
+            state.arrive(thread);
+            self.leave(state, worker);
+        }
+    }
+
+    /// The running context is suspended; the worker goes to its scheduler.
+    fn leave(&self, state: &mut State, worker: usize) {
+        state.suspend(worker, state.running[worker], self.rules.monitor != Monitor::Off);
+        state.running[worker] = Thread::NONE;
+    }
+
+    fn start(&self, state: &mut State, worker: usize, from: usize, thread: Thread) {
+        state.deque[from].remove(thread);
+        state.running[worker] = thread;
+    }
+
+    fn rotate(&self, state: &mut State, worker: usize, thread: Thread) {
+        self.leave(state, worker);
+        if state.deque[worker].iter().any(|ult| ult == thread) {
+            state.deque[worker].remove(thread);
+        } else {
+            state.suspended[worker].remove(thread);
+        }
+        state.running[worker] = thread;
+    }
+
+    fn fork(&self, state: &mut State, worker: usize, targets: Targets) {
+        let forker = state.running[worker];
+        self.settle(state, forker);
+        let gang = self.forked(state, forker);
+        state.arrive(forker);
+        state.number(gang, forker);
+        for mate in 1..self.program.sizes[gang] {
+            if self.rules.forking == Forking::Locked {
+                state.push(targets[mate - 1] as usize, Thread::mate(gang, mate), true);
+            } else {
+                state.to_push[gang][mate] = targets[mate - 1] + 1;
+            }
+        }
+        self.enter_if_free(state, worker, gang);
+    }
+
+    fn push(&self, state: &mut State, worker: usize) {
+        let gang = self.forked(state, state.running[worker]);
+        let mate = state.to_push[gang].iter().position(|&target| target != 0).expect("a mate to push");
+        let target = state.to_push[gang][mate] - 1;
+        state.to_push[gang][mate] = 0;
+        state.push(target.into(), Thread::mate(gang, mate), self.rules.forking != Forking::TicketUnsorted);
+        self.enter_if_free(state, worker, gang);
+    }
+
+    /// With all pushed and no turn to wait for, the fork is over.
+    fn enter_if_free(&self, state: &mut State, worker: usize, gang: usize) {
+        let tickets = matches!(self.rules.forking, Forking::Ticket | Forking::TicketUnsorted);
+        if state.to_push[gang] == [0; MATES] && !tickets {
+            self.enter(state, worker);
+        }
+    }
+
+    /// The forking context runs thread 0 from now on.
+    fn enter(&self, state: &mut State, worker: usize) {
+        let gang = self.forked(state, state.running[worker]);
+        state.running[worker] = Thread::mate(gang, 0);
+    }
+
+    fn forked(&self, state: &State, forker: Thread) -> usize {
+        match state.at(&self.program, forker) {
+            (Some(&Op::Fork(gang)), _) => gang.into(),
+            other => unreachable!("{other:?} is no fork"),
+        }
+    }
+}
