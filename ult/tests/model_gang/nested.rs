@@ -72,3 +72,9 @@ fn the_rule_and_the_monitor_suffice() {
 fn the_exception_does_no_harm_under_the_monitor() {
     all_end("rule, monitor and exception", family(false), Rules { exception: true, ..MONITOR });
 }
+
+#[test]
+fn the_monitor_alone_replaces_the_order() {
+    let few: Vec<_> = family(false).into_iter().step_by(if LARGE { 1 } else { 6 }).collect();
+    all_end("monitor, no order", few, Rules { monitor: Monitor::Fifo, ..Rules::NO_ORDER });
+}

@@ -54,3 +54,9 @@ fn the_exception_does_no_harm_under_the_monitor() {
 fn the_monitor_must_go_round() {
     fails("last in, first out", spinning(1, &[3], 1, 2), Rules { monitor: Monitor::Lifo, ..MONITOR }, Kind::Livelock);
 }
+
+#[test]
+fn the_monitor_alone_replaces_the_order() {
+    let few: Vec<_> = family().into_iter().step_by(if LARGE { 1 } else { 6 }).collect();
+    all_end("monitor, no order", few, Rules { monitor: Monitor::Fifo, ..Rules::NO_ORDER });
+}

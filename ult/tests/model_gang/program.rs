@@ -185,4 +185,8 @@ impl Rules {
         exception: false,
         nearest: false,
     };
+
+    /// No order at all: what plain work stealing of ULTs would do.
+    pub const NO_ORDER: Self =
+        Self { eligibility: Eligibility::Anything, give_way: false, resuming: Resuming::AnyReady, ..Self::STRICT };
 }
