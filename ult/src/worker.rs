@@ -547,3 +547,14 @@ pub(crate) fn program_thread_ends() {
     GROUPS.fetch_sub(1, Ordering::Relaxed);
     abandon_current();
 }
+
+/// DEBUG
+pub fn debug_dump() {
+    for w in (0..table_len()).filter_map(at) {
+        // SAFETY: debug
+        unsafe {
+            let o = &*w.own();
+            eprintln!("DBG w{} tid {} mode_user {} crowd {} turns {} region {:x} gangdeq {} ults {} susp {} {} role {:?} strand {:x}", w.index(), w.watched.tid(), w.watched.is_user(), w.watched.crowd(), w.watched.turns(), w.watched.region(), w.gang_deque.len(), w.ults.len(), w.suspended.load(Ordering::Relaxed), o.bench.debug(), o.role.tag, o.role.strand);
+        }
+    }
+}

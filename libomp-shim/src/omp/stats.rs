@@ -178,17 +178,23 @@ pub fn count_yield() {
 /// The figures of this process, now: each is exact for the past of the calling thread, and may lack what other threads do
 /// at this moment. None ever shrinks. Any thread.
 pub fn read() -> Counters {
+    let monitor = ult::stall::counters();
+    let (steals, switches) = worker::totals();
     Counters {
         regions: TALLY.sum(Event::Region),
         gangs: TALLY.sum(Event::Gang),
         gang_ults_run: TALLY.sum(Event::GangUlt),
-        steal_attempts: TALLY.sum(Event::StealAttempt),
-        steal_successes: TALLY.sum(Event::StealSuccess),
-        steals_aborted: TALLY.sum(Event::StealAborted),
+        steal_attempts: TALLY.sum(Event::StealAttempt) + steals.attempts,
+        steal_successes: TALLY.sum(Event::StealSuccess) + steals.successes,
+        steals_aborted: TALLY.sum(Event::StealAborted) + steals.aborted,
         yields: TALLY.sum(Event::Yield),
         workers: ult::pool::started() as u64,
-        // There is no stall monitor, no donor and no count of switches to ask yet.
-        ..Counters::default()
+        stalls: monitor.stalls,
+        interrupts: monitor.interrupts,
+        preemptions: monitor.preemptions,
+        hand_offs: monitor.hand_offs,
+        donors: ult::identity::count() as u64,
+        switches,
     }
 }
 
@@ -201,6 +207,8 @@ pub(super) fn at_start(settings: &Settings) {
 }
 
 extern "C" fn print() {
+    eprintln!("DBG {:?}", ult::stall::counters());
+    ult::worker::debug_dump();
     report::put(libc::STDERR_FILENO, text(std::process::id(), &read()).as_bytes());
 }
 

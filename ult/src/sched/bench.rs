@@ -179,6 +179,15 @@ impl Bench {
         entry.seek(look).map(|job| (job, entry.role))
     }
 
+    pub(crate) fn debug(&self) -> String {
+        format!("{:?} int {}", self.entries.iter().map(|e| (e.role.tag.id, e.role.tag.level, e.role.strand & 0xffff, e.interrupted, e.yields)).collect::<Vec<_>>(), self.interrupted)
+    }
+    /// Whether somebody can go on.
+    pub(super) fn any_ready(&self) -> bool {
+        let count = self.entries.len();
+        (0..count).any(|at| !self.is_buried(at) && self.entries[at].is_ready(at + 1 == count))
+    }
+
     /// The strictest gang among the suspended contexts: what the worker may start is eligible for this.
     pub(super) fn strictest(&self) -> GangTag {
         self.entries.iter().fold(GangTag::NONE, |strict, e| strict.strictest(e.role.tag))

@@ -52,9 +52,20 @@ pub(super) fn everywhere(worker: &'static Worker) -> Option<Next> {
         .or_else(|| steal_once(worker))
 }
 
-/// Everything, all victims included; the worker is announced as asleep already.
+/// Can a context of the worker go on? Leaves it where it is.
+pub(super) fn has_ready(worker: &'static Worker) -> bool {
+    // SAFETY: own kernel thread; conditions do not wait.
+    unsafe { (*worker.own()).bench.any_ready() }
+}
+
+/// Everything but the worker's own contexts, all victims included; the worker is announced as asleep already.
 pub(super) fn for_the_last_time(worker: &'static Worker) -> Option<Next> {
-    at_home(worker, Look::Last).or_else(|| steal_anywhere(worker))
+    // SAFETY: own kernel thread, as in `quickly`.
+    let strictest = unsafe { (*worker.own()).bench.strictest() };
+    take_gang_ult(worker, worker, |tag| eligible(tag, strictest))
+        .or_else(|| own_ult(worker))
+        .or_else(|| seek(worker, Look::Last))
+        .or_else(|| steal_anywhere(worker))
 }
 
 fn at_home(worker: &'static Worker, look: Look) -> Option<Next> {

@@ -33,7 +33,7 @@
 //! sees the other. Where many workers may wait for one event, a counter of sleepers, incremented before the last look,
 //! saves the waker from visiting them: see `docs/protocols/park.md`.
 
-use core::sync::atomic::AtomicU32;
+use core::sync::atomic::{AtomicU32, Ordering};
 
 use crate::ult::{self, Ult};
 use crate::worker::{self, Worker};
@@ -166,35 +166,47 @@ pub(crate) fn next(worker: &'static Worker) -> Next {
     }
 }
 
-/// Sleeps until somebody wakes this worker, unless a last look finds something to do.
+/// Sleeps until somebody wakes this worker, unless a last look finds something to do. The bench stays as it is meanwhile.
 fn sleep(worker: &'static Worker) -> Option<Next> {
-    // SAFETY: own kernel thread; nothing switches while this function runs.
-    let bench: &mut Bench = unsafe { &mut (*worker.own()).bench };
     let held_back = look::held_back(worker);
-    worker.note_what_is_sought(bench.sought());
-    bench.for_each_counter(|counter| {
-        // ORDERING: SeqCst increment before the last look; pairs with the fence of a waker that publishes, then
-        // reads the counter. `park_unless` adds the full fence between this and the look.
-        counter.fetch_add(1, core::sync::atomic::Ordering::SeqCst);
-    });
-    patience::falls_asleep();
-    worker.watched.enter_idle();
+    announce(worker);
     let mut found = None;
-    let awake = || {
+    let awake = || look::has_ready(worker) || {
         found = look::for_the_last_time(worker);
         found.is_some()
     };
     let slept = worker.parker.park_unless(awake, held_back.then_some(look::HOLD_BACK));
-    worker.watched.enter_scheduler();
-    patience::wakes_up();
-    bench.for_each_counter(|counter| {
-        // ORDERING: Relaxed; a waker that still sees the old count wakes for nothing.
-        counter.fetch_sub(1, core::sync::atomic::Ordering::Relaxed);
-    });
+    renounce(worker);
     if found.is_none() && slept && held_back {
         return look::what_was_held_back(worker);
     }
     found
+}
+
+/// Makes it known that the worker is about to sleep, and what it would wake up for.
+fn announce(worker: &'static Worker) {
+    // SAFETY: own kernel thread; nothing switches while the reference is in use.
+    let bench: &Bench = unsafe { &(*worker.own()).bench };
+    worker.note_what_is_sought(bench.sought());
+    bench.for_each_counter(|counter| {
+        // ORDERING: SeqCst increment before the last look; pairs with the fence of a waker that publishes, then
+        // reads the counter. `park_unless` adds the full fence between this and the look.
+        counter.fetch_add(1, Ordering::SeqCst);
+    });
+    patience::falls_asleep();
+    worker.watched.enter_idle();
+}
+
+/// Undoes [`announce`].
+fn renounce(worker: &'static Worker) {
+    worker.watched.enter_scheduler();
+    patience::wakes_up();
+    // SAFETY: as in `announce`.
+    let bench: &Bench = unsafe { &(*worker.own()).bench };
+    bench.for_each_counter(|counter| {
+        // ORDERING: Relaxed; a waker that still sees the old count wakes for nothing.
+        counter.fetch_sub(1, Ordering::Relaxed);
+    });
 }
 
 // ---- switching ------------------------------------------------------------------------------------------------
