@@ -350,6 +350,24 @@ fn a_blocked_worker_is_handed_off_once() {
     assert!(after[5] < 1000, "{after:?}");
 }
 
+/// Between the owner's count and its store another thread queues a context and publishes that.
+#[test]
+fn a_number_counted_early_does_not_overwrite_a_later_one() {
+    static WATCHED: Watched = Watched::new();
+    let (queued, first) = (Cell::new(1), Cell::new(true));
+    WATCHED.recount(|| queued.get());
+    queued.set(0);
+    WATCHED.recount(|| {
+        let early = queued.get();
+        if first.replace(false) {
+            queued.set(1);
+            WATCHED.recount(|| queued.get());
+        }
+        early
+    });
+    assert_eq!(WATCHED.crowd(), 1);
+}
+
 fn block_all(how: i32) {
     // SAFETY: a local set, for the calling thread.
     unsafe {

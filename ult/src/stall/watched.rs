@@ -188,8 +188,9 @@ impl Watched {
         self.crowd() != 0 && self.mode.load(Relaxed) != Mode::Idle as u32
     }
 
-    /// How many contexts of other threads wait behind this worker. By the owner or whoever queues a context there; one
-    /// load when the number stays zero or stays positive, plus a load of the watcher's state when it becomes positive.
+    /// How many contexts of other threads wait behind this worker, when one thread at a time says so. One load when the
+    /// number stays; a load of the watcher's state when it ceases to be zero. Where several threads queue contexts here,
+    /// see [`recount`](Self::recount).
     #[inline(always)]
     pub fn set_crowd(&self, crowd: u32) {
         // ORDERING: Relaxed; only decides whether to look at the watcher.
@@ -203,6 +204,34 @@ impl Watched {
         if before == 0 {
             compiler_fence(SeqCst);
             watcher::crowded(self);
+        }
+    }
+
+    /// As [`set_crowd`](Self::set_crowd), where the owner and others change what is counted at the same time: a number that
+    /// was counted early must not overwrite a later one, or the watcher would rest while somebody waits. Call after each
+    /// change, with relaxed loads in `count`. A load and a comparison when nobody waits and nobody did, else also a fence.
+    ///
+    /// When all calls have returned, the number is zero only if the last count is.
+    #[inline]
+    pub fn recount(&self, count: impl Fn() -> u32) {
+        loop {
+            let crowd = count();
+            if crowd != 0 {
+                // ORDERING: pairs with the fence below, in the call of another thread: the change that this call is for
+                // is in its count, or its number is seen here.
+                fence(SeqCst);
+            }
+            // ORDERING: Relaxed; ordered by the fence above.
+            let before = self.crowd.load(Relaxed);
+            if before == crowd {
+                return;
+            }
+            // ORDERING: Relaxed, and the fence behind it: pairs with the fence above.
+            self.crowd.store(crowd, Relaxed);
+            fence(SeqCst);
+            if before == 0 {
+                watcher::crowded(self);
+            }
         }
     }
 
