@@ -28,7 +28,7 @@
 //!
 //! [`install`] once; [`Watched::begin`] and [`Watched::end`] on each kernel thread; [`Watched::enter_user`] and
 //! [`Watched::enter_scheduler`] around the program's code, [`Watched::pass`] at switch points between; [`Watched::set_crowd`]
-//! and [`Watched::set_region`] when they change; [`start_if_needed`] when contexts begin to share kernel threads (not in
+//! (or [`Watched::recount`], where several threads queue) and [`Watched::set_region`] when they change; [`start_if_needed`] when contexts begin to share kernel threads (not in
 //! a signal handler); [`reset_after_fork`] in the child of a fork, then `begin` on the record of the thread that is left.
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
