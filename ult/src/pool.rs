@@ -305,6 +305,7 @@ fn await_assignment(worker: &'static Worker) -> Box<Assignment> {
             // ORDERING: Relaxed; a setting.
             spin: sched::Spin { micros: IDLE_SPIN.load(Ordering::Relaxed) },
             yields: false,
+            finished: false,
         });
     }
 }

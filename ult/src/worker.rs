@@ -243,9 +243,11 @@ impl Worker {
 
     /// Tells the monitor how many threads wait behind this worker. After something was queued, by whoever queued it.
     pub(crate) fn publish_crowd(&self) {
-        // ORDERING: Relaxed; as above.
-        let suspended = self.suspended.load(Ordering::Relaxed);
-        self.watched.set_crowd(suspended + self.gang_deque.len() as u32 + self.ults.len() as u32);
+        self.watched.recount(|| {
+            // ORDERING: Relaxed; `recount` has the fences.
+            let suspended = self.suspended.load(Ordering::Relaxed);
+            suspended + self.gang_deque.len() as u32 + self.ults.len() as u32
+        });
     }
 
     /// Does anybody wait behind the running code, as far as its owner knows?

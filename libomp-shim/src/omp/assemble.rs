@@ -102,6 +102,7 @@ fn shared(here: Here, wanted: u32) -> (Box<Team>, u32) {
     let team = take_team(here, wanted, Housing::Shared);
     pool::prepare(wanted as usize - 1);
     ult::stall::start_if_needed();
+    ult::stall::refresh_objects();
     while team.attached() < wanted {
         let thread = team.attach(Thread::new(team.attached()));
         // SAFETY: a new thread that has not run; the team is freed only after the member has left.
@@ -223,6 +224,7 @@ fn await_region(thread: &Thread) -> bool {
         sleepers: Some(team.sleepers()),
         spin: spin_for(env::settings()),
         yields: false,
+        finished: false,
     });
     if team.is_lost() {
         end_lost_process();
@@ -258,6 +260,7 @@ unsafe fn shared_main(argument: *mut ()) {
         sleepers: Some(team.sleepers()),
         spin: team.spin(),
         yields: false,
+        finished: true,
     });
     if team.is_lost() {
         end_lost_process();
@@ -291,6 +294,7 @@ pub fn dismiss(team: Box<Team>) {
         sleepers: None,
         spin: Spin { micros: 20 },
         yields: false,
+        finished: false,
     });
     for thread in (0..team.attached()).filter_map(|num| team.thread(num)) {
         // SAFETY: the member has left, the primary's part belongs to the forking thread, which is here.

@@ -324,5 +324,6 @@ pub fn run_some(here: Here, count: usize) {
         sleepers: Some(here.thread.team().sleepers()),
         spin: here.thread.team().spin(),
         yields: true,
+        finished: false,
     });
 }

@@ -428,6 +428,10 @@ impl Team {
     /// Waits at a task scheduling point until `done`, running tasks meanwhile. In the child of a fork nobody else makes
     /// `done` true: there the wait is also over when `thread` finds no more tasks.
     pub fn help_until(&self, thread: &Thread, done: &dyn Fn() -> bool) {
+        self.help_until_or_join(thread, done, false);
+    }
+
+    fn help_until_or_join(&self, thread: &Thread, done: &dyn Fn() -> bool, join: bool) {
         let left_alone = Cell::new(false);
         ult::sched::wait(&Wait {
             ready: &|| done() || left_alone.get(),
@@ -439,6 +443,7 @@ impl Team {
             sleepers: Some(&self.sleepers.0),
             spin: self.spin(),
             yields: false,
+            finished: join,
         });
         self.pass_wake_up_on();
     }
@@ -499,7 +504,7 @@ impl Team {
         let size = self.size();
         if size > 1 {
             // ORDERING: Acquire, pairs with `arrive_at_join`: the members' writes are seen.
-            self.help_until(thread, &|| self.joined.0.load(Ordering::Acquire) + 1 == size);
+            self.help_until_or_join(thread, &|| self.joined.0.load(Ordering::Acquire) + 1 == size, true);
         }
         self.await_quiet(thread);
         // ORDERING: Relaxed; published by the epoch of the next region.

@@ -32,6 +32,7 @@ pub(crate) struct Waiting {
     sleepers: Option<*const AtomicU32>,
     spin: Spin,
     yields: bool,
+    finished: bool,
     /// Left in the middle of program code, not at a place where it waits.
     interrupted: bool,
 }
@@ -52,6 +53,7 @@ impl Waiting {
             sleepers: wait.sleepers.map(core::ptr::from_ref),
             spin: wait.spin,
             yields: wait.yields,
+            finished: wait.finished,
             interrupted: false,
         }
     }
@@ -59,7 +61,7 @@ impl Waiting {
     /// A context that could go on at any time and was left for others in the middle of its code.
     pub(super) fn interrupted(ult: *mut Ult, role: Role) -> Self {
         let ready: Ready = &|| true;
-        Self { ult, role, ready, seek: None, sleepers: None, spin: Spin { micros: 0 }, yields: false, interrupted: true }
+        Self { ult, role, ready, seek: None, sleepers: None, spin: Spin { micros: 0 }, yields: false, finished: false, interrupted: true }
     }
 
     /// `newest`: is this the newest entry of its bench?
@@ -121,14 +123,17 @@ impl Bench {
         self.entries[last].is_ready(true).then(|| self.take(last))
     }
 
-    /// The entry that should go on, by the order of the module, and its gang.
-    pub(super) fn best_ready(&self) -> Option<(usize, GangTag)> {
+    /// The entry that should go on, by the order of the module, and its gang. `strict`: none that would go before an unfinished
+    /// context of a deeper or older gang, which is suspended here and may be needed as soon as it can go on.
+    pub(super) fn best_ready(&self, strict: bool) -> Option<(usize, GangTag)> {
         let count = self.entries.len();
+        let bound = if strict { self.strictest() } else { GangTag::NONE };
         let mut best: Option<(usize, GangTag)> = None;
         for (at, entry) in self.entries.iter().enumerate() {
             let tag = entry.role.tag;
             let better = best.is_none_or(|(_, b)| tag != b && eligible(tag, b));
-            if better && !self.is_buried(at) && entry.is_ready(at + 1 == count) {
+            let may = entry.finished || tag == GangTag::NONE || eligible(tag, bound);
+            if better && may && !self.is_buried(at) && entry.is_ready(at + 1 == count) {
                 best = Some((at, tag));
             }
         }
@@ -182,15 +187,10 @@ impl Bench {
     pub(crate) fn debug(&self) -> String {
         format!("{:?} int {}", self.entries.iter().map(|e| (e.role.tag.id, e.role.tag.level, e.role.strand & 0xffff, e.interrupted, e.yields)).collect::<Vec<_>>(), self.interrupted)
     }
-    /// Whether somebody can go on.
-    pub(super) fn any_ready(&self) -> bool {
-        let count = self.entries.len();
-        (0..count).any(|at| !self.is_buried(at) && self.entries[at].is_ready(at + 1 == count))
-    }
-
-    /// The strictest gang among the suspended contexts: what the worker may start is eligible for this.
+    /// The strictest gang among the suspended contexts that have not finished: what the worker may start is eligible for this.
     pub(super) fn strictest(&self) -> GangTag {
-        self.entries.iter().fold(GangTag::NONE, |strict, e| strict.strictest(e.role.tag))
+        let unfinished = self.entries.iter().filter(|e| !e.finished);
+        unfinished.fold(GangTag::NONE, |strict, e| strict.strictest(e.role.tag))
     }
 
     /// Strands other than `strand` with a context here; those without a gang (an idle worker's own) do not count.

@@ -9,9 +9,10 @@
 //! What a program's kernel thread takes is of its own group only: ULTs of another root must not run under that root's
 //! signal masks, priorities and lifetime.
 //!
-//! *Held back*: a gang ULT that is not eligible, on a worker that would sleep otherwise. Everything here waits visibly, so
-//! nobody spins for it yet; but what it waits for may need that very ULT (a lock that another root holds across its
-//! region). After [`HOLD_BACK`] the worker takes it all the same. `docs/models/gang.md` has the runs that show both sides.
+//! *Held back*: a gang ULT that is not eligible, or a context that could go on while one of a deeper or older gang is
+//! suspended here, on a worker that would sleep otherwise. Everything here waits visibly, so nobody spins for it yet; but
+//! what it waits for may need that very thread (a lock that another root holds across its region). After [`HOLD_BACK`]
+//! the worker takes it all the same. `docs/models/gang.md` has the runs that show both sides.
 
 use core::ptr::NonNull;
 use core::time::Duration;
@@ -52,10 +53,10 @@ pub(super) fn everywhere(worker: &'static Worker) -> Option<Next> {
         .or_else(|| steal_once(worker))
 }
 
-/// Can a context of the worker go on? Leaves it where it is.
+/// May a context of the worker go on? Leaves it where it is.
 pub(super) fn has_ready(worker: &'static Worker) -> bool {
     // SAFETY: own kernel thread; conditions do not wait.
-    unsafe { (*worker.own()).bench.any_ready() }
+    unsafe { (*worker.own()).bench.best_ready(true).is_some() }
 }
 
 /// Everything but the worker's own contexts, all victims included; the worker is announced as asleep already.
@@ -78,7 +79,7 @@ fn at_home(worker: &'static Worker, look: Look) -> Option<Next> {
 fn resume_or_start(worker: &'static Worker) -> Option<Next> {
     // SAFETY: own kernel thread, as in `quickly`.
     let bench = unsafe { &mut (*worker.own()).bench };
-    let ready = bench.best_ready();
+    let ready = bench.best_ready(true);
     if !worker.gang_deque.is_empty() {
         let strictest = bench.strictest();
         let first = |tag: GangTag| ready.is_none_or(|(_, r)| tag.id != r.id && eligible(tag, r));
@@ -154,8 +155,11 @@ fn steal_from(worker: &'static Worker, victim: &'static Worker) -> Option<Next> 
     worker.steals.add_attempt();
     // SAFETY: own kernel thread, as in `quickly`.
     let strictest = unsafe { (*worker.own()).bench.strictest() };
-    let found = take_gang_ult(worker, victim, |tag| eligible(tag, strictest))
-        .or_else(|| steal_ult(worker, victim));
+    // Mates are not stolen: who took one while its own context waits could bury that one. And once more a look at home: an
+    // older gang may have arrived since.
+    let mine = || worker.gang_deque.head_of_deepest();
+    let may = |tag: GangTag| tag.id != strictest.id && eligible(tag, strictest) && !mine().is_some_and(|h| eligible(h, tag));
+    let found = take_gang_ult(worker, victim, may).or_else(|| steal_ult(worker, victim));
     if found.is_some() {
         worker.steals.add_success();
     }
@@ -188,14 +192,20 @@ pub(crate) fn wake_idle(group: u32) -> bool {
 
 // ---- what is held back ------------------------------------------------------------------------------------------
 
-/// Is there a ULT in the worker's own gang deque that it is not allowed to take now?
+/// Is there a ULT in the worker's own gang deque, or a context on its bench, that it is not allowed to go to now?
 pub(super) fn held_back(worker: &'static Worker) -> bool {
-    !worker.gang_deque.is_empty()
+    // SAFETY: own kernel thread; conditions do not wait.
+    !worker.gang_deque.is_empty() || unsafe { (*worker.own()).bench.best_ready(false).is_some() }
 }
 
-/// Takes it.
+/// Goes there.
 pub(super) fn what_was_held_back(worker: &'static Worker) -> Option<Next> {
-    at_home(worker, Look::Own).or_else(|| take_gang_ult(worker, worker, |_| true))
+    if let Some(next) = at_home(worker, Look::Own).or_else(|| take_gang_ult(worker, worker, |_| true)) {
+        return Some(next);
+    }
+    // SAFETY: own kernel thread, as in `quickly`.
+    let bench = unsafe { &mut (*worker.own()).bench };
+    bench.best_ready(false).map(|(at, _)| Next::Resume(bench.take_at(at)))
 }
 
 /// Tells the monitor how many threads wait behind the code that is about to run.

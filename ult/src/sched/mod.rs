@@ -89,6 +89,8 @@ pub struct Wait<'a> {
     /// The context waits for nothing, it only lets others go first: it may continue as soon as another context of this
     /// worker waits in its turn.
     pub yields: bool,
+    /// The context's part in its gang is over: no mate waits for it any more.
+    pub finished: bool,
 }
 
 /// What a worker should do next.

@@ -99,6 +99,7 @@ pub(crate) fn give_way() {
             sleepers: None,
             spin: super::Spin { micros: 0 },
             yields: false,
+            finished: false,
         });
     }
 }

@@ -207,6 +207,7 @@ fn acquire_in_this_process(lock: &Lock) -> bool {
             sleepers: None,
             spin: SPIN,
             yields: false,
+            finished: false,
         });
         // ORDERING: Acquire, as above. GRANTED is final, and the record is off the list already.
         if waiter.state.load(Ordering::Acquire) == GRANTED {

@@ -125,6 +125,7 @@ pub fn wait(here: Here, at: impl Fn(usize) -> i64) {
         sleepers: Some(team.sleepers()),
         spin: team.spin(),
         yields: false,
+        finished: false,
     });
 }
 

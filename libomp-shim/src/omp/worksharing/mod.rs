@@ -206,6 +206,7 @@ fn await_turn(here: Here, share: &WorkShare, k: u64) -> Turn {
             sleepers: Some(team.sleepers()),
             spin: team.spin(),
             yields: false,
+            finished: false,
         });
         if claim(share, k) {
             return Turn::Ours;

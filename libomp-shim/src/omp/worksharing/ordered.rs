@@ -81,6 +81,7 @@ fn await_turn(here: Here, share: &WorkShare, from: u64) {
         sleepers: Some(team.sleepers()),
         spin: team.spin(),
         yields: false,
+        finished: false,
     });
 }
 
