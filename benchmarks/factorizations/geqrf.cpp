@@ -1,0 +1,95 @@
+// QR by Householder reflections. A block column is one local QR (as on one rank of a communication-avoiding factorization);
+// what lies to its right is updated with I - V T^T V^T, V being the block column and T one upper triangle.
+#include "blas.hpp"
+#include "routines.hpp"
+
+namespace {
+
+/// W_j = V_k^T C_kj, where V_k is the unit lower triangle of the diagonal tile.
+void start_product(TileMatrix& a, TileMatrix& w, int k, int j)
+{
+    const Tile v = a.read(k, k), c = a.read(k, j), product = w.write(0, j);
+    for (int column = 0; column < c.cols; ++column)
+        for (int row = 0; row < c.rows; ++row)
+            *product.at(row, column) = *c.at(row, column);
+    blas::trmm('L', 'L', 'T', 'U', c.rows, c.cols, 1.0, v.data, v.ld, product.data, product.ld);
+}
+
+/// W_j += V_i^T C_ij.
+void add_to_product(TileMatrix& a, TileMatrix& w, int k, int i, int j)
+{
+    const Tile v = a.read(i, k), c = a.read(i, j), product = w.write(0, j);
+    blas::gemm('T', 'N', v.cols, c.cols, v.rows, 1.0, v.data, v.ld, c.data, c.ld, 1.0, product.data, product.ld);
+}
+
+/// C_ij -= V_i W_j.
+void subtract_product(TileMatrix& a, TileMatrix& w, int k, int i, int j)
+{
+    const Tile v = a.read(i, k), product = w.read(0, j), c = a.write(i, j);
+    blas::gemm('N', 'N', c.rows, c.cols, v.cols, -1.0, v.data, v.ld, product.data, product.ld, 1.0, c.data, c.ld);
+}
+
+/// C_kj -= V_k W_j, which uses W_j up.
+void finish_top(TileMatrix& a, TileMatrix& w, int k, int j)
+{
+    const Tile v = a.read(k, k), product = w.write(0, j), c = a.write(k, j);
+    blas::trmm('L', 'L', 'N', 'U', c.rows, c.cols, 1.0, v.data, v.ld, product.data, product.ld);
+    for (int column = 0; column < c.cols; ++column)
+        for (int row = 0; row < c.rows; ++row)
+            *c.at(row, column) -= *product.at(row, column);
+}
+
+/// Updates block columns `first` up to, not including, `end` with block column k. W_j is the column's own, so that
+/// tasks on other columns may be under way.
+void update_columns(TileMatrix& a, TileMatrix& t, TileMatrix& w, int k, int first, int end, int priority)
+{
+#pragma omp taskgroup
+    for (int j = first; j < end; ++j) {
+#pragma omp task shared(a, w) firstprivate(k, j) priority(priority)
+        start_product(a, w, k, j);
+    }
+    for (int i = k + 1; i < a.mt(); ++i) { // one after the other: all add to the same W_j
+#pragma omp taskgroup
+        for (int j = first; j < end; ++j) {
+#pragma omp task shared(a, w) firstprivate(k, i, j) priority(priority)
+            add_to_product(a, w, k, i, j);
+        }
+    }
+#pragma omp taskgroup
+    for (int j = first; j < end; ++j) {
+#pragma omp task shared(t, w) firstprivate(k, j) priority(priority)
+        {
+            const Tile tk = t.read(0, k), product = w.write(0, j);
+            blas::trmm('L', 'U', 'T', 'N', tk.cols, product.cols, 1.0, tk.data, tk.ld, product.data, product.ld);
+        }
+    }
+#pragma omp taskgroup
+    for (int i = k + 1; i < a.mt(); ++i) {
+        for (int j = first; j < end; ++j) {
+#pragma omp task shared(a, w) firstprivate(k, i, j) priority(priority)
+            subtract_product(a, w, k, i, j);
+        }
+    }
+#pragma omp taskgroup
+    for (int j = first; j < end; ++j) {
+#pragma omp task shared(a, w) firstprivate(k, j) priority(priority)
+        finish_top(a, w, k, j);
+    }
+}
+
+} // namespace
+
+void geqrf(TileMatrix& a, TileMatrix& t, Context context)
+{
+    TileMatrix products(a.nb(), a.cols(), a.nb());
+#pragma omp parallel num_threads(context.options.threads) shared(a, t, products, context)
+#pragma omp master
+    {
+        const int high = context.high();
+        TileMatrix *m = &a, *factors = &t, *w = &products;
+        outer_tasks(
+            a.nt(), context, [=](int k) { geqrf_panel(*m, *factors, k, context); },
+            [=](int k, int j) { update_columns(*m, *factors, *w, k, j, j + 1, high); },
+            [=](int k, int first) { update_columns(*m, *factors, *w, k, first, m->nt(), 0); });
+    }
+}
