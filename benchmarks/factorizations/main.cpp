@@ -67,6 +67,10 @@ Run run_once(const Options& o, const std::vector<double>& original, TileMatrix& 
     Run run{omp_get_wtime() - start, 0.0};
     if (info != 0)
         std::fprintf(stderr, "factorize: block column %d is not positive definite\n", info);
+    if (o.damage) {
+        const int middle = o.n / 2;
+        *a.tile(middle / o.nb, middle / o.nb).at(middle % o.nb, middle % o.nb) += 1e-3;
+    }
     if (o.check) {
         switch (o.routine) {
         case Routine::potrf: run.residual = potrf_residual(original, a); break;

@@ -15,7 +15,7 @@ namespace {
                  "factorize: %s\n"
                  "usage: factorize [--routine potrf|getrf|geqrf] [--n N] [--nb NB] [--ib IB] [--threads T]\n"
                  "                 [--panel-threads P] [--lookahead L] [--barrier spin|omp] [--runs R] [--warmup W]\n"
-                 "                 [--check yes|no] [--priority yes|no] [--seed S] [--trace] [--tsv]\n",
+                 "                 [--check yes|no] [--priority yes|no] [--seed S] [--trace] [--tsv] [--damage]\n",
                  why.c_str());
     std::exit(2);
 }
@@ -71,6 +71,8 @@ Options parse_options(int argc, char** argv)
             options.trace = true;
         } else if (name == "--tsv") {
             options.tsv = true;
+        } else if (name == "--damage") {
+            options.damage = true;
         } else {
             if (i + 1 == argc)
                 fail(name + " is unknown or lacks its value");

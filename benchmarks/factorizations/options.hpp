@@ -25,6 +25,7 @@ struct Options {
     bool priority = true;
     bool trace = false;
     bool tsv = false;
+    bool damage = false;                    ///< spoil one number of the factors, so that the check must fail
     std::uint64_t seed = 1;
 };
 
