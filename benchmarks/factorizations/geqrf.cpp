@@ -1,5 +1,6 @@
 // QR by Householder reflections. A block column is one local QR (as on one rank of a communication-avoiding factorization);
-// what lies to its right is updated with I - V T^T V^T, V being the block column and T one upper triangle.
+// what lies to its right is updated with I - V T^T V^T, V being the block column and T one upper triangle. Ranks stand in one
+// row, so that no tree over ranks is needed to join local QRs of a column.
 #include "blas.hpp"
 #include "routines.hpp"
 
@@ -39,24 +40,42 @@ void finish_top(TileMatrix& a, TileMatrix& w, int k, int j)
             *c.at(row, column) -= *product.at(row, column);
 }
 
+/// Factors block column k, and sends it and its T along the row of ranks.
+void factor_panel(TileMatrix& a, TileMatrix& t, int k, Context context)
+{
+    const Grid& grid = context.grid;
+    if (grid.in_column(k))
+        geqrf_panel(a, t, k, context);
+    grid.broadcast(t, 0, k, Topic::upper, grid.row(0));
+    for (int i = k; i < a.mt(); ++i)
+        grid.broadcast(a, i, k, Topic::panel, grid.row(i));
+}
+
 /// Updates block columns `first` up to, not including, `end` with block column k. W_j is the column's own, so that
 /// tasks on other columns may be under way.
-void update_columns(TileMatrix& a, TileMatrix& t, TileMatrix& w, int k, int first, int end, int priority)
+void update_columns(TileMatrix& a, TileMatrix& t, TileMatrix& w, const Grid& grid, int k, int first, int end,
+                    int priority)
 {
 #pragma omp taskgroup
     for (int j = first; j < end; ++j) {
+        if (!grid.in_column(j))
+            continue;
 #pragma omp task shared(a, w) firstprivate(k, j) priority(priority)
         start_product(a, w, k, j);
     }
     for (int i = k + 1; i < a.mt(); ++i) { // one after the other: all add to the same W_j
 #pragma omp taskgroup
         for (int j = first; j < end; ++j) {
+            if (!grid.in_column(j))
+                continue;
 #pragma omp task shared(a, w) firstprivate(k, i, j) priority(priority)
             add_to_product(a, w, k, i, j);
         }
     }
 #pragma omp taskgroup
     for (int j = first; j < end; ++j) {
+        if (!grid.in_column(j))
+            continue;
 #pragma omp task shared(t, w) firstprivate(k, j) priority(priority)
         {
             const Tile tk = t.read(0, k), product = w.write(0, j);
@@ -66,12 +85,16 @@ void update_columns(TileMatrix& a, TileMatrix& t, TileMatrix& w, int k, int firs
 #pragma omp taskgroup
     for (int i = k + 1; i < a.mt(); ++i) {
         for (int j = first; j < end; ++j) {
+            if (!grid.in_column(j))
+                continue;
 #pragma omp task shared(a, w) firstprivate(k, i, j) priority(priority)
             subtract_product(a, w, k, i, j);
         }
     }
 #pragma omp taskgroup
     for (int j = first; j < end; ++j) {
+        if (!grid.in_column(j))
+            continue;
 #pragma omp task shared(a, w) firstprivate(k, j) priority(priority)
         finish_top(a, w, k, j);
     }
@@ -87,9 +110,10 @@ void geqrf(TileMatrix& a, TileMatrix& t, Context context)
     {
         const int high = context.high();
         TileMatrix *m = &a, *factors = &t, *w = &products;
+        const Grid* grid = &context.grid;
         outer_tasks(
-            a.nt(), context, [=](int k) { geqrf_panel(*m, *factors, k, context); },
-            [=](int k, int j) { update_columns(*m, *factors, *w, k, j, j + 1, high); },
-            [=](int k, int first) { update_columns(*m, *factors, *w, k, first, m->nt(), 0); });
+            a.nt(), context, [=](int k) { factor_panel(*m, *factors, k, context); },
+            [=](int k, int j) { update_columns(*m, *factors, *w, *grid, k, j, j + 1, high); },
+            [=](int k, int first) { update_columns(*m, *factors, *w, *grid, k, first, m->nt(), 0); });
     }
 }

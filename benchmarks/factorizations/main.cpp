@@ -1,6 +1,7 @@
 // factorize: times one tiled factorization and checks every result.
 #include "blas_environment.hpp"
 #include "check.hpp"
+#include "grid.hpp"
 #include "options.hpp"
 #include "routines.hpp"
 
@@ -52,11 +53,12 @@ double operations(Routine routine, double n)
     return 0;
 }
 
-Run run_once(const Options& o, const std::vector<double>& original, TileMatrix& a, TileMatrix& t, Trace& trace)
+Run run_once(const Options& o, const Grid& grid, const std::vector<double>& original, TileMatrix& a, TileMatrix& t, Trace& trace)
 {
     a.load(original);
     Pivots pivots;
-    const Context context{o, trace};
+    const Context context{o, grid, trace};
+    grid.barrier();
     const double start = omp_get_wtime();
     int info = 0;
     switch (o.routine) {
@@ -64,14 +66,16 @@ Run run_once(const Options& o, const std::vector<double>& original, TileMatrix& 
     case Routine::getrf: getrf(a, pivots, context); break;
     case Routine::geqrf: geqrf(a, t, context); break;
     }
+    grid.barrier();
     Run run{omp_get_wtime() - start, 0.0};
+    grid.gather(a);
     if (info != 0)
         std::fprintf(stderr, "factorize: block column %d is not positive definite\n", info);
     if (o.damage) {
         const int middle = o.n / 2;
         *a.tile(middle / o.nb, middle / o.nb).at(middle % o.nb, middle % o.nb) += 1e-3;
     }
-    if (o.check) {
+    if (o.check && grid.rank() == 0) {
         switch (o.routine) {
         case Routine::potrf: run.residual = potrf_residual(original, a); break;
         case Routine::getrf: run.residual = getrf_residual(original, a, pivots); break;
@@ -136,7 +140,9 @@ void print_text(const Options& o, const Summary& s, const Trace& trace)
 int main(int argc, char** argv)
 {
     prepare_blas(argv);
+    Grid::start(&argc, &argv);
     const Options o = parse_options(argc, argv);
+    const Grid grid(o.p, o.q);
     omp_set_dynamic(0);
     omp_set_max_active_levels(4);
 
@@ -146,12 +152,16 @@ int main(int argc, char** argv)
     std::unique_ptr<Trace> trace;
     for (int i = 0; i < o.warmup + o.runs; ++i) {
         trace = std::make_unique<Trace>();
-        runs.push_back(run_once(o, original, a, t, *trace));
+        runs.push_back(run_once(o, grid, original, a, t, *trace));
     }
     const Summary summary = summarise(runs, o.warmup);
-    if (o.tsv)
-        print_tsv(o, summary, *trace);
-    else
-        print_text(o, summary, *trace);
+    if (grid.rank() == 0) {
+        if (o.tsv)
+            print_tsv(o, summary, *trace);
+        else
+            print_text(o, summary, *trace);
+    }
+    grid.barrier();
+    Grid::finish();
     return summary.pass ? 0 : 1;
 }

@@ -15,7 +15,8 @@ namespace {
                  "factorize: %s\n"
                  "usage: factorize [--routine potrf|getrf|geqrf] [--n N] [--nb NB] [--ib IB] [--threads T]\n"
                  "                 [--panel-threads P] [--lookahead L] [--barrier spin|omp] [--runs R] [--warmup W]\n"
-                 "                 [--check yes|no] [--priority yes|no] [--seed S] [--trace] [--tsv] [--damage]\n",
+                 "                 [--check yes|no] [--priority yes|no] [--seed S] [--p P] [--q Q]\n"
+                 "                 [--trace] [--tsv] [--damage]\n",
                  why.c_str());
     std::exit(2);
 }
@@ -51,6 +52,8 @@ bool take(Options& o, const std::string& name, const char* value)
     else if (name == "--panel-threads") o.panel_threads = count(1);
     else if (name == "--lookahead") o.lookahead = count(0);
     else if (name == "--barrier") o.barrier = static_cast<BarrierKind>(choice(name, value, {"spin", "omp"}));
+    else if (name == "--p") o.p = count(1);
+    else if (name == "--q") o.q = count(1);
     else if (name == "--runs") o.runs = count(1);
     else if (name == "--warmup") o.warmup = count(0);
     else if (name == "--check") o.check = yes();
@@ -80,6 +83,8 @@ Options parse_options(int argc, char** argv)
                 fail(name + " is unknown");
         }
     }
+    if (options.routine == Routine::geqrf && options.p != 1)
+        fail("geqrf wants all ranks in one row: --p 1");
     return options;
 }
 

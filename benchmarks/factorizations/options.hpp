@@ -1,6 +1,7 @@
 // What a run is asked to do, and what it notes about itself.
 #pragma once
 
+#include "grid.hpp"
 #include "panel_barrier.hpp"
 
 #include <atomic>
@@ -25,6 +26,7 @@ struct Options {
     bool priority = true;
     bool trace = false;
     bool tsv = false;
+    int p = 1, q = 1;                       ///< rows and columns of the grid of ranks
     bool damage = false;                    ///< spoil one number of the factors, so that the check must fail
     std::uint64_t seed = 1;
 };
@@ -54,9 +56,10 @@ private:
     double start_;
 };
 
-/// What all routines are given: the options and the notes.
+/// What all routines are given: the options, the ranks, and the notes.
 struct Context {
     const Options& options;
+    const Grid& grid;
     Trace& trace;
 
     /// Priority of panel and lookahead tasks.

@@ -2,15 +2,33 @@
 #include "blas.hpp"
 #include "routines.hpp"
 
+#include <algorithm>
+
 namespace {
 
-/// Returns what LAPACK's potrf says of the diagonal tile.
-int factor_panel(TileMatrix& a, int k, int priority)
+/// The ranks that update with tile (i, k): on the left in row i, on the right in column i.
+std::vector<int> users(const Grid& grid, int i)
 {
-    const Tile diagonal = a.write(k, k);
-    const int info = blas::potrf_lower(diagonal.rows, diagonal.data, diagonal.ld);
+    std::vector<int> ranks = grid.row(i);
+    for (int rank : grid.column(i))
+        if (std::find(ranks.begin(), ranks.end(), rank) == ranks.end())
+            ranks.push_back(rank);
+    return ranks;
+}
+
+/// Returns what LAPACK's potrf says of the diagonal tile, where that is.
+int factor_panel(TileMatrix& a, const Grid& grid, int k, int priority)
+{
+    int info = 0;
+    if (grid.mine(k, k)) {
+        const Tile diagonal = a.write(k, k);
+        info = blas::potrf_lower(diagonal.rows, diagonal.data, diagonal.ld);
+    }
+    grid.broadcast(a, k, k, Topic::panel, grid.column(k));
 #pragma omp taskgroup
     for (int i = k + 1; i < a.mt(); ++i) {
+        if (!grid.mine(i, k))
+            continue;
 #pragma omp task shared(a) firstprivate(i, k) priority(priority)
         {
             const Tile l = a.read(k, k);
@@ -18,6 +36,8 @@ int factor_panel(TileMatrix& a, int k, int priority)
             blas::trsm('R', 'L', 'T', 'N', x.rows, x.cols, l.data, l.ld, x.data, x.ld);
         }
     }
+    for (int i = k + 1; i < a.mt(); ++i)
+        grid.broadcast(a, i, k, Topic::panel, users(grid, i));
     return info;
 }
 
@@ -37,11 +57,13 @@ void update_tile(TileMatrix& a, int k, int i, int j)
 }
 
 /// Updates the lower triangle of block columns `first` up to, not including, `end` with block column k.
-void update_columns(TileMatrix& a, int k, int first, int end, int priority)
+void update_columns(TileMatrix& a, const Grid& grid, int k, int first, int end, int priority)
 {
 #pragma omp taskgroup
     for (int j = first; j < end; ++j) {
         for (int i = j; i < a.mt(); ++i) {
+            if (!grid.mine(i, j))
+                continue;
 #pragma omp task shared(a) firstprivate(i, j, k) priority(priority)
             update_tile(a, k, i, j);
         }
@@ -58,15 +80,16 @@ int potrf(TileMatrix& a, Context context)
     {
         const int high = context.high();
         TileMatrix* m = &a;
+        const Grid* grid = &context.grid;
         int* first_bad = &info;
         outer_tasks(
             a.nt(), context,
             [=](int k) {
-                if (factor_panel(*m, k, high) != 0 && *first_bad == 0)
+                if (factor_panel(*m, *grid, k, high) != 0 && *first_bad == 0)
                     *first_bad = k + 1;
             },
-            [=](int k, int j) { update_columns(*m, k, j, j + 1, high); },
-            [=](int k, int first) { update_columns(*m, k, first, m->nt(), 0); });
+            [=](int k, int j) { update_columns(*m, *grid, k, j, j + 1, high); },
+            [=](int k, int first) { update_columns(*m, *grid, k, first, m->nt(), 0); });
     }
     return info;
 }
