@@ -2,6 +2,7 @@
 #include "check.hpp"
 
 #include "blas.hpp"
+#include "geqrf_tree.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -62,21 +63,52 @@ Dense product(const Dense& a, char tb, const Dense& b, int n)
     return c;
 }
 
-/// C = Q_k C for block column k of a QR factorization; touches the rows from the diagonal tile of k downwards.
-void apply_reflectors(const Dense& vectors, const TileMatrix& t, int k, Dense& c, int n)
+/// C = (I - V T V^T) C for the reflectors of block column k in tile rows `first`, first + step, ...
+void apply_reflectors(const Dense& vectors, const Tile& t, int k, int first, int step, Dense& c, int n)
 {
-    const int top = k * t.nb(), rows = n - top;
-    const Tile tk = t.tile(0, k);
-    const int width = tk.cols;
+    const int nb = t.ld, top = first * nb, rows = n - top, width = t.cols;
     Dense v(static_cast<std::size_t>(rows) * width), w(static_cast<std::size_t>(width) * n);
     for (int j = 0; j < width; ++j) {
         v[j * static_cast<std::size_t>(rows) + j] = 1.0;
         for (int i = j + 1; i < rows; ++i)
-            v[j * static_cast<std::size_t>(rows) + i] = vectors[(top + j) * static_cast<std::size_t>(n) + top + i];
+            if (i / nb % step == 0)
+                v[j * static_cast<std::size_t>(rows) + i] = vectors[(k * nb + j) * static_cast<std::size_t>(n) + top + i];
     }
     blas::gemm('T', 'N', width, n, rows, 1.0, v.data(), rows, c.data() + top, n, 0.0, w.data(), width);
-    blas::trmm('L', 'U', 'N', 'N', width, n, 1.0, tk.data, tk.ld, w.data(), width);
+    blas::trmm('L', 'U', 'N', 'N', width, n, 1.0, t.data, t.ld, w.data(), width);
     blas::gemm('N', 'N', rows, n, width, -1.0, v.data(), rows, w.data(), width, 1.0, c.data() + top, n);
+}
+
+/// [top; bottom] = Q [top; bottom] in rows of C, for the Q of a join in block column k.
+void apply_join(const Dense& vectors, const Tile& t, int k, Join join, Dense& c, int n)
+{
+    const int nb = t.cols;
+    const double* v = &vectors[static_cast<std::size_t>(k) * nb * n + join.bottom * nb];
+    double *top = &c[join.top * nb], *bottom = &c[join.bottom * nb];
+    Dense w(static_cast<std::size_t>(nb) * n);
+    const auto each = [&](auto&& what) {
+        for (int j = 0; j < n; ++j)
+            for (int i = 0; i < nb; ++i)
+                what(w[j * static_cast<std::size_t>(nb) + i], j * static_cast<std::size_t>(n) + i);
+    };
+    each([&](double& x, std::size_t at) { x = bottom[at]; });
+    blas::trmm('L', 'U', 'T', 'N', nb, n, 1.0, v, n, w.data(), nb);
+    each([&](double& x, std::size_t at) { x += top[at]; });
+    blas::trmm('L', 'U', 'N', 'N', nb, n, 1.0, t.data, t.ld, w.data(), nb);
+    each([&](double& x, std::size_t at) { top[at] -= x; });
+    blas::trmm('L', 'U', 'N', 'N', nb, n, 1.0, v, n, w.data(), nb);
+    each([&](double& x, std::size_t at) { bottom[at] -= x; });
+}
+
+/// C = Q_k C for all that was done to block column k: first the joins, last one first, then every rank's own part.
+void apply_column(const Dense& vectors, const TileMatrix& t, int k, Dense& c, int n)
+{
+    const int p = t.mt() / 2, mt = t.nt();
+    const std::vector<Join> all = joins(k, mt, p);
+    for (auto join = all.rbegin(); join != all.rend(); ++join)
+        apply_join(vectors, t.tile(p + join->bottom % p, k), k, *join, c, n);
+    for (int first = k; first < std::min(k + p, mt); ++first)
+        apply_reflectors(vectors, t.tile(first % p, k), k, first, p, c, n);
 }
 
 Dense identity(int n)
@@ -137,7 +169,7 @@ double geqrf_residual(const Dense& original, const TileMatrix& factored, const T
     const Dense all = factored.dense();
     Dense q = identity(n);
     for (int k = factored.nt() - 1; k >= 0; --k)
-        apply_reflectors(all, t, k, q, n);
+        apply_column(all, t, k, q, n);
     const Dense qr = product(q, 'N', triangle(all, n, Part::upper), n);
     // Q is square: Q Q^T is as far from the identity as Q^T Q.
     const double orthogonality = relative_difference(identity(n), product(q, 'T', q, n), n, 1.0);

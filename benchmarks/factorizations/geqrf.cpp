@@ -1,15 +1,16 @@
 // QR by Householder reflections. A block column is one local QR (as on one rank of a communication-avoiding factorization);
-// what lies to its right is updated with I - V T^T V^T, V being the block column and T one upper triangle. Ranks stand in one
-// row, so that no tree over ranks is needed to join local QRs of a column.
+// what lies to its right is updated with I - V T^T V^T, V being the block column and T one upper triangle. When several
+// ranks share the block column, each does this for its own tiles, and joins follow (geqrf_tree.cpp).
 #include "blas.hpp"
+#include "geqrf_tree.hpp"
 #include "routines.hpp"
 
 namespace {
 
-/// W_j = V_k^T C_kj, where V_k is the unit lower triangle of the diagonal tile.
-void start_product(TileMatrix& a, TileMatrix& w, int k, int j)
+/// W_j = V^T C_top,j, where V is the unit lower triangle of the tile that is the first of its rank in block column k.
+void start_product(TileMatrix& a, TileMatrix& w, int top, int k, int j)
 {
-    const Tile v = a.read(k, k), c = a.read(k, j), product = w.write(0, j);
+    const Tile v = a.read(top, k), c = a.read(top, j), product = w.write(0, j);
     for (int column = 0; column < c.cols; ++column)
         for (int row = 0; row < c.rows; ++row)
             *product.at(row, column) = *c.at(row, column);
@@ -30,10 +31,10 @@ void subtract_product(TileMatrix& a, TileMatrix& w, int k, int i, int j)
     blas::gemm('N', 'N', c.rows, c.cols, v.cols, -1.0, v.data, v.ld, product.data, product.ld, 1.0, c.data, c.ld);
 }
 
-/// C_kj -= V_k W_j, which uses W_j up.
-void finish_top(TileMatrix& a, TileMatrix& w, int k, int j)
+/// C_top,j -= V W_j, which uses W_j up.
+void finish_top(TileMatrix& a, TileMatrix& w, int top, int k, int j)
 {
-    const Tile v = a.read(k, k), product = w.write(0, j), c = a.write(k, j);
+    const Tile v = a.read(top, k), product = w.write(0, j), c = a.write(top, j);
     blas::trmm('L', 'L', 'N', 'U', c.rows, c.cols, 1.0, v.data, v.ld, product.data, product.ld);
     for (int column = 0; column < c.cols; ++column)
         for (int row = 0; row < c.rows; ++row)
@@ -46,24 +47,29 @@ void factor_panel(TileMatrix& a, TileMatrix& t, int k, Context context)
     const Grid& grid = context.grid;
     if (grid.in_column(k))
         geqrf_panel(a, t, k, context);
-    grid.broadcast(t, 0, k, Topic::upper, grid.row(0));
+    join_panel(a, t, grid, k);
+    for (int row = 0; row < t.mt(); ++row)
+        grid.broadcast(t, row, k, Topic::upper, grid.row(row));
     for (int i = k; i < a.mt(); ++i)
         grid.broadcast(a, i, k, Topic::panel, grid.row(i));
 }
 
-/// Updates block columns `first` up to, not including, `end` with block column k. W_j is the column's own, so that
-/// tasks on other columns may be under way.
-void update_columns(TileMatrix& a, TileMatrix& t, TileMatrix& w, const Grid& grid, int k, int first, int end,
-                    int priority)
+/// Updates the caller's tiles in block columns `first` up to, not including, `end` with its tiles in block column k. W_j
+/// is the column's own, so that tasks on other columns may be under way.
+void update_tiles(TileMatrix& a, TileMatrix& t, TileMatrix& w, const Grid& grid, int k, int first, int end,
+                  int priority)
 {
+    const int top = grid.first_row(k), step = grid.p();
+    if (top >= a.mt())
+        return;
 #pragma omp taskgroup
     for (int j = first; j < end; ++j) {
         if (!grid.in_column(j))
             continue;
-#pragma omp task shared(a, w) firstprivate(k, j) priority(priority)
-        start_product(a, w, k, j);
+#pragma omp task shared(a, w) firstprivate(top, k, j) priority(priority)
+        start_product(a, w, top, k, j);
     }
-    for (int i = k + 1; i < a.mt(); ++i) { // one after the other: all add to the same W_j
+    for (int i = top + step; i < a.mt(); i += step) { // one after the other: all add to the same W_j
 #pragma omp taskgroup
         for (int j = first; j < end; ++j) {
             if (!grid.in_column(j))
@@ -76,14 +82,14 @@ void update_columns(TileMatrix& a, TileMatrix& t, TileMatrix& w, const Grid& gri
     for (int j = first; j < end; ++j) {
         if (!grid.in_column(j))
             continue;
-#pragma omp task shared(t, w) firstprivate(k, j) priority(priority)
+#pragma omp task shared(t, w, grid) firstprivate(top, k, j) priority(priority)
         {
-            const Tile tk = t.read(0, k), product = w.write(0, j);
+            const Tile tk = t.read(local_t(grid, top), k), product = w.write(0, j);
             blas::trmm('L', 'U', 'T', 'N', tk.cols, product.cols, 1.0, tk.data, tk.ld, product.data, product.ld);
         }
     }
 #pragma omp taskgroup
-    for (int i = k + 1; i < a.mt(); ++i) {
+    for (int i = top + step; i < a.mt(); i += step) {
         for (int j = first; j < end; ++j) {
             if (!grid.in_column(j))
                 continue;
@@ -95,9 +101,17 @@ void update_columns(TileMatrix& a, TileMatrix& t, TileMatrix& w, const Grid& gri
     for (int j = first; j < end; ++j) {
         if (!grid.in_column(j))
             continue;
-#pragma omp task shared(a, w) firstprivate(k, j) priority(priority)
-        finish_top(a, w, k, j);
+#pragma omp task shared(a, w) firstprivate(top, k, j) priority(priority)
+        finish_top(a, w, top, k, j);
     }
+}
+
+/// Updates block columns with block column k: the caller's own tiles, then the joins.
+void update_columns(TileMatrix& a, TileMatrix& t, TileMatrix& w, const Grid& grid, int k, int first, int end,
+                    int priority)
+{
+    update_tiles(a, t, w, grid, k, first, end, priority);
+    apply_joins(a, t, grid, k, first, end);
 }
 
 } // namespace

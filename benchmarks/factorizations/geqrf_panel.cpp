@@ -1,9 +1,11 @@
-// The panel of QR: several threads of a nested region on one block column, tiles dealt round robin.
+// The panel of QR: several threads of a nested region on a rank's tiles of one block column, dealt round robin.
 //
-// Barriers: five per column and four per stripe. Thread 0 has the diagonal tile, sums what the others computed, and
+// Barriers: five per column and four per stripe. Thread 0 has the topmost tile (the diagonal tile, where
+// one rank has all), sums what the others computed, and
 // builds T. T of the whole panel is upper triangular; it grows by a column with every reflector inside a stripe, and by a block of
-// columns at the end of a stripe.
+// columns at the end of a stripe. What is said of the diagonal tile below holds for the topmost.
 #include "blas.hpp"
+#include "geqrf_tree.hpp"
 #include "routines.hpp"
 
 #include <omp.h>
@@ -15,10 +17,11 @@ namespace {
 
 class Panel {
 public:
-    Panel(TileMatrix& a, TileMatrix& t, int k, const Options& options)
-        : t_(t.write(0, k)), ib_(options.ib), barrier_(options.barrier)
+    /// The caller has at least one tile of the block column.
+    Panel(TileMatrix& a, TileMatrix& t, int k, const Grid& grid, const Options& options)
+        : t_(t.write(local_t(grid, grid.first_row(k)), k)), ib_(options.ib), barrier_(options.barrier)
     {
-        for (int i = k; i < a.mt(); ++i)
+        for (int i = grid.first_row(k); i < a.mt(); i += grid.p())
             tiles_.push_back(a.write(i, k));
         width_ = tiles_[0].cols;
         threads_ = std::min(options.panel_threads, static_cast<int>(tiles_.size()));
@@ -243,7 +246,9 @@ private:
 
 void geqrf_panel(TileMatrix& a, TileMatrix& t, int k, Context context)
 {
-    Panel panel(a, t, k, context.options);
+    if (context.grid.first_row(k) >= a.mt())
+        return;
+    Panel panel(a, t, k, context.grid, context.options);
     const int threads = panel.threads();
     if (threads == 1) {
         panel.factor(0, 1);

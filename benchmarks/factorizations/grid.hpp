@@ -13,7 +13,7 @@
 #include <vector>
 
 /// What a message is about; with the tile's place it makes a tag that no other message under way has.
-enum class Topic { panel, upper, rows, pivots, gather };
+enum class Topic { panel, upper, rows, pivots, join, join_update, gather };
 
 class Grid {
 public:
@@ -33,12 +33,16 @@ public:
     bool mine(int i, int j) const { return owner(i, j) == rank_; }
     /// Whether the caller has tiles of column j.
     bool in_column(int j) const { return rank_ / p_ == j % q_; }
+    /// The first row of tiles from k on that the caller has tiles of, whether the matrix goes that far or not.
+    int first_row(int k) const { return k + (rank_ % p_ - k % p_ + p_) % p_; }
     /// The ranks that have tiles of row i, of column j.
     std::vector<int> row(int i) const;
     std::vector<int> column(int j) const;
 
     /// Sends tile (i, j) from its owner to all of `to`; the others among them receive it in their place for it.
     void broadcast(TileMatrix& a, int i, int j, Topic topic, const std::vector<int>& to) const;
+    /// Copies tile (i, j), or what a rank has in the place for it, from one rank to another.
+    void move(TileMatrix& a, int i, int j, int from, int to, Topic topic) const;
     /// Sends `bytes` bytes from rank `root` to all ranks, in the name of block column j.
     void broadcast(void* data, int bytes, int root, int j, Topic topic) const;
     /// Exchanges `count` numbers with another rank. The tag is of block column j, so that columns do not get mixed up.

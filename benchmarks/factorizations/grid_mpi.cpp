@@ -14,9 +14,9 @@ namespace {
 
 MPI_Comm column_communicator = MPI_COMM_NULL;
 
-/// MPI allows tags up to 32767 everywhere: five topics, and a tile's place modulo 80 in both directions. Messages that are
+/// MPI allows tags up to 32767 everywhere: seven topics, and a tile's place modulo 64 in both directions. Messages that are
 /// under way between two ranks at the same time are of block columns that are near each other.
-int tag(Topic topic, int i, int j) { return (static_cast<int>(topic) * 80 + i % 80) * 80 + j % 80; }
+int tag(Topic topic, int i, int j) { return (static_cast<int>(topic) * 64 + i % 64) * 64 + j % 64; }
 
 } // namespace
 
@@ -81,6 +81,18 @@ void Grid::broadcast(TileMatrix& a, int i, int j, Topic topic, const std::vector
     for (int other : to)
         if (other != root)
             MPI_Send(tile.data, count, MPI_DOUBLE, other, tag(topic, i, j), MPI_COMM_WORLD);
+}
+
+void Grid::move(TileMatrix& a, int i, int j, int from, int to, Topic topic) const
+{
+    if (from == to || (rank_ != from && rank_ != to))
+        return;
+    const Tile tile = rank_ == from ? a.read(i, j) : a.write(i, j);
+    const int count = tile.ld * tile.cols;
+    if (rank_ == from)
+        MPI_Send(tile.data, count, MPI_DOUBLE, to, tag(topic, i, j), MPI_COMM_WORLD);
+    else
+        MPI_Recv(tile.data, count, MPI_DOUBLE, from, tag(topic, i, j), MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 void Grid::broadcast(void* data, int bytes, int root, int j, Topic topic) const

@@ -53,7 +53,8 @@ double operations(Routine routine, double n)
     return 0;
 }
 
-Run run_once(const Options& o, const Grid& grid, const std::vector<double>& original, TileMatrix& a, TileMatrix& t, Trace& trace)
+Run run_once(const Options& o, const Grid& grid, const std::vector<double>& original, TileMatrix& a, TileMatrix& t,
+             Trace& trace)
 {
     a.load(original);
     Pivots pivots;
@@ -69,6 +70,7 @@ Run run_once(const Options& o, const Grid& grid, const std::vector<double>& orig
     grid.barrier();
     Run run{omp_get_wtime() - start, 0.0};
     grid.gather(a);
+    grid.gather(t);
     if (info != 0)
         std::fprintf(stderr, "factorize: block column %d is not positive definite\n", info);
     if (o.damage) {
@@ -147,7 +149,7 @@ int main(int argc, char** argv)
     omp_set_max_active_levels(4);
 
     const std::vector<double> original = random_matrix(o.n, o.seed, o.routine == Routine::potrf);
-    TileMatrix a(o.n, o.nb), t(o.nb, o.n, o.nb);
+    TileMatrix a(o.n, o.nb), t(2 * o.p * o.nb, o.n, o.nb);
     std::vector<Run> runs;
     std::unique_ptr<Trace> trace;
     for (int i = 0; i < o.warmup + o.runs; ++i) {

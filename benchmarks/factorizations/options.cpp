@@ -83,8 +83,8 @@ Options parse_options(int argc, char** argv)
                 fail(name + " is unknown");
         }
     }
-    if (options.routine == Routine::geqrf && options.p != 1)
-        fail("geqrf wants all ranks in one row: --p 1");
+    if (options.routine == Routine::geqrf && options.p != 1 && options.n % options.nb != 0)
+        fail("geqrf with --p above 1 wants an order that is a multiple of --nb");
     return options;
 }
 

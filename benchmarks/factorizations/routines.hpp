@@ -32,8 +32,9 @@ int potrf(TileMatrix& a, Context context);
 /// P A = L U in place of A, with the row exchanges in `pivots`.
 void getrf(TileMatrix& a, Pivots& pivots, Context context);
 
-/// A = Q R: R in the upper triangle, Householder vectors below. Column j of `t` (one row of tiles) holds the upper
-/// triangular T with Q_j = I - V_j T_j V_j^T; Q = Q_0 Q_1 ...
+/// A = Q R: R in the upper triangle, Householder vectors below. Tile (r, k) of `t`, r < p, is the upper triangular T of the
+/// reflectors I - V T V^T that row r of the grid of ranks made in block column k; tile (p + r, k) is the T of the join whose bottom
+/// tile is in that row (geqrf_tree.hpp). So `t` has 2p rows of tiles.
 void geqrf(TileMatrix& a, TileMatrix& t, Context context);
 
 /// Factors block column k from its diagonal tile down, in a region of `context.options.panel_threads` threads.
