@@ -2,8 +2,8 @@
 //
 // Barriers: five per column and four per stripe. Thread 0 has the topmost tile (the diagonal tile, where
 // one rank has all), sums what the others computed, and
-// builds T. T of the whole panel is upper triangular; it grows by a column with every reflector inside a stripe, and by a block of
-// columns at the end of a stripe. What is said of the diagonal tile below holds for the topmost.
+// builds T. T of the whole panel is upper triangular; it grows by a column with every reflector inside a stripe, and by
+// a block of columns at the end of a stripe. What is said of the diagonal tile below holds for the topmost.
 #include "blas.hpp"
 #include "geqrf_tree.hpp"
 #include "routines.hpp"
