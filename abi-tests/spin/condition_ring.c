@@ -1,0 +1,3 @@
+// what: a token goes round a ring of condition variables
+// threads: 4,8
+#include "spin_condition_ring.h"
