@@ -2,7 +2,7 @@
 #include "check.h"
 #include "spin.h"
 #ifndef ROUNDS
-#define ROUNDS 50
+#define ROUNDS 25
 #endif
 int main(void)
 {
