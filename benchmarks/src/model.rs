@@ -1,0 +1,132 @@
+//! A model of the scheduler in virtual time: ranks of virtual workers factor a matrix of tiles.
+//!
+//! What is real: victim selection ([`ult::victim::Selector`]), the queue of gang ULTs ([`ult::gang::deque::GangDeque`]), which
+//! workers a gang gets ([`ult::gang::reserve`]) and who may take what ([`ult::gang::eligible`]). What is modelled: time,
+//! kernels, messages, and task deques (newest for the owner, oldest for thieves). `docs/models/victim.md` describes it.
+//!
+//! | file | what lives there |
+//! |---|---|
+//! | `cost` | all parameters |
+//! | `graph` | the outer tasks of a factorization and what they do |
+//! | `world` | the queue of events, messages, queues of a rank |
+//! | `worker` | what a worker does at an event: the phases of a task, taking work |
+//! | `gang` | fork and end of a panel's threads |
+//! | `account` | where the time went |
+//! | `report` | tables and plots |
+//!
+//! Rejected: timing real threads (two processors show two workers; victims begin to matter with eight), and idle workers
+//! that poll in virtual time while there is nothing to take (nearly all events, and none changes anything: such a worker
+//! is woken by the next push, and its history then has forgotten what so many failures make it forget).
+
+pub mod account;
+pub mod cost;
+mod gang;
+pub mod graph;
+pub mod report;
+#[cfg(test)]
+mod tests;
+mod worker;
+mod world;
+
+use account::{Path, Shares};
+use ult::victim::{self, Totals};
+
+/// Virtual nanoseconds.
+pub type Time = u64;
+
+/// Which factorization.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Factorization {
+    /// Light panels, made of independent tasks.
+    Cholesky,
+    /// Heavy panels with barriers.
+    Lu,
+    /// Heavier panels with barriers, and heavier updates.
+    Qr,
+}
+
+impl Factorization {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Cholesky, Self::Lu, Self::Qr];
+
+    /// Its name in tables and plots.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cholesky => "Cholesky",
+            Self::Lu => "LU",
+            Self::Qr => "QR",
+        }
+    }
+}
+
+/// One run.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// What is computed.
+    pub what: Factorization,
+    /// Rows and columns of tiles, at least 3.
+    pub tiles: usize,
+    /// Ranks, each with its own workers and its share of the columns.
+    pub ranks: usize,
+    /// Workers of each rank, at least 2.
+    pub workers: usize,
+    /// How they choose victims.
+    pub policy: victim::Kind,
+    /// Threads of a panel of LU or QR; 1 is a sequential panel.
+    pub panel_threads: usize,
+    /// Whether those threads are a gang, or wait on the forking worker's task deque.
+    pub gangs: bool,
+    /// Factor on the time of messages; 0 for none.
+    pub messages: f64,
+    /// Seed of victims and noise.
+    pub seed: u64,
+}
+
+impl Config {
+    /// The paper's shape: two ranks; 20 workers for Cholesky, 10 for the others with half of them in a panel; hybrid.
+    #[must_use]
+    pub fn new(what: Factorization) -> Self {
+        let workers = if what == Factorization::Cholesky { 20 } else { 10 };
+        Self {
+            what,
+            tiles: 40,
+            ranks: 2,
+            workers,
+            policy: victim::Kind::Hybrid,
+            panel_threads: workers / 2,
+            gangs: true,
+            messages: 1.0,
+            seed: 1,
+        }
+    }
+}
+
+/// What a run came to.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The whole time.
+    pub time: Time,
+    /// Its causes along the critical path.
+    pub path: Path,
+    /// The mean of all workers.
+    pub shares: Shares,
+    /// Attempts to steal, of all workers.
+    pub steals: Totals,
+    /// Of the time in which a worker of a rank was blocked in a message: the mean share of its other workers that computed.
+    pub overlap: f64,
+    /// When each panel was begun by its owner.
+    pub panel_start: Vec<Time>,
+    /// When each panel had been factored, before it was sent.
+    pub panel_ready: Vec<Time>,
+}
+
+/// Runs it. The same configuration gives the same outcome.
+///
+/// # Panics
+/// If the configuration is out of range, or if the run comes to a stop before its end: a deadlock of the modelled program.
+#[must_use]
+pub fn run(config: &Config) -> Outcome {
+    assert!(config.tiles >= 3 && config.workers >= 2 && config.ranks >= 1);
+    world::World::new(config).run()
+}
