@@ -67,6 +67,8 @@ pub struct Config {
     pub what: Factorization,
     /// Rows and columns of tiles, at least 3.
     pub tiles: usize,
+    /// Rows and columns of numbers in a tile.
+    pub tile: f64,
     /// Ranks, each with its own workers and its share of the columns.
     pub ranks: usize,
     /// Workers of each rank, at least 2.
@@ -77,6 +79,9 @@ pub struct Config {
     pub panel_threads: usize,
     /// Whether those threads are a gang, or wait on the forking worker's task deque.
     pub gangs: bool,
+    /// In which order an ended task pushes those that become ready with it. Youngest first means that its worker goes on with
+    /// the oldest, and that thieves find the youngest: libomp's order.
+    pub youngest_first: bool,
     /// Factor on the time of messages; 0 for none.
     pub messages: f64,
     /// Seed of victims and noise.
@@ -91,11 +96,13 @@ impl Config {
         Self {
             what,
             tiles: 40,
+            tile: cost::TILE,
             ranks: 2,
             workers,
             policy: victim::Kind::Hybrid,
             panel_threads: workers / 2,
             gangs: true,
+            youngest_first: true,
             messages: 1.0,
             seed: 1,
         }

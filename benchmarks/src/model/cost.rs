@@ -6,7 +6,7 @@
 
 use super::Factorization;
 
-/// Rows and columns of a tile: the size that the paper's library takes by default on processors is 256 to 384.
+/// Rows and columns of a tile, unless a run says otherwise: what the paper's library takes by default on processors.
 pub const TILE: f64 = 256.0;
 
 /// Floating-point operations per microsecond of one core in large matrix products: 40 Gflop/s, two thirds of the peak at
@@ -45,35 +45,39 @@ pub const DEQUE_LIMIT: usize = 256;
 /// Every compute time is multiplied by a random factor within this distance of one: caches, clocks, interrupts.
 pub const NOISE: f64 = 0.1;
 
-/// The cube of the tile size: the unit of the counts below.
-const CUBE: f64 = TILE * TILE * TILE;
+/// Cholesky's diagonal tile of `n` rows: n³/3.
+#[must_use]
+pub fn diagonal(n: f64) -> f64 {
+    n.powi(3) / 3.0 / DIAGONAL_RATE
+}
 
-/// Cholesky's diagonal tile: n³/3.
-pub const DIAGONAL: f64 = CUBE / 3.0 / DIAGONAL_RATE;
 /// A triangular solve with one tile (n³), or a symmetric update of one (n³).
-pub const SOLVE: f64 = CUBE / SOLVE_RATE;
+#[must_use]
+pub fn solve(n: f64) -> f64 {
+    n.powi(3) / SOLVE_RATE
+}
 
 /// The update of one tile by a panel: 2n³, for QR 4n³ (two products with the reflectors).
 #[must_use]
-pub fn update(what: Factorization) -> f64 {
+pub fn update(what: Factorization, n: f64) -> f64 {
     match what {
-        Factorization::Cholesky | Factorization::Lu => 2.0 * CUBE / PRODUCT_RATE,
-        Factorization::Qr => 4.0 * CUBE / PRODUCT_RATE,
+        Factorization::Cholesky | Factorization::Lu => 2.0 * n.powi(3) / PRODUCT_RATE,
+        Factorization::Qr => 4.0 * n.powi(3) / PRODUCT_RATE,
     }
 }
 
 /// One tile's share of a panel: n³ for LU (m n² of a panel of m rows), twice that for QR.
 #[must_use]
-pub fn panel_tile(what: Factorization) -> f64 {
+pub fn panel_tile(what: Factorization, n: f64) -> f64 {
     match what {
         Factorization::Cholesky => 0.0,
-        Factorization::Lu => CUBE / PANEL_RATE,
-        Factorization::Qr => 2.0 * CUBE / PANEL_RATE,
+        Factorization::Lu => n.powi(3) / PANEL_RATE,
+        Factorization::Qr => 2.0 * n.powi(3) / PANEL_RATE,
     }
 }
 
 /// The time `tiles` tiles of eight-byte numbers occupy the wire.
 #[must_use]
-pub fn transfer(tiles: usize) -> f64 {
-    tiles as f64 * TILE * TILE * 8.0 / BANDWIDTH
+pub fn transfer(tiles: usize, n: f64) -> f64 {
+    tiles as f64 * n * n * 8.0 / BANDWIDTH
 }

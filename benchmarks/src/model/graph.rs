@@ -82,12 +82,12 @@ fn panel(config: &Config, rank: usize, step: usize) -> Vec<Phase> {
     }
     let mut program = match config.what {
         Factorization::Cholesky => vec![
-            Phase::Compute(cost::DIAGONAL),
-            Phase::Spawn(tiles - 1, cost::SOLVE),
+            Phase::Compute(cost::diagonal(config.tile)),
+            Phase::Spawn(tiles - 1, cost::solve(config.tile)),
             Phase::Join,
         ],
         what => {
-            let tile = cost::panel_tile(what);
+            let tile = cost::panel_tile(what, config.tile);
             match config.panel_threads.min(tiles) {
                 0 | 1 => vec![Phase::Compute(tiles as f64 * tile)],
                 threads => vec![Phase::Fork(threads, tiles, tile)],
@@ -114,19 +114,19 @@ fn update(config: &Config, rank: usize, step: usize, columns: std::ops::Range<us
     if mine.is_empty() {
         return Vec::new();
     }
-    let tile = cost::update(config.what);
+    let tile = cost::update(config.what, config.tile);
     let rows = config.tiles - step;
     let below = |from: usize| config.tiles - 1 - from;
     match config.what {
         // The diagonal tile is symmetric; only tiles below it exist.
         Factorization::Cholesky => vec![
-            Phase::Spawn(mine.len(), cost::SOLVE),
+            Phase::Spawn(mine.len(), cost::solve(config.tile)),
             Phase::Spawn(mine.iter().map(|&column| below(column)).sum(), tile),
             Phase::Join,
         ],
         // The top tile of each column first, then the rest with it.
         Factorization::Lu => vec![
-            Phase::Spawn(mine.len(), cost::SOLVE),
+            Phase::Spawn(mine.len(), cost::solve(config.tile)),
             Phase::Join,
             Phase::Spawn(mine.len() * (rows - 1), tile),
             Phase::Join,

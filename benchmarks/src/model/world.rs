@@ -192,14 +192,15 @@ impl World {
         }
     }
 
-    /// The task has ended: what only it held up becomes ready, in the deque of the worker that ran it. The youngest first, so
-    /// that the owner continues with the oldest: libomp's order.
+    /// The task has ended: what only it held up becomes ready, in the deque of the worker that ran it.
     pub fn release(&mut self, worker: usize, task: usize) {
         let rank = self.rank_of(worker);
         self.times[rank][task].end = self.now;
         self.unfinished -= 1;
         let mut successors = self.graphs[rank][task].successors.clone();
-        successors.reverse();
+        if self.config.youngest_first {
+            successors.reverse();
+        }
         for next in successors {
             self.ranks[rank].waits[next] -= 1;
             if self.ranks[rank].waits[next] == 0 {
@@ -212,7 +213,7 @@ impl World {
 
     /// Sends the step's panel to all other ranks; returns the microseconds for which the sender is blocked.
     pub fn send(&mut self, from: usize, step: usize, tiles: usize) -> f64 {
-        let wire = cost::transfer(tiles) * self.config.messages;
+        let wire = cost::transfer(tiles, self.config.tile) * self.config.messages;
         let there = self.now + nanoseconds(wire + cost::LATENCY * self.config.messages);
         for rank in (0..self.config.ranks).filter(|&rank| rank != from) {
             self.at(there, Event::Arrival { rank, step });
