@@ -560,3 +560,8 @@ pub fn debug_dump() {
         }
     }
 }
+
+/// DEBUG
+pub fn debug_locals() -> Vec<(u32, usize, usize, bool)> {
+    (0..table_len()).filter_map(at).flat_map(|w| unsafe { (*w.own()).bench.debug_locals() }.into_iter().map(move |(a,b,c)| (w.index(), a, b, c))).collect()
+}

@@ -281,6 +281,26 @@ fn run_share(thread: &Thread) {
     thread.implicit.end_implicit();
 }
 
+/// Waits until the members of a team that shares workers have left. At the end of an outermost region: the next one wears the
+/// same identities, and a program's kernel thread leaves the join with no ULT on its bench.
+pub fn await_leaving(team: &Team) {
+    if team.housing == Housing::Shared && team.present() != 0 {
+        await_absence(team);
+    }
+}
+
+fn await_absence(team: &Team) {
+    ult::sched::wait(&Wait {
+        ready: &|| team.present() == 0 || team.is_lost(),
+        seek: None,
+        sleepers: None,
+        // Members that share workers do not know who waits for them; they are about to leave.
+        spin: Spin { micros: if team.housing == Housing::Shared { u32::MAX } else { 20 } },
+        yields: false,
+        finished: true,
+    });
+}
+
 /// Sends a team's members home and frees it. The team is between regions.
 pub fn dismiss(team: Box<Team>) {
     if !team.is_of_this_process() {
@@ -288,14 +308,7 @@ pub fn dismiss(team: Box<Team>) {
         return;
     }
     team.retire(worker::register_current());
-    ult::sched::wait(&Wait {
-        ready: &|| team.present() == 0,
-        seek: None,
-        sleepers: None,
-        spin: Spin { micros: 20 },
-        yields: false,
-        finished: false,
-    });
+    await_absence(&team);
     for thread in (0..team.attached()).filter_map(|num| team.thread(num)) {
         // SAFETY: the member has left, the primary's part belongs to the forking thread, which is here.
         for inner in core::mem::take(&mut unsafe { thread.own() }.teams) {

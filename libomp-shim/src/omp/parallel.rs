@@ -137,6 +137,9 @@ impl Region {
     pub fn end(self) {
         let Some(primary) = self.team.thread(0) else { return };
         self.team.await_join(primary);
+        if self.team.plan().active_level == 1 {
+            super::assemble::await_leaving(&self.team);
+        }
         primary.implicit.end_implicit();
         // SAFETY: own thread only.
         self.team.reset(unsafe { primary.own() }.constructs != 0);

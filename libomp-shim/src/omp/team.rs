@@ -157,6 +157,10 @@ unsafe impl Sync for Team {}
 unsafe impl Send for Team {}
 
 impl Team {
+    /// DEBUG
+    pub fn debug(&self) -> String {
+        format!("team {:p} size {} att {} cap {} housing {:?} epoch {:x} closed {:x} arrived {} joined {} passed {} sleepers {} present {} cancelled {} tasks {} gang {:?}", self, self.size(), self.attached(), self.capacity(), self.housing, self.epoch(), self.closed.load(Ordering::Relaxed), self.arrived.0.load(Ordering::Relaxed), self.joined.0.load(Ordering::Relaxed), self.passed.0.load(Ordering::Relaxed), self.sleepers.0.load(Ordering::Relaxed), self.present(), self.is_cancelled(), self.has_used_tasks(), self.plan().gang)
+    }
     /// A team with room for `capacity` threads and none attached.
     pub fn new(capacity: u32, housing: Housing) -> Box<Self> {
         let slots = (0..capacity).map(|_| AtomicPtr::new(ptr::null_mut())).collect();
@@ -358,10 +362,16 @@ impl Team {
         }
     }
 
+    /// Has `worker` woken when members leave.
+    pub fn expect_leaving(&self, worker: &'static Worker) {
+        // ORDERING: Release, pairs with the Acquire in `leave_for_good`: either the member sees the worker, or, by the
+        // fence of the parker, the worker sees that it has left.
+        self.dismisser.store(ptr::from_ref(worker).cast_mut(), Ordering::Release);
+    }
+
     /// Tells the members to leave for good; `dismisser` is woken when they do.
     pub fn retire(&self, dismisser: &'static Worker) {
-        // ORDERING: Relaxed; published by `retired`.
-        self.dismisser.store(ptr::from_ref(dismisser).cast_mut(), Ordering::Relaxed);
+        self.expect_leaving(dismisser);
         // ORDERING: Release, pairs with `is_retired`.
         self.retired.store(true, Ordering::Release);
         self.wake_members(self.attached.get());

@@ -35,6 +35,7 @@ pub(crate) struct Waiting {
     finished: bool,
     /// Left in the middle of program code, not at a place where it waits.
     interrupted: bool,
+    dbg: usize,
 }
 
 impl Waiting {
@@ -55,13 +56,14 @@ impl Waiting {
             yields: wait.yields,
             finished: wait.finished,
             interrupted: false,
+            dbg: crate::worker::locals().0[0],
         }
     }
 
     /// A context that could go on at any time and was left for others in the middle of its code.
     pub(super) fn interrupted(ult: *mut Ult, role: Role) -> Self {
         let ready: Ready = &|| true;
-        Self { ult, role, ready, seek: None, sleepers: None, spin: Spin { micros: 0 }, yields: false, finished: false, interrupted: true }
+        Self { ult, role, ready, seek: None, sleepers: None, spin: Spin { micros: 0 }, yields: false, finished: false, interrupted: true, dbg: crate::worker::locals().0[0] }
     }
 
     /// `newest`: is this the newest entry of its bench?
@@ -184,6 +186,7 @@ impl Bench {
         entry.seek(look).map(|job| (job, entry.role))
     }
 
+    pub(crate) fn debug_locals(&self) -> Vec<(usize,usize,bool)> { self.entries.iter().map(|e| (e.role.strand, e.dbg, e.finished)).collect() }
     pub(crate) fn debug(&self) -> String {
         format!("{:?} int {}", self.entries.iter().map(|e| (e.role.tag.id, e.role.tag.level, e.role.strand & 0xffff, e.interrupted, e.yields)).collect::<Vec<_>>(), self.interrupted)
     }
@@ -197,7 +200,7 @@ impl Bench {
     pub(super) fn other_strands(&self, strand: usize) -> u32 {
         let is_other = |at: &usize| {
             let role = &self.entries[*at].role;
-            role.strand != strand && (role.tag != GangTag::NONE || role.region != 0) && self.is_top(*at)
+            role.strand != strand && !self.entries[*at].finished && (role.tag != GangTag::NONE || role.region != 0) && self.is_top(*at)
         };
         (0..self.entries.len()).filter(is_other).count() as u32
     }
