@@ -75,6 +75,8 @@ pub struct Config {
     pub workers: usize,
     /// How they choose victims.
     pub policy: victim::Kind,
+    /// How often hybrid looks elsewhere after a success; 1 in the paper.
+    pub looks: usize,
     /// Threads of a panel of LU or QR; 1 is a sequential panel.
     pub panel_threads: usize,
     /// Whether those threads are a gang, or wait on the forking worker's task deque.
@@ -92,7 +94,11 @@ impl Config {
     /// The paper's shape: two ranks; 20 workers for Cholesky, 10 for the others with half of them in a panel; hybrid.
     #[must_use]
     pub fn new(what: Factorization) -> Self {
-        let workers = if what == Factorization::Cholesky { 20 } else { 10 };
+        let workers = if what == Factorization::Cholesky {
+            20
+        } else {
+            10
+        };
         Self {
             what,
             tiles: 40,
@@ -100,6 +106,7 @@ impl Config {
             ranks: 2,
             workers,
             policy: victim::Kind::Hybrid,
+            looks: 1,
             panel_threads: workers / 2,
             gangs: true,
             youngest_first: true,
@@ -131,7 +138,8 @@ pub struct Outcome {
 /// Runs it. The same configuration gives the same outcome.
 ///
 /// # Panics
-/// If the configuration is out of range, or if the run comes to a stop before its end: a deadlock of the modelled program.
+/// If the configuration is out of range, or if the run comes to a stop before its end: a deadlock of the modelled program, or
+/// workers that look for ever for something that none of them may take.
 #[must_use]
 pub fn run(config: &Config) -> Outcome {
     assert!(config.tiles >= 3 && config.workers >= 2 && config.ranks >= 1);

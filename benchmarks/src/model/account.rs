@@ -1,7 +1,7 @@
 //! Where the time went: per worker by activity, and along the critical path by cause.
 
-use super::graph::{Kind, Task};
 use super::Time;
+use super::graph::{Kind, Task};
 
 /// What a worker is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +60,11 @@ impl Clock {
     /// Idle from time zero on.
     #[must_use]
     pub const fn new() -> Self {
-        Self { activity: Activity::Idle, since: 0, shares: [0; 6] }
+        Self {
+            activity: Activity::Idle,
+            since: 0,
+            shares: [0; 6],
+        }
     }
 
     /// What the worker does now.
@@ -127,8 +131,13 @@ pub struct Path {
 /// Walks back from the task that ended last: to the task that made it ready or, from a receive that had to wait, to the panel
 /// whose message it waited for.
 #[must_use]
-pub fn critical_path(graphs: &[Vec<Task>], times: &[Vec<Times>], owner: impl Fn(usize) -> usize) -> Path {
-    let all = (0..graphs.len()).flat_map(|rank| (0..graphs[rank].len()).map(move |task| (rank, task)));
+pub fn critical_path(
+    graphs: &[Vec<Task>],
+    times: &[Vec<Times>],
+    owner: impl Fn(usize) -> usize,
+) -> Path {
+    let all =
+        (0..graphs.len()).flat_map(|rank| (0..graphs[rank].len()).map(move |task| (rank, task)));
     let Some(mut here) = all.max_by_key(|&(rank, task)| times[rank][task].end) else {
         return Path::default();
     };
@@ -140,7 +149,11 @@ pub fn critical_path(graphs: &[Vec<Task>], times: &[Vec<Times>], owner: impl Fn(
         let owned = owner(task.step) == rank;
         match task.kind {
             Kind::Panel if owned => {
-                let computed = if at.send > 0 { at.send.min(until) } else { until };
+                let computed = if at.send > 0 {
+                    at.send.min(until)
+                } else {
+                    until
+                };
                 path.messages += until - computed;
                 path.panel += computed - at.start;
             }

@@ -1,5 +1,7 @@
 //! The tables and plots of `docs/models/victim.md`.
 
+mod sweep;
+
 use super::account::Activity;
 use super::{Config, Factorization, Outcome, Time, run};
 use crate::svg::{self, Bar, Chart, Line, Series};
@@ -27,16 +29,19 @@ pub fn all(seeds: u64) -> Vec<Report> {
         critical_path(seeds),
         workers(seeds),
         panels(),
-        sweep(seeds, &BY_WORKERS),
-        sweep(seeds, &BY_MATRIX),
-        sweep(seeds, &BY_MESSAGES),
-        sweep(seeds, &BY_TILE),
+        sweep::one(seeds, &sweep::BY_WORKERS),
+        sweep::one(seeds, &sweep::BY_MATRIX),
+        sweep::one(seeds, &sweep::BY_MESSAGES),
+        sweep::one(seeds, &sweep::BY_TILE),
+        sweep::looks(seeds),
     ]
 }
 
 /// The run with the median time.
 fn median(config: Config, seeds: u64) -> Outcome {
-    let mut outcomes: Vec<Outcome> = (1..=seeds).map(|seed| run(&Config { seed, ..config })).collect();
+    let mut outcomes: Vec<Outcome> = (1..=seeds)
+        .map(|seed| run(&Config { seed, ..config }))
+        .collect();
     outcomes.sort_by_key(|outcome| outcome.time);
     outcomes.swap_remove(outcomes.len() / 2)
 }
@@ -66,8 +71,15 @@ fn shapes(what: Factorization) -> Vec<Config> {
     match what {
         Factorization::Cholesky => vec![config],
         _ => vec![
-            Config { panel_threads: 1, gangs: false, ..config },
-            Config { gangs: false, ..config },
+            Config {
+                panel_threads: 1,
+                gangs: false,
+                ..config
+            },
+            Config {
+                gangs: false,
+                ..config
+            },
             config,
         ],
     }
@@ -78,7 +90,11 @@ fn policies(seeds: u64) -> Report {
     let (mut groups, mut rows) = (Vec::new(), Vec::new());
     let mut series: Vec<Series> = POLICIES.iter().map(|kind| named(kind.name())).collect();
     for what in Factorization::ALL {
-        let plain = Config { policy: Kind::History, gangs: false, ..Config::new(what) };
+        let plain = Config {
+            policy: Kind::History,
+            gangs: false,
+            ..Config::new(what)
+        };
         let base = median(plain, seeds).time as f64;
         for config in shapes(what) {
             groups.push(format!("{}, {}", what.name(), shape(&config)));
@@ -99,7 +115,16 @@ fn policies(seeds: u64) -> Report {
             }
         }
     }
-    let heads = ["factorization", "panel", "policy", "ms", "relative", "overlap", "attempts", "successes"];
+    let heads = [
+        "factorization",
+        "panel",
+        "policy",
+        "ms",
+        "relative",
+        "overlap",
+        "attempts",
+        "successes",
+    ];
     let chart = Chart::new(
         "Time by victim policy and kind of panel",
         "",
@@ -114,39 +139,81 @@ fn policies(seeds: u64) -> Report {
 }
 
 fn named(name: &str) -> Series {
-    Series { name: name.to_string(), values: Vec::new() }
+    Series {
+        name: name.to_string(),
+        values: Vec::new(),
+    }
 }
 
 /// Figure 9: the critical path by cause.
 fn critical_path(seeds: u64) -> Report {
-    let mut layers = ["panel", "messages", "lookahead and trailing", "ready, not begun"].map(named);
+    let mut layers = [
+        "panel",
+        "messages",
+        "lookahead and trailing",
+        "ready, not begun",
+    ]
+    .map(named);
     let (mut bars, mut rows) = (Vec::new(), Vec::new());
-    for config in Factorization::ALL.into_iter().flat_map(shapes).filter(|config| shape(config) != "sequential") {
-        let base = median(Config { policy: Kind::History, gangs: false, ..config }, seeds).time as f64;
+    for config in Factorization::ALL
+        .into_iter()
+        .flat_map(shapes)
+        .filter(|config| shape(config) != "sequential")
+    {
+        let base = median(
+            Config {
+                policy: Kind::History,
+                gangs: false,
+                ..config
+            },
+            seeds,
+        )
+        .time as f64;
         for policy in POLICIES {
             let path = median(Config { policy, ..config }, seeds).path;
             let parts = [path.panel, path.messages, path.other, path.queued];
             let group = format!("{}, {}", config.what.name(), shape(&config));
             rows.push(row(&[&group, policy.name()], &parts.map(milliseconds)));
-            bars.push(Bar { group, label: policy.name().into() });
-            layers.iter_mut().zip(parts).for_each(|(layer, part)| layer.values.push(part as f64 / base));
+            bars.push(Bar {
+                group,
+                label: policy.name().into(),
+            });
+            layers
+                .iter_mut()
+                .zip(parts)
+                .for_each(|(layer, part)| layer.values.push(part as f64 / base));
         }
     }
-    let chart = Chart::new(
-        "The critical path by cause",
-        "",
-        "time, relative to history with plain threads",
-    );
+    let chart = Chart {
+        width: 1000,
+        ..Chart::new(
+            "The critical path by cause",
+            "",
+            "time, relative to history with plain threads",
+        )
+    };
     Report {
         name: "model_critical_path",
-        table: table(&["run", "policy", "panel ms", "messages ms", "updates ms", "not begun ms"], &rows),
+        table: table(
+            &[
+                "run",
+                "policy",
+                "panel ms",
+                "messages ms",
+                "updates ms",
+                "not begun ms",
+            ],
+            &rows,
+        ),
         plot: svg::stacked_bars(&chart, &bars, &layers),
     }
 }
 
 fn row(words: &[&str], numbers: &[f64]) -> Vec<String> {
     let words = words.iter().map(|word| (*word).to_string());
-    words.chain(numbers.iter().map(|number| format!("{number:.1}"))).collect()
+    words
+        .chain(numbers.iter().map(|number| format!("{number:.1}")))
+        .collect()
 }
 
 /// Figure 11 (d): what the workers do in Cholesky, for a small and a large matrix.
@@ -154,17 +221,35 @@ fn workers(seeds: u64) -> Report {
     let mut layers = Activity::ALL.map(|activity| named(activity.name()));
     let (mut bars, mut rows) = (Vec::new(), Vec::new());
     for tiles in [24, 40, 56] {
-        let config = Config { tiles, ..Config::new(Factorization::Cholesky) };
-        let base = median(Config { policy: Kind::History, ..config }, seeds).time as f64;
+        let config = Config {
+            tiles,
+            ..Config::new(Factorization::Cholesky)
+        };
+        let base = median(
+            Config {
+                policy: Kind::History,
+                ..config
+            },
+            seeds,
+        )
+        .time as f64;
         for policy in POLICIES {
             let shares = median(Config { policy, ..config }, seeds).shares;
             let group = format!("{tiles} x {tiles} tiles");
             rows.push(row(&[&group, policy.name()], &shares.map(milliseconds)));
-            bars.push(Bar { group, label: policy.name().into() });
-            layers.iter_mut().zip(shares).for_each(|(layer, share)| layer.values.push(share as f64 / base));
+            bars.push(Bar {
+                group,
+                label: policy.name().into(),
+            });
+            layers
+                .iter_mut()
+                .zip(shares)
+                .for_each(|(layer, share)| layer.values.push(share as f64 / base));
         }
     }
-    let heads = ["matrix", "policy"].into_iter().chain(Activity::ALL.map(Activity::name));
+    let heads = ["matrix", "policy"]
+        .into_iter()
+        .chain(Activity::ALL.map(Activity::name));
     let chart = Chart::new(
         "What the workers of a rank do in Cholesky, on average",
         "",
@@ -182,90 +267,19 @@ fn panels() -> Report {
     let config = Config::new(Factorization::Cholesky);
     let outcomes = POLICIES.map(|policy| run(&Config { policy, ..config }));
     let at = |step: usize| [0, 1, 2].map(|index| milliseconds(outcomes[index].panel_start[step]));
-    let rows: Vec<_> = (0..config.tiles).map(|step| row(&[&step.to_string()], &at(step))).collect();
+    let rows: Vec<_> = (0..config.tiles)
+        .map(|step| row(&[&step.to_string()], &at(step)))
+        .collect();
     let line = |index: usize| Line {
         name: POLICIES[index].name().into(),
-        points: (0..config.tiles).map(|step| (step as f64, at(step)[index])).collect(),
+        points: (0..config.tiles)
+            .map(|step| (step as f64, at(step)[index]))
+            .collect(),
     };
     let chart = Chart::new("When the panels of Cholesky begin", "step", "ms");
     Report {
         name: "model_panels",
         table: table(&["step", "history ms", "random ms", "hybrid ms"], &rows),
         plot: svg::lines(&chart, &[line(0), line(1), line(2)]),
-    }
-}
-
-/// One parameter, changed.
-struct Sweep {
-    name: &'static str,
-    title: &'static str,
-    x: &'static str,
-    values: &'static [f64],
-    set: fn(&mut Config, f64),
-}
-
-const BY_WORKERS: Sweep = Sweep {
-    name: "model_by_workers",
-    title: "What is gained over history, by number of workers",
-    x: "workers of a rank",
-    values: &[8.0, 12.0, 16.0, 20.0, 28.0, 40.0],
-    set: |config, value| {
-        config.workers = value as usize;
-        config.panel_threads = config.workers / 2;
-    },
-};
-
-const BY_MATRIX: Sweep = Sweep {
-    name: "model_by_matrix",
-    title: "What is gained over history, by size of the matrix",
-    x: "rows of tiles",
-    values: &[16.0, 24.0, 32.0, 40.0, 56.0],
-    set: |config, value| config.tiles = value as usize,
-};
-
-const BY_MESSAGES: Sweep = Sweep {
-    name: "model_by_messages",
-    title: "What is gained over history, by cost of messages",
-    x: "factor on the time of messages",
-    values: &[0.0, 0.5, 1.0, 1.5, 2.0, 3.0],
-    set: |config, value| config.messages = value,
-};
-
-const BY_TILE: Sweep = Sweep {
-    name: "model_by_tile",
-    title: "What is gained over history, by size of the tiles (messages scale with their work)",
-    x: "rows of a tile",
-    values: &[16.0, 32.0, 64.0, 128.0, 256.0],
-    // Messages would win with small tiles: their bytes shrink with the square, the work with the cube.
-    set: |config, value| {
-        config.messages = value / config.tile;
-        config.tile = value;
-    },
-};
-
-/// The gain of random and hybrid over history, in percent of its time.
-fn sweep(seeds: u64, sweep: &Sweep) -> Report {
-    let (mut lines, mut rows) = (Vec::new(), Vec::new());
-    for config in Factorization::ALL.map(Config::new) {
-        for policy in [Kind::Random, Kind::Hybrid] {
-            let name = format!("{} {}, {}", config.what.name(), shape(&config), policy.name());
-            let mut points = Vec::new();
-            for &value in sweep.values {
-                let mut changed = config;
-                (sweep.set)(&mut changed, value);
-                let time = |policy| milliseconds(median(Config { policy, ..changed }, seeds).time);
-                let (before, after) = (time(Kind::History), time(policy));
-                let gain = 100.0 * (1.0 - after / before);
-                rows.push(row(&[&name], &[value, before, after, gain]));
-                points.push((value, gain));
-            }
-            lines.push(Line { name, points });
-        }
-    }
-    let chart = Chart::new(sweep.title, sweep.x, "% less time than with history");
-    Report {
-        name: sweep.name,
-        table: table(&["run", sweep.x, "history ms", "ms", "gain %"], &rows),
-        plot: svg::lines(&chart, &lines),
     }
 }

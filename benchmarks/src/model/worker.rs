@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::ptr::NonNull;
 use ult::gang::deque::GangDeque;
 use ult::gang::{GangTag, eligible};
-use ult::victim::{Counters, HISTORY, Policy, Selector};
+use ult::victim::{Counters, Draw, HISTORY, Hybrid, Kind, Policy, Selector};
 
 /// What can be in a task deque. Tasks are numbered within their rank.
 #[derive(Clone, Copy, Debug)]
@@ -25,11 +25,19 @@ pub(super) enum Item {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Frame {
     /// An outer task, the index of its phase, and children made in that phase.
-    Outer { task: usize, phase: usize, made: usize },
+    Outer {
+        task: usize,
+        phase: usize,
+        made: usize,
+    },
     /// A child of an outer task.
     Child { of: usize },
     /// A thread of a panel, and what the worker ran for before.
-    Ult { gang: usize, number: usize, before: GangTag },
+    Ult {
+        gang: usize,
+        number: usize,
+        before: GangTag,
+    },
 }
 
 #[derive(Debug)]
@@ -57,7 +65,10 @@ impl Worker {
             tag: GangTag { id: 0, level: 0 },
             clock: Clock::new(),
             counters: Counters::new(),
-            selector: Selector::new(config.policy, seed),
+            selector: match config.policy {
+                Kind::Hybrid => Selector::Hybrid(Hybrid::with_looks(Draw::new(seed), config.looks)),
+                other => Selector::new(other, seed),
+            },
             dormant: None,
         }
     }
@@ -94,7 +105,11 @@ impl World {
                     self.workers[worker].frames.pop();
                     self.child_ended(worker, of);
                 }
-                Some(Frame::Ult { gang, number, before }) => {
+                Some(Frame::Ult {
+                    gang,
+                    number,
+                    before,
+                }) => {
                     self.workers[worker].frames.pop();
                     self.ult_ended(worker, gang, number, before);
                 }
@@ -139,7 +154,9 @@ impl World {
                 let blocked = self.send(rank, step, tiles);
                 self.busy(worker, Activity::Send, blocked);
             }
-            Phase::Receive => self.busy(worker, Activity::Receive, cost::COPY * self.config.messages),
+            Phase::Receive => {
+                self.busy(worker, Activity::Receive, cost::COPY * self.config.messages)
+            }
         }
         false
     }
@@ -175,7 +192,8 @@ impl World {
         self.ranks[rank].pending[of] -= 1;
         let host = self.ranks[rank].host[of];
         let waits_for_it = matches!(self.workers[host].frames.last(), Some(Frame::Outer { task, .. }) if *task == of);
-        if self.ranks[rank].pending[of] == 0 && waits_for_it && self.workers[host].dormant.is_some() {
+        if self.ranks[rank].pending[of] == 0 && waits_for_it && self.workers[host].dormant.is_some()
+        {
             self.wake(host);
         }
     }
@@ -194,7 +212,11 @@ impl World {
             return self.start(worker, item, cost::START);
         }
         let shared = &self.ranks[rank];
-        let there = if within.is_some() { shared.ults } else { shared.items };
+        let there = if within.is_some() {
+            shared.ults
+        } else {
+            shared.items
+        };
         if there == 0 {
             self.workers[worker].dormant = Some(self.now);
         } else {
@@ -213,13 +235,16 @@ impl World {
             self.stole(worker, victim);
             return self.start_gang_ult(worker, item, cost::STEAL);
         }
-        let oldest = self.workers[first + victim].tasks.pop_front_if(|item| allowed(*item, within));
+        let oldest = self.workers[first + victim]
+            .tasks
+            .pop_front_if(|item| allowed(*item, within));
         if let Some(item) = oldest {
             self.stole(worker, victim);
             self.count_taken(rank, item);
             return self.start(worker, item, cost::STEAL);
         }
         self.workers[worker].selector.failed(victim);
+        self.vain += 1;
         self.at(self.now + nanoseconds(cost::ATTEMPT), Event::Worker(worker));
     }
 
@@ -235,12 +260,17 @@ impl World {
 
     /// Begins something that is in no deque any more. `taking` is what it cost to get it.
     pub fn start(&mut self, worker: usize, item: Item, taking: f64) {
+        self.vain = 0;
         match item {
             Item::Outer(task) => {
                 let rank = self.rank_of(worker);
                 self.times[rank][task].start = self.now;
                 self.ranks[rank].host[task] = worker;
-                self.workers[worker].frames.push(Frame::Outer { task, phase: 0, made: 0 });
+                self.workers[worker].frames.push(Frame::Outer {
+                    task,
+                    phase: 0,
+                    made: 0,
+                });
                 self.busy(worker, Activity::Overhead, taking);
             }
             Item::Child { of, cost } => {

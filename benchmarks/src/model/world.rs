@@ -18,6 +18,9 @@ pub(super) enum Event {
     Arrival { rank: usize, step: usize },
 }
 
+/// So many attempts in vain mean that a run will never end: a few seconds of virtual time in which nothing is begun.
+const ENDLESS: u64 = 10_000_000;
+
 /// Virtual time from microseconds.
 pub(super) fn nanoseconds(microseconds: f64) -> Time {
     (microseconds * 1e3).round() as Time
@@ -69,7 +72,8 @@ impl Rank {
         let elapsed = (now - self.since) as f64;
         if self.blocked > 0 && self.blocked < workers {
             self.blocked_time += elapsed;
-            self.overlapped_time += elapsed * self.computing as f64 / (workers - self.blocked) as f64;
+            self.overlapped_time +=
+                elapsed * self.computing as f64 / (workers - self.blocked) as f64;
         }
         self.since = now;
         let is_blocked = |what| matches!(what, Activity::Receive | Activity::Send);
@@ -92,22 +96,35 @@ pub(super) struct World {
     events: BinaryHeap<Reverse<(Time, u64, Event)>>,
     scheduled: u64,
     unfinished: usize,
+    /// Attempts to steal that brought nothing, since something was begun.
+    pub vain: u64,
     noise: u64,
 }
 
 impl World {
     /// Time zero: the first task of each rank is in the deque of its first worker.
     pub fn new(config: &Config) -> Self {
-        let graphs: Vec<_> = (0..config.ranks).map(|rank| graph::build(config, rank)).collect();
+        let graphs: Vec<_> = (0..config.ranks)
+            .map(|rank| graph::build(config, rank))
+            .collect();
         let mut world = Self {
             config: *config,
             now: 0,
-            times: graphs.iter().map(|tasks| vec![Times::default(); tasks.len()]).collect(),
-            ranks: graphs.iter().map(|tasks| Rank::new(tasks, config.tiles)).collect(),
-            workers: (0..config.ranks * config.workers).map(|at| Worker::new(config, at)).collect(),
+            times: graphs
+                .iter()
+                .map(|tasks| vec![Times::default(); tasks.len()])
+                .collect(),
+            ranks: graphs
+                .iter()
+                .map(|tasks| Rank::new(tasks, config.tiles))
+                .collect(),
+            workers: (0..config.ranks * config.workers)
+                .map(|at| Worker::new(config, at))
+                .collect(),
             gangs: Vec::new(),
             events: BinaryHeap::new(),
             scheduled: 0,
+            vain: 0,
             unfinished: graphs.iter().map(Vec::len).sum(),
             noise: config.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
             graphs,
@@ -126,11 +143,18 @@ impl World {
                 Event::Worker(worker) => self.resume(worker),
                 Event::Arrival { rank, step } => self.arrive(rank, step),
             }
+            assert!(
+                self.vain < ENDLESS,
+                "workers look for ever for what nobody may take"
+            );
             if self.unfinished == 0 {
                 return self.outcome();
             }
         }
-        panic!("nothing happens any more and {} tasks have not ended", self.unfinished);
+        panic!(
+            "nothing happens any more and {} tasks have not ended",
+            self.unfinished
+        );
     }
 
     /// Schedules an event.
@@ -234,24 +258,45 @@ impl World {
         let mut shares = [0; 6];
         for worker in &mut self.workers {
             let own = worker.clock.finish(time);
-            shares.iter_mut().zip(own).for_each(|(sum, one)| *sum += one);
+            shares
+                .iter_mut()
+                .zip(own)
+                .for_each(|(sum, one)| *sum += one);
         }
         let panel = |step: usize| {
             let rank = owner(step);
-            let index = self.graphs[rank].iter().position(|t| t.kind == Kind::Panel && t.step == step);
+            let index = self.graphs[rank]
+                .iter()
+                .position(|t| t.kind == Kind::Panel && t.step == step);
             self.times[rank][index.expect("each step has a panel")]
         };
-        let computed = |times: Times| if times.send > 0 { times.send } else { times.end };
+        let computed = |times: Times| {
+            if times.send > 0 {
+                times.send
+            } else {
+                times.end
+            }
+        };
         let blocked: f64 = self.ranks.iter().map(|rank| rank.blocked_time).sum();
         let overlapped: f64 = self.ranks.iter().map(|rank| rank.overlapped_time).sum();
         Outcome {
             time,
             path: critical_path(&self.graphs, &self.times, owner),
             shares: shares.map(|sum| sum / self.workers.len() as Time),
-            steals: self.workers.iter().map(|worker| Counters::read(&worker.counters)).sum(),
-            overlap: if blocked > 0.0 { overlapped / blocked } else { 0.0 },
+            steals: self
+                .workers
+                .iter()
+                .map(|worker| Counters::read(&worker.counters))
+                .sum(),
+            overlap: if blocked > 0.0 {
+                overlapped / blocked
+            } else {
+                0.0
+            },
             panel_start: (0..config.tiles).map(|step| panel(step).start).collect(),
-            panel_ready: (0..config.tiles).map(|step| computed(panel(step))).collect(),
+            panel_ready: (0..config.tiles)
+                .map(|step| computed(panel(step)))
+                .collect(),
         }
     }
 }

@@ -15,18 +15,15 @@
 //! ring of all levels (see above), the tag in the ULT (a taker would read it while another runs, ends and frees the ULT),
 //! and elements of the ordinary deque (its newest end belongs to one thread for ever; here whoever forks pushes).
 
+mod ring;
+
 use super::GangTag;
-use crate::sync::{AtomicIsize, AtomicPtr, AtomicUsize, CachePadded, Ordering, fence};
-use core::ptr::{self, NonNull};
+use crate::sync::{AtomicUsize, CachePadded, Ordering};
+use core::ptr::NonNull;
+use ring::Ring;
 
 /// Rings, hence nest levels that are kept apart.
 pub const LEVELS: usize = 4;
-
-/// Length of a ring's first buffer, a power of two. Models get a short one, so that they soon reuse slots and grow.
-const FIRST_CAPACITY: usize = if cfg!(loom) { 2 } else { 8 };
-
-// Indices grow for ever and may never come round while a taker sleeps between its look and its compare-and-swap.
-const _: () = assert!(usize::BITS == 64, "indices and ids are 64 bits wide");
 
 /// A queue of raw pointers with tags. Elements are neither dropped nor dereferenced.
 ///
@@ -44,13 +41,6 @@ struct Inner<T> {
     /// Elements of all rings, counted before they can be seen and until they have been taken.
     count: AtomicUsize,
     rings: [Ring<T>; LEVELS],
-}
-
-#[derive(Debug)]
-struct Ring<T> {
-    head: AtomicUsize,
-    tail: AtomicUsize,
-    buffer: AtomicPtr<Buffer<T>>,
 }
 
 impl<T> GangDeque<T> {
@@ -136,198 +126,11 @@ impl<T> Default for GangDeque<T> {
     }
 }
 
-/// What a taker saw at the head of a ring. The tag belongs to the item; whether it is still there only `claim` can say.
-struct Seen<T> {
-    head: usize,
-    item: *mut T,
-    tag: GangTag,
-    group: u32,
-}
-
-impl<T> Ring<T> {
-    crate::const_fn_unless_loom! {
-        fn new() -> Self {
-            Self {
-                head: AtomicUsize::new(0),
-                tail: AtomicUsize::new(0),
-                buffer: AtomicPtr::new(ptr::null_mut()),
-            }
-        }
-    }
-
-    /// Producer only.
-    fn push(&self, item: NonNull<T>, tag: GangTag, group: u32) {
-        // ORDERING: Relaxed: only producers write `tail`, and the previous push happened before this one.
-        let tail = self.tail.load(Ordering::Relaxed);
-        // ORDERING: Acquire pairs with the CAS of `claim`: a slot is reused only after its taker has read it.
-        let head = self.head.load(Ordering::Acquire);
-        let buffer = self.buffer_with_room(head, tail);
-        // ORDERING: Release pairs with the Acquire fence of `look`: who sees anything of the new element in a reused slot
-        // also sees that `head` has left the old one.
-        fence(Ordering::Release);
-        buffer.write(tail, item.as_ptr(), tag, group);
-        // ORDERING: Release pairs with the Acquire load of `tail` in `look`: publishes the slot and the pointee.
-        fence(Ordering::Release);
-        // ORDERING: Relaxed, after the fence above.
-        self.tail.store(tail + 1, Ordering::Relaxed);
-    }
-
-    fn take_if(&self, decide: &impl Fn(GangTag, u32) -> bool) -> Option<(NonNull<T>, GangTag)> {
-        loop {
-            let seen = self.look()?;
-            if !decide(seen.tag, seen.group) {
-                return None;
-            }
-            if self.claim(seen.head) {
-                return NonNull::new(seen.item).map(|item| (item, seen.tag));
-            }
-        }
-    }
-
-    /// The element that was the oldest at one moment of this call, or `None` if there was none at one.
-    fn look(&self) -> Option<Seen<T>> {
-        loop {
-            // ORDERING: Acquire pairs with the CAS of the taker that brought `head` here: it had seen `tail` at least
-            // there, so do we.
-            let head = self.head.load(Ordering::Acquire);
-            // ORDERING: Acquire pairs with the second Release fence of `push`: slot, buffer and pointee are visible.
-            if self.tail.load(Ordering::Acquire) == head {
-                return None;
-            }
-            // ORDERING: Acquire pairs with the Release store of `grow`. An older buffer is as good: its slots that
-            // were full when it was outgrown are never written again.
-            let buffer = self.buffer.load(Ordering::Acquire);
-            // SAFETY: window rule: not null, as there has been a push; buffers live as long as the queue.
-            let (item, tag, group) = unsafe { &*buffer }.read(head);
-            // ORDERING: Acquire pairs with the first Release fence of `push`: had the slot been reused under us, the load
-            // below would see another head.
-            fence(Ordering::Acquire);
-            // ORDERING: Relaxed, after the fence above.
-            if self.head.load(Ordering::Relaxed) == head {
-                return Some(Seen {
-                    head,
-                    item,
-                    tag,
-                    group,
-                });
-            }
-        }
-    }
-
-    /// Takes the element at `head`, unless somebody else did.
-    fn claim(&self, head: usize) -> bool {
-        // ORDERING: on success, Release pairs with the Acquire loads of `head` in `push` and `look`; nothing needs to be
-        // acquired, the element was by `look`. On failure nothing that was read is used.
-        self.head
-            .compare_exchange(head, head + 1, Ordering::Release, Ordering::Relaxed)
-            .is_ok()
-    }
-
-    /// Producer only: the buffer for one more element, a new one if there is none or it is full.
-    fn buffer_with_room(&self, head: usize, tail: usize) -> &Buffer<T> {
-        // ORDERING: Relaxed: only producers write it, and the previous push happened before this one.
-        let old = self.buffer.load(Ordering::Relaxed);
-        // SAFETY: window rule: null before the first push, else alive as long as the queue.
-        match unsafe { old.as_ref() } {
-            Some(buffer) if tail - head < buffer.slots.len() => buffer,
-            old => self.grow(old, head, tail),
-        }
-    }
-
-    /// Replaces the buffer by one twice as large. The old one is never written again and stays allocated, so that a taker
-    /// that still holds it reads the right element or loses the race: all old ones together are smaller than the newest.
-    #[cold]
-    fn grow(&self, old: Option<&Buffer<T>>, head: usize, tail: usize) -> &Buffer<T> {
-        let capacity = old.map_or(FIRST_CAPACITY, |old| old.slots.len() * 2);
-        let previous = old.map_or(ptr::null_mut(), |old| ptr::from_ref(old).cast_mut());
-        let new = Buffer::allocate(capacity, previous);
-        // SAFETY: just allocated; nobody else knows it.
-        let buffer = unsafe { &*new };
-        if let Some(old) = old {
-            (head..tail).for_each(|index| buffer.copy(index, old));
-        }
-        // ORDERING: Release pairs with the Acquire load in `look`: the copied slots are visible through the pointer.
-        self.buffer.store(new, Ordering::Release);
-        buffer
-    }
-}
-
-impl<T> Drop for Ring<T> {
-    /// Frees the buffers. Elements still inside are not touched: they belong to whoever allocated them.
-    fn drop(&mut self) {
-        // ORDERING: Relaxed: `&mut self` says that every other access happened before.
-        let mut buffer = self.buffer.load(Ordering::Relaxed);
-        while !buffer.is_null() {
-            // SAFETY: every buffer came from `Box::into_raw` in `allocate`, is in this list once, and has no reader left.
-            let owned = unsafe { Box::from_raw(buffer) };
-            buffer = owned.previous;
-        }
-    }
-}
-
-/// One generation of a ring's storage; its length is a power of two.
-#[derive(Debug)]
-struct Buffer<T> {
-    slots: Box<[Slot<T>]>,
-    previous: *mut Buffer<T>,
-}
-
-/// An element. Three words that are read one by one: `look` throws away what does not belong together.
-#[derive(Debug)]
-struct Slot<T> {
-    item: AtomicPtr<T>,
-    id: AtomicIsize,
-    /// Level in the high half, group in the low one.
-    place: AtomicUsize,
-}
-
-impl<T> Buffer<T> {
-    fn allocate(capacity: usize, previous: *mut Self) -> *mut Self {
-        let empty = |_| Slot {
-            item: AtomicPtr::new(ptr::null_mut()),
-            id: AtomicIsize::new(0),
-            place: AtomicUsize::new(0),
-        };
-        let slots = (0..capacity).map(empty).collect();
-        Box::into_raw(Box::new(Self { slots, previous }))
-    }
-
-    fn slot(&self, index: usize) -> &Slot<T> {
-        &self.slots[index & (self.slots.len() - 1)]
-    }
-
-    fn read(&self, index: usize) -> (*mut T, GangTag, u32) {
-        let slot = self.slot(index);
-        // ORDERING: Relaxed, here and for the next two: `tail` publishes the slot, and `look` notices a reuse.
-        let item = slot.item.load(Ordering::Relaxed);
-        // ORDERING: as above.
-        let id = slot.id.load(Ordering::Relaxed) as i64;
-        // ORDERING: as above.
-        let place = slot.place.load(Ordering::Relaxed);
-        let level = (place >> 32) as u32 as i32;
-        (item, GangTag { id, level }, place as u32)
-    }
-
-    fn write(&self, index: usize, item: *mut T, tag: GangTag, group: u32) {
-        let slot = self.slot(index);
-        let place = ((tag.level as u32 as usize) << 32) | group as usize;
-        // ORDERING: Relaxed, here and for the next two: between the two fences of `push`, or before the store of `grow`.
-        slot.item.store(item, Ordering::Relaxed);
-        // ORDERING: as above.
-        slot.id.store(tag.id as isize, Ordering::Relaxed);
-        // ORDERING: as above.
-        slot.place.store(place, Ordering::Relaxed);
-    }
-
-    fn copy(&self, index: usize, from: &Self) {
-        let (item, tag, group) = from.read(index);
-        self.write(index, item, tag, group);
-    }
-}
-
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use super::ring::FIRST_CAPACITY;
     use super::*;
+    use core::ptr;
 
     fn push(deque: &GangDeque<u8>, number: usize, id: i64, level: i32) {
         let item = NonNull::new(ptr::without_provenance_mut(number)).unwrap();
@@ -344,9 +147,7 @@ mod tests {
         let deque = GangDeque::<u8>::new();
         assert!(deque.is_empty() && deque.head_of_deepest().is_none());
         assert_eq!(take_if(&deque, |_, _| true), None);
-        // ORDERING: Relaxed: one thread.
-        let buffer = |ring: &Ring<u8>| ring.buffer.load(Ordering::Relaxed);
-        assert!(deque.inner.rings.iter().all(|ring| buffer(ring).is_null()));
+        assert!(deque.inner.rings.iter().all(|ring| !ring.has_buffer()));
     }
 
     #[test]

@@ -73,19 +73,31 @@ fn entry_of(victim: usize) -> u32 {
 ///
 /// So a success is followed by a random attempt, and only if that fails by a return to the victim: as long as random attempts
 /// succeed, they go on. A history entry costs one attempt when its worker has run dry, sixteen at most in a row.
+///
+/// The paper's policy looks elsewhere once. More *looks* after a success find a small producer among many workers sooner, and
+/// cost more attempts where there is only one; `docs/models/victim.md` has figures.
 #[derive(Debug)]
 pub struct Hybrid {
     draw: Draw,
     history: Stack,
+    looks: usize,
 }
 
 impl Hybrid {
-    /// Without history; random victims come from `draw`.
+    /// Without history; random victims come from `draw`. One look, as in the paper.
     #[must_use]
     pub const fn new(draw: Draw) -> Self {
+        Self::with_looks(draw, 1)
+    }
+
+    /// The same with so many failed random attempts before it goes back to the victim that had something. Zero is history with a
+    /// deeper memory; more than the history holds is random.
+    #[must_use]
+    pub const fn with_looks(draw: Draw, looks: usize) -> Self {
         Self {
             draw,
             history: Stack::new(),
+            looks,
         }
     }
 
@@ -111,7 +123,9 @@ impl Policy for Hybrid {
     #[inline]
     fn succeeded(&mut self, victim: usize) {
         self.history.push(entry_of(victim));
-        self.history.push(AT_RANDOM);
+        for _ in 0..self.looks.min(HISTORY) {
+            self.history.push(AT_RANDOM);
+        }
     }
 
     #[inline]
@@ -260,6 +274,23 @@ mod tests {
         }
         // Eight victims, each with "at random" above it, are all that fits.
         assert_eq!(remembered, [100, 99, 98, 97, 96, 95, 94, 93]);
+    }
+
+    #[test]
+    fn hybrid_looks_elsewhere_as_often_as_it_is_told() {
+        for looks in [0, 1, 3] {
+            let mut policy = Hybrid::with_looks(Draw::new(11), looks);
+            policy.succeeded(7);
+            for _ in 0..looks {
+                assert!(!names(&mut policy, 7));
+                policy.failed(1);
+            }
+            assert!(names(&mut policy, 7));
+        }
+        let mut policy = Hybrid::with_looks(Draw::new(11), usize::MAX);
+        policy.succeeded(7);
+        (0..40).for_each(|_| policy.failed(1));
+        assert!(!names(&mut policy, 7), "pushed out of the history at once");
     }
 
     #[test]
