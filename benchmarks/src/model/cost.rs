@@ -19,9 +19,9 @@ const DIAGONAL_RATE: f64 = 15e3;
 /// In a panel of LU or QR, whose columns are factored one by one by matrix-vector operations that miss the cache.
 const PANEL_RATE: f64 = 8e3;
 
-/// Between the ranks: bytes per microsecond of one pair of ranks (6 GB/s), and time until the first byte is there.
+/// Between the ranks: bytes per microsecond of one pair of ranks (6 GB/s).
 const BANDWIDTH: f64 = 6e3;
-/// See [`BANDWIDTH`].
+/// Until the first byte of a message is there.
 pub const LATENCY: f64 = 5.0;
 /// Receiving a message that has already arrived.
 pub const COPY: f64 = 1.0;
