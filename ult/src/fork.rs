@@ -141,7 +141,7 @@ impl Targets {
     fn choose(count: usize, group: u32) -> Self {
         let me = worker::register_current();
         let mut workers: Vec<&'static Worker> =
-            (0..worker::table_len()).filter_map(worker::at).filter(|w| w.accepts(group)).collect();
+            (0..worker::table_len()).filter_map(worker::at).filter(|w| w.accepts(group) && !w.is_standing_in()).collect();
         let at = workers.iter().position(|w| ptr::eq(*w, me)).unwrap_or_else(|| {
             workers.push(me);
             workers.len() - 1

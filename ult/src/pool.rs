@@ -269,6 +269,8 @@ fn name_thread(index: u32) {
 /// The loop of a pool worker on its kernel stack: wait for an assignment, run it, be idle again.
 fn home(worker: &'static Worker) -> ! {
     sched::count_awake(true);
+    worker.enter_scheduler();
+    worker.enter_program();
     loop {
         let assignment = await_assignment(worker);
         run_assignment(worker, &assignment);
@@ -324,9 +326,7 @@ fn run_assignment(worker: &'static Worker, assignment: &Assignment) {
         (*own).assigned = Some(sched::Job { run: assignment.entry, data: assignment.argument });
         let native = &raw mut (*own).native;
         (*own).current = ult;
-        worker.watched.enter_user();
         crate::ult::switch(native, ult, worker, None);
-        worker.watched.enter_scheduler();
         (*worker.own()).current = native;
         (*worker.own()).role = worker::Role::none(worker);
         Ult::retire(ult);

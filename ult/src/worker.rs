@@ -9,7 +9,8 @@
 
 use core::cell::{Cell, UnsafeCell};
 use core::ptr::{self, NonNull};
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use core::mem::offset_of;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use std::sync::Mutex;
 
 use crate::arch;
@@ -19,7 +20,7 @@ use crate::gang::GangTag;
 use crate::gang::deque::GangDeque;
 use crate::identity::{self, Identity};
 use crate::park::Parker;
-use crate::sched::{Bench, SOUGHT, Task};
+use crate::sched::{Bench, SOUGHT, Task, Waiting};
 use crate::stall::Watched;
 use crate::ult::Ult;
 use crate::victim::{self, Selector};
@@ -55,6 +56,12 @@ pub struct Worker {
     serves: AtomicU32,
     /// Threads suspended here beside the running one, as of the last switch.
     suspended: AtomicU32,
+    /// Who may touch the owner's part: [`PROGRAM`], [`SCHEDULER`] or [`THIEF`].
+    gate: AtomicU32,
+    /// Stands in for a blocked worker: takes what others queued, and is given nothing itself.
+    stands_in: AtomicBool,
+    /// A context of this worker that comes back from one that stood in; lies on that context's stack.
+    pub(crate) returning: AtomicPtr<Waiting>,
     /// What the stall monitor knows.
     pub(crate) watched: Watched,
     /// Attempts to steal ULTs.
@@ -67,6 +74,13 @@ pub struct Worker {
 const NOBODY: u32 = 0;
 /// A worker that runs everybody's.
 const EVERYBODY: u32 = u32::MAX;
+
+/// The worker runs program code (or has no kernel thread); its suspended contexts may be adopted.
+const PROGRAM: u32 = 0;
+/// The worker is in the scheduler, asleep there included.
+const SCHEDULER: u32 = 1;
+/// Another kernel thread is taking contexts away; for a few hundred instructions.
+const THIEF: u32 = 2;
 
 /// What a context runs for.
 #[derive(Clone, Copy)]
@@ -106,6 +120,8 @@ pub(crate) struct Own {
     pub(crate) assigned: Option<crate::sched::Job>,
     /// The identity of the kernel thread's own storage; `None` where identities are not used.
     pub(crate) native_identity: Option<&'static Identity>,
+    /// The kernel thread's own identity while adopted contexts wear it elsewhere; the one above is a substitute then.
+    pub(crate) lent: Option<&'static Identity>,
     /// The identity that is worn now.
     worn: Option<&'static Identity>,
     /// Chooses whom to steal from.
@@ -138,6 +154,9 @@ impl Worker {
             gang_load: AtomicU32::new(0),
             serves: AtomicU32::new(NOBODY),
             suspended: AtomicU32::new(0),
+            gate: AtomicU32::new(PROGRAM),
+            stands_in: AtomicBool::new(false),
+            returning: AtomicPtr::new(ptr::null_mut()),
             watched: Watched::new(),
             steals: victim::Counters::new(),
             own: UnsafeCell::new(Own {
@@ -149,6 +168,7 @@ impl Worker {
                 handed: None,
                 assigned: None,
                 native_identity: None,
+                lent: None,
                 worn: None,
                 selector: Selector::new(victim::default_kind(), u64::from(index) + 1),
                 turns: 0,
@@ -178,6 +198,55 @@ impl Worker {
     pub fn wake_seeker(&self, sleepers: &AtomicU32) -> bool {
         // ORDERING: Relaxed; written before the worker announced its sleep, which `unpark` has acquired.
         self.parker.unpark() && self.sought.iter().any(|s| ptr::eq(s.load(Ordering::Relaxed), sleepers))
+    }
+
+    /// The calling kernel thread leaves program code for the scheduler: from here on the owner's part is its alone.
+    #[inline]
+    pub(crate) fn enter_scheduler(&self) {
+        // ORDERING: Acquire, pairs with the Release in `let_go`: what a thief left.
+        while self.gate.compare_exchange_weak(PROGRAM, SCHEDULER, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            arch::pause();
+        }
+        self.watched.enter_scheduler();
+    }
+
+    /// It goes back to program code.
+    #[inline]
+    pub(crate) fn enter_program(&self) {
+        self.watched.enter_user();
+        // ORDERING: Release, pairs with the Acquire in `seize`: the owner's part is as it stays while program code runs.
+        self.gate.store(PROGRAM, Ordering::Release);
+    }
+
+    /// For another kernel thread: the owner's part, if the owner runs program code; until [`Worker::let_go`].
+    pub(crate) fn seize(&self) -> bool {
+        // ORDERING: Acquire, pairs with the Release in `enter_program`.
+        self.gate.compare_exchange(PROGRAM, THIEF, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    /// Ends what [`Worker::seize`] began.
+    pub(crate) fn let_go(&self) {
+        // ORDERING: Release, pairs with the Acquire in `enter_scheduler`.
+        self.gate.store(PROGRAM, Ordering::Release);
+    }
+
+    /// The worker that this is a part of.
+    pub(crate) fn of(watched: &'static Watched) -> &'static Worker {
+        // SAFETY: every record that is announced to the monitor is this field of a worker (`adopt`).
+        unsafe { &*ptr::from_ref(watched).byte_sub(offset_of!(Worker, watched)).cast() }
+    }
+
+    /// Begins or ends standing in for a blocked worker.
+    pub(crate) fn stand_in(&self, begins: bool) {
+        // ORDERING: Relaxed; a forker that sees it late queues a ULT that others steal.
+        self.stands_in.store(begins, Ordering::Relaxed);
+        self.share(begins);
+    }
+
+    /// Does it stand in for a blocked worker?
+    pub(crate) fn is_standing_in(&self) -> bool {
+        // ORDERING: Relaxed; as above.
+        self.stands_in.load(Ordering::Relaxed)
     }
 
     /// Notes what the worker looks for while it sleeps.
@@ -239,6 +308,12 @@ impl Worker {
             self.suspended.store(threads, Ordering::Relaxed);
         }
         self.publish_crowd();
+    }
+
+    /// Nobody is suspended here any more; whoever has seized the worker.
+    pub(crate) fn set_suspended_to_none(&self) {
+        // ORDERING: Relaxed; the monitor takes any recent value.
+        self.suspended.store(0, Ordering::Relaxed);
     }
 
     /// Tells the monitor how many threads wait behind this worker. After something was queued, by whoever queued it.
@@ -313,6 +388,14 @@ pub fn set_duty((tag, region): (GangTag, usize)) {
     }
     worker.watched.pass();
     worker.watched.set_region(region);
+}
+
+/// Does the running code wear its kernel thread's own storage, not a borrowed one?
+pub fn wears_own_storage() -> bool {
+    let worker = register_current();
+    // SAFETY: own kernel thread.
+    let worn = unsafe { (*worker.own()).worn };
+    worn.is_none_or(|identity| !identity.is_donated())
 }
 
 /// Notes that the calling kernel thread is bound to `place`, a number of the caller's. False if it is already.
@@ -497,7 +580,7 @@ pub(crate) unsafe fn forget_after_fork() {
         enter_table(worker);
         GROUPS.store(1, Ordering::Relaxed);
         worker.watched.begin();
-        worker.watched.enter_user();
+        worker.enter_program();
     }
 }
 
@@ -530,7 +613,7 @@ pub fn register_current() -> &'static Worker {
     crate::fault::enter_kernel_thread();
     crate::pool::arm_exit_destructor(NonNull::from(worker));
     crate::sched::count_awake(true);
-    worker.watched.enter_user();
+    worker.enter_program();
     worker
 }
 
@@ -550,18 +633,3 @@ pub(crate) fn program_thread_ends() {
     abandon_current();
 }
 
-/// DEBUG
-pub fn debug_dump() {
-    for w in (0..table_len()).filter_map(at) {
-        // SAFETY: debug
-        unsafe {
-            let o = &*w.own();
-            eprintln!("DBG w{} tid {} mode_user {} crowd {} turns {} region {:x} gangdeq {} ults {} susp {} {} role {:?} strand {:x}", w.index(), w.watched.tid(), w.watched.is_user(), w.watched.crowd(), w.watched.turns(), w.watched.region(), w.gang_deque.len(), w.ults.len(), w.suspended.load(Ordering::Relaxed), o.bench.debug(), o.role.tag, o.role.strand);
-        }
-    }
-}
-
-/// DEBUG
-pub fn debug_locals() -> Vec<(u32, usize, usize, bool)> {
-    (0..table_len()).filter_map(at).flat_map(|w| unsafe { (*w.own()).bench.debug_locals() }.into_iter().map(move |(a,b,c)| (w.index(), a, b, c))).collect()
-}

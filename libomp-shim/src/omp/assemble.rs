@@ -210,6 +210,7 @@ unsafe fn resident_main(argument: *mut ()) {
     for inner in core::mem::take(&mut unsafe { thread.own() }.teams) {
         dismiss(inner);
     }
+    ult::sched::return_to(thread.worker());
     worker::set_locals(Locals::default());
     thread.team().leave_for_good();
 }

@@ -139,6 +139,9 @@ impl Region {
         self.team.await_join(primary);
         if self.team.plan().active_level == 1 {
             super::assemble::await_leaving(&self.team);
+            if let Some(home) = self.team.plan().home {
+                ult::sched::return_to(home);
+            }
         }
         primary.implicit.end_implicit();
         // SAFETY: own thread only.

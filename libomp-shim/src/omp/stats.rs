@@ -207,14 +207,6 @@ pub(super) fn at_start(settings: &Settings) {
 }
 
 extern "C" fn print() {
-    eprintln!("DBG {:?}", ult::stall::counters());
-    ult::worker::debug_dump();
-    for (w, strand, local, fin) in ult::worker::debug_locals() {
-        if local != 0 {
-            let t = unsafe { &*(local as *const super::thread::Thread) };
-            eprintln!("DBG2 w{w} strand {strand:x} thread {} finished {fin} created {} completed {} deque {} host {:?} | {}", t.num(), t.created(), t.completed(), t.deque.len(), t.host().map(|h| h.index()), t.team().debug());
-        }
-    }
     report::put(libc::STDERR_FILENO, text(std::process::id(), &read()).as_bytes());
 }
 

@@ -157,10 +157,6 @@ unsafe impl Sync for Team {}
 unsafe impl Send for Team {}
 
 impl Team {
-    /// DEBUG
-    pub fn debug(&self) -> String {
-        format!("team {:p} size {} att {} cap {} housing {:?} epoch {:x} closed {:x} arrived {} joined {} passed {} sleepers {} present {} cancelled {} tasks {} gang {:?}", self, self.size(), self.attached(), self.capacity(), self.housing, self.epoch(), self.closed.load(Ordering::Relaxed), self.arrived.0.load(Ordering::Relaxed), self.joined.0.load(Ordering::Relaxed), self.passed.0.load(Ordering::Relaxed), self.sleepers.0.load(Ordering::Relaxed), self.present(), self.is_cancelled(), self.has_used_tasks(), self.plan().gang)
-    }
     /// A team with room for `capacity` threads and none attached.
     pub fn new(capacity: u32, housing: Housing) -> Box<Self> {
         let slots = (0..capacity).map(|_| AtomicPtr::new(ptr::null_mut())).collect();

@@ -35,7 +35,6 @@ pub(crate) struct Waiting {
     finished: bool,
     /// Left in the middle of program code, not at a place where it waits.
     interrupted: bool,
-    dbg: usize,
 }
 
 impl Waiting {
@@ -56,14 +55,13 @@ impl Waiting {
             yields: wait.yields,
             finished: wait.finished,
             interrupted: false,
-            dbg: crate::worker::locals().0[0],
         }
     }
 
     /// A context that could go on at any time and was left for others in the middle of its code.
     pub(super) fn interrupted(ult: *mut Ult, role: Role) -> Self {
         let ready: Ready = &|| true;
-        Self { ult, role, ready, seek: None, sleepers: None, spin: Spin { micros: 0 }, yields: false, finished: false, interrupted: true, dbg: crate::worker::locals().0[0] }
+        Self { ult, role, ready, seek: None, sleepers: None, spin: Spin { micros: 0 }, yields: false, finished: false, interrupted: true }
     }
 
     /// `newest`: is this the newest entry of its bench?
@@ -146,6 +144,18 @@ impl Bench {
         self.take(at)
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Takes all entries for which `wanted` says so, oldest first.
+    pub(super) fn take_all(&mut self, wanted: impl Fn(&Waiting) -> bool) -> Vec<Waiting> {
+        let taken: Vec<Waiting> = self.entries.iter().copied().filter(|e| wanted(e)).collect();
+        self.entries.retain(|e| !wanted(e));
+        self.interrupted -= taken.iter().filter(|e| e.interrupted).count() as u32;
+        taken
+    }
+
     /// The entry of another strand that has sat longest and can go on.
     pub(super) fn take_other(&mut self, strand: usize) -> Option<Waiting> {
         let found = (0..self.entries.len()).find(|&at| {
@@ -186,10 +196,6 @@ impl Bench {
         entry.seek(look).map(|job| (job, entry.role))
     }
 
-    pub(crate) fn debug_locals(&self) -> Vec<(usize,usize,bool)> { self.entries.iter().map(|e| (e.role.strand, e.dbg, e.finished)).collect() }
-    pub(crate) fn debug(&self) -> String {
-        format!("{:?} int {}", self.entries.iter().map(|e| (e.role.tag.id, e.role.tag.level, e.role.strand & 0xffff, e.interrupted, e.yields)).collect::<Vec<_>>(), self.interrupted)
-    }
     /// The strictest gang among the suspended contexts that have not finished: what the worker may start is eligible for this.
     pub(super) fn strictest(&self) -> GangTag {
         let unfinished = self.entries.iter().filter(|e| !e.finished);

@@ -17,7 +17,7 @@
 use core::ptr::NonNull;
 use core::time::Duration;
 
-use super::{Look, Next};
+use super::{Look, Next, handoff};
 use crate::deque::Steal;
 use crate::fork::{self, Seed};
 use crate::gang::{GangTag, eligible};
@@ -48,6 +48,9 @@ pub(super) fn quickly(worker: &'static Worker) -> Option<Next> {
 
 /// Everything, in the order of the module.
 pub(super) fn everywhere(worker: &'static Worker) -> Option<Next> {
+    if let Some(entry) = handoff::take_returning(worker) {
+        return Some(Next::Resume(entry));
+    }
     at_home(worker, Look::Own)
         .or_else(|| seek(worker, Look::Others))
         .or_else(|| steal_once(worker))
@@ -56,7 +59,7 @@ pub(super) fn everywhere(worker: &'static Worker) -> Option<Next> {
 /// May a context of the worker go on? Leaves it where it is.
 pub(super) fn has_ready(worker: &'static Worker) -> bool {
     // SAFETY: own kernel thread; conditions do not wait.
-    unsafe { (*worker.own()).bench.best_ready(true).is_some() }
+    handoff::has_returning(worker) || unsafe { (*worker.own()).bench.best_ready(true).is_some() }
 }
 
 /// Everything but the worker's own contexts, all victims included; the worker is announced as asleep already.
@@ -114,7 +117,8 @@ fn start(seed: NonNull<Seed>, tag: GangTag) -> Next {
 /// Takes a ULT from the gang deque of `victim` for `worker`.
 pub(super) fn take_gang_ult(worker: &Worker, victim: &Worker, wanted: impl Fn(GangTag) -> bool) -> Option<Next> {
     let at_home = core::ptr::eq(worker, victim);
-    let may_run = |group: u32| (at_home || group & fork::PLACED == 0) && worker.accepts(group & !fork::PLACED);
+    let may_leave = at_home || worker.is_standing_in();
+    let may_run = |group: u32| (may_leave || group & fork::PLACED == 0) && worker.accepts(group & !fork::PLACED);
     let (seed, tag) = victim.gang_deque.take_if(|tag, group| may_run(group) && wanted(tag))?;
     victim.count_gang_load(-1);
     worker.count_gang_load(1);

@@ -18,6 +18,7 @@
 //! | `bench` | the suspended contexts of a worker: who can go on, who may look for work, which gang binds the worker |
 //! | `look` | where a worker looks for work, and in what order |
 //! | `runner` | the stacks that jobs run on |
+//! | `handoff` | a spare kernel thread adopts the contexts of a worker that blocks in the kernel |
 //! | `yielding` | giving way to another thread from program code: `sched_yield`, the stall monitor |
 //! | `patience` | how long to look before sleeping |
 //!
@@ -39,12 +40,14 @@ use crate::ult::{self, Ult};
 use crate::worker::{self, Worker};
 
 pub(crate) mod bench;
+mod handoff;
 mod look;
 mod patience;
 mod runner;
 mod yielding;
 
 pub(crate) use bench::{Bench, Waiting};
+pub use handoff::{hand_off, return_to};
 pub(crate) use look::wake_idle;
 pub(crate) use patience::count_awake;
 pub use patience::{Spin, set_cores};
@@ -118,8 +121,7 @@ pub fn wait(wait: &Wait<'_>) {
 #[inline(never)]
 fn wait_cold(wait: &Wait<'_>) {
     let worker = worker::register_current();
-    let user = worker.watched.is_user();
-    worker.watched.enter_scheduler();
+    worker.enter_scheduler();
     let errno = errno();
     // SAFETY: `worker` is this kernel thread's; the pointers are not kept across a switch.
     let me = unsafe {
@@ -133,18 +135,15 @@ fn wait_cold(wait: &Wait<'_>) {
         other => leave_for(worker, other),
     }
     set_errno(errno);
-    if user {
-        enter_program();
-    }
+    enter_program();
 }
 
 /// What runs from here on is the program's, as far as the stall monitor is concerned.
 pub(crate) fn enter_program() {
-    if let Some(worker) = worker::current() {
-        // SAFETY: own kernel thread.
-        unsafe { look::publish_crowd(worker) };
-        worker.watched.enter_user();
-    }
+    let worker = worker::register_current();
+    // SAFETY: own kernel thread.
+    unsafe { look::publish_crowd(worker) };
+    worker.enter_program();
 }
 
 /// Decides what this worker does: finish what was started before starting something new. The bench is not empty.
@@ -177,7 +176,9 @@ fn sleep(worker: &'static Worker) -> Option<Next> {
         found = look::for_the_last_time(worker);
         found.is_some()
     };
-    let slept = worker.parker.park_unless(awake, held_back.then_some(look::HOLD_BACK));
+    // What was adopted from another worker is made ready by those who wake that one.
+    let polls = held_back || worker.is_standing_in();
+    let slept = worker.parker.park_unless(awake, polls.then_some(look::HOLD_BACK));
     renounce(worker);
     if found.is_none() && slept && held_back {
         return look::what_was_held_back(worker);

@@ -17,24 +17,33 @@ const TURNS_HELD_BACK: u32 = 8;
 /// Leaves the running context for another one of this worker; returns when somebody comes back to it. False if there is
 /// nobody to switch to.
 ///
-/// In the mode `Scheduler` of the stall monitor, in which it returns when it says false; the mode is `User` when it
-/// says true. May be called in a signal handler that interrupted program code, not the runtime's or an allocator's.
+/// Returns in the mode `User` of the stall monitor. May be called in a signal handler that interrupted program code, not the runtime's or an allocator's.
 ///
 /// # Safety
 /// On a registered kernel thread; no lock of the runtime or the C library is held by this kernel thread.
 pub unsafe fn switch_away() -> bool {
     let Some(worker) = worker::current() else { return false };
-    // SAFETY: own kernel thread; nothing switches before `leave_for`.
+    worker.enter_scheduler();
+    let next = leave_bench_entry(worker);
+    let went = next.is_some();
+    if let Some(next) = next {
+        leave_for(worker, next);
+    }
+    super::enter_program();
+    went
+}
+
+/// Chooses who goes instead, and puts the running context on the bench.
+fn leave_bench_entry(worker: &'static Worker) -> Option<Next> {
+    // SAFETY: own kernel thread; nothing switches here.
     let own = unsafe { &mut *worker.own() };
     if !own.bench.has_room() {
-        return false;
+        return None;
     }
-    let Some(next) = somebody_else(worker, own.role.strand) else { return false };
+    let next = somebody_else(worker, own.role.strand)?;
     let (me, role) = (own.current, own.role);
     own.bench.sit(Waiting::interrupted(me, role));
-    leave_for(worker, next);
-    super::enter_program();
-    true
+    Some(next)
 }
 
 /// [`switch_away`] from program code that asked to yield.
@@ -46,13 +55,9 @@ pub unsafe fn yield_from_program() -> bool {
     if !worker.has_others() {
         return false;
     }
-    worker.watched.enter_scheduler();
     let errno = super::errno();
     // SAFETY: as the caller says.
     let went = unsafe { switch_away() };
-    if !went {
-        worker.watched.enter_user();
-    }
     super::set_errno(errno);
     went
 }
