@@ -206,7 +206,7 @@ impl Bench {
     pub(super) fn other_strands(&self, strand: usize) -> u32 {
         let is_other = |at: &usize| {
             let role = &self.entries[*at].role;
-            role.strand != strand && !self.entries[*at].finished && (role.tag != GangTag::NONE || role.region != 0) && self.is_top(*at)
+            role.strand != strand && (role.tag != GangTag::NONE || role.region != 0) && self.is_top(*at)
         };
         (0..self.entries.len()).filter(is_other).count() as u32
     }
