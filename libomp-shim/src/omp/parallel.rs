@@ -133,11 +133,18 @@ impl Region {
         }
     }
 
+    /// Does the join lead back to the initial thread's own code?
+    fn is_outermost(&self) -> bool {
+        let plan = self.team.plan();
+        // SAFETY: the forking thread, and with it its team, outlives the region.
+        self.team.size() > 1 && unsafe { plan.parent_thread.as_ref() }.is_some_and(|t| t.team().plan().level == 0)
+    }
+
     /// Joins: waits for the other threads and all tasks; the calling code is again what it was before the fork.
     pub fn end(self) {
         let Some(primary) = self.team.thread(0) else { return };
         self.team.await_join(primary);
-        if self.team.plan().active_level == 1 {
+        if self.is_outermost() {
             super::assemble::await_leaving(&self.team);
             if let Some(home) = self.team.plan().home {
                 ult::sched::return_to(home);

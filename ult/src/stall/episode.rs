@@ -32,8 +32,8 @@ pub(super) struct Episode {
     period: u64,
     /// The stretch has been counted as a stall.
     counted: bool,
-    /// Its queues were handed off.
-    handed: bool,
+    /// When its queues were handed off; 0: they were not.
+    handed: u64,
     asleep: Run,
     awkward: Run,
 }
@@ -72,6 +72,10 @@ pub(super) enum Look {
     Still(u64),
 }
 
+/// Nanoseconds between two hand-offs of one standstill: somebody may have come since, and who stood in may be blocked as
+/// well by now.
+const AGAIN: u64 = 50_000_000;
+
 impl Episode {
     pub(super) const NONE: Episode = Episode {
         turns: 0,
@@ -79,7 +83,7 @@ impl Episode {
         ran: 0,
         period: QUICK,
         counted: false,
-        handed: false,
+        handed: 0,
         asleep: Run::NONE,
         awkward: Run::NONE,
     };
@@ -193,7 +197,7 @@ impl Episode {
     fn rests(&mut self, watched: &'static Watched, tid: i32, now: u64) {
         let region = watched.region();
         let blocker = regions::is_known_blocker(region);
-        if self.handed {
+        if self.handed != 0 && now - self.handed < AGAIN {
             self.slow_down(); // nothing is left to be done
             return;
         }
@@ -220,10 +224,11 @@ impl Episode {
 
     fn hand_off(&mut self, watched: &'static Watched) {
         let moved = watched.turns() != self.turns || watched.crowd() == 0;
-        if self.handed || moved {
+        let now = clock::now();
+        if moved || (self.handed != 0 && now - self.handed < AGAIN) {
             return;
         }
-        self.handed = true;
+        self.handed = now;
         count(&TALLY.hand_offs);
         if let Some(hooks) = hooks() {
             (hooks.hand_off)(watched);
