@@ -148,8 +148,7 @@ fn steal_once(worker: &'static Worker) -> Option<Next> {
 /// Looks at every victim once.
 fn steal_anywhere(worker: &'static Worker) -> Option<Next> {
     let me = worker.index() as usize;
-    let others = (0..worker::table_len()).filter(|&at| at != me);
-    others.filter_map(worker::at).find_map(|victim| steal_from(worker, victim))
+    everybody().filter(|victim| victim.index() as usize != me).find_map(|victim| steal_from(worker, victim))
 }
 
 fn steal_from(worker: &'static Worker, victim: &'static Worker) -> Option<Next> {
@@ -190,26 +189,31 @@ pub(crate) fn wake_idle(group: u32) -> bool {
     // The fence pairs with the one in `park_unless`: the work that the caller published, or the sleeper, is seen.
     // ORDERING: SeqCst, as said.
     core::sync::atomic::fence(core::sync::atomic::Ordering::SeqCst);
-    let mut workers = (0..worker::table_len()).filter_map(worker::at);
-    workers.any(|w| w.accepts(group) && w.parker.is_parked() && w.parker.unpark())
+    everybody().any(|w| w.accepts(group) && w.parker.is_parked() && w.parker.unpark())
 }
 
 // ---- what is held back ------------------------------------------------------------------------------------------
 
-/// Is there a ULT in the worker's own gang deque, or a context on its bench, that it is not allowed to go to now?
+/// Is there a gang ULT, here or elsewhere, or a context on the bench, that the worker is not allowed to go to now?
 pub(super) fn held_back(worker: &'static Worker) -> bool {
+    let queued = |victim: &Worker| !victim.gang_deque.is_empty();
     // SAFETY: own kernel thread; conditions do not wait.
-    !worker.gang_deque.is_empty() || unsafe { (*worker.own()).bench.best_ready(false).is_some() }
+    queued(worker) || unsafe { (*worker.own()).bench.best_ready(false).is_some() } || everybody().any(queued)
 }
 
 /// Goes there.
 pub(super) fn what_was_held_back(worker: &'static Worker) -> Option<Next> {
-    if let Some(next) = at_home(worker, Look::Own).or_else(|| take_gang_ult(worker, worker, |_| true)) {
+    if let Some(next) = everywhere(worker).or_else(|| take_gang_ult(worker, worker, |_| true)) {
         return Some(next);
     }
     // SAFETY: own kernel thread, as in `quickly`.
     let bench = unsafe { &mut (*worker.own()).bench };
-    bench.best_ready(false).map(|(at, _)| Next::Resume(bench.take_at(at)))
+    let ready = bench.best_ready(false).map(|(at, _)| Next::Resume(bench.take_at(at)));
+    ready.or_else(|| everybody().find_map(|victim| take_gang_ult(worker, victim, |_| true)))
+}
+
+fn everybody() -> impl Iterator<Item = &'static Worker> {
+    (0..worker::table_len()).filter_map(worker::at)
 }
 
 /// Tells the monitor how many threads wait behind the code that is about to run.
