@@ -80,7 +80,7 @@ int main(void)
         ompx_counters_t after = read_counters();
         check_growth(&before, &after);
         CHECK_EQ(after.regions - before.regions, 1 + 3 * threads);
-        CHECK(after.workers >= (uint64_t)threads - 1);
+        CHECK(after.workers >= (threads > 1 && omp_get_num_procs() > 1));
         before = after;
     }
     return check_result();

@@ -148,6 +148,10 @@ impl Bench {
         self.entries.len()
     }
 
+    pub(super) fn has(&self, wanted: impl Fn(&Waiting) -> bool) -> bool {
+        self.entries.iter().any(wanted)
+    }
+
     /// Takes all entries for which `wanted` says so, oldest first.
     pub(super) fn take_all(&mut self, wanted: impl Fn(&Waiting) -> bool) -> Vec<Waiting> {
         let taken: Vec<Waiting> = self.entries.iter().copied().filter(|e| wanted(e)).collect();

@@ -9,7 +9,7 @@
 //! * if contexts of the kernel thread's own strand move (the program's main stack, a resident thread), the kernel thread lends
 //!   its own storage to them and idles under a borrowed identity until they come back ([`return_to`]): at the end of an
 //!   outermost region, or of a resident thread. Until then they run under another kernel thread's number;
-//! * an idle pool worker's own context never moves.
+//! * what waits for no region never moves: the loop of an idle pool worker, and one that stands in itself.
 //!
 //! Who makes an adopted context ready wakes the worker that it sat on before. So one that stands in polls, every
 //! [`super::look::HOLD_BACK`], until it has nothing left on its bench and the blocked worker moves again.
@@ -23,6 +23,7 @@ use core::sync::atomic::Ordering;
 use super::bench::Waiting;
 use super::runner::run_on_runner;
 use super::{Job, Spin, Wait, enter_program};
+use crate::gang::GangTag;
 use crate::identity;
 use crate::pool::{self, Assignment};
 use crate::stall::Watched;
@@ -87,12 +88,13 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) {
     let (theirs, mine) = unsafe { (&mut *blocked.own(), &mut *me.own()) };
     let running = theirs.role.strand;
     let own_strand = ptr::from_ref(blocked) as usize;
-    let home = &raw mut theirs.native;
-    let idles_there = blocked.is_shared();
-    let moves_own = running != own_strand && lend(theirs);
-    let may_move = |entry: &Waiting| {
-        let strand = entry.role.strand;
-        strand != running && (strand != own_strand || (moves_own && !(idles_there && entry.ult == home)))
+    let idles = |entry: &Waiting| entry.role.tag == GangTag::NONE && entry.role.region == 0;
+    let is_own = |entry: &Waiting| entry.role.strand == own_strand && !idles(entry);
+    let moves_own = running != own_strand && theirs.bench.has(is_own) && lend(theirs);
+    let may_move = |entry: &Waiting| match entry.role.strand {
+        strand if strand == running => false,
+        strand if strand == own_strand => moves_own && !idles(entry),
+        _ => true,
     };
     for entry in theirs.bench.take_all(may_move) {
         mine.bench.sit(entry);
