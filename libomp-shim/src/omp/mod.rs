@@ -6,7 +6,7 @@
 //! | [`root`], [`thread`], [`team`], [`parallel`], [`assemble`] | initial threads, threads, teams and their barrier, fork and join, how a team is put together |
 //! | [`identities`] | the thread-local storage that numbered threads keep |
 //! | [`affinity`], [`binding`] | places, and binding threads to them |
-//! | [`task`], [`queue`], [`depend`], [`taskgroup`], [`taskloop`] | tasks, where ready ones stand, dependences, taskgroups, taskloops |
+//! | [`task`], [`queue`], [`shelf`], [`depend`], [`taskgroup`], [`taskloop`] | tasks, where ready ones stand, dependences, taskgroups, taskloops |
 //! | [`worksharing`] | loops, sections, single, ordered, doacross |
 //! | [`cancel`] | cancellation |
 //! | [`target`] | target regions, run on the host |
@@ -32,6 +32,7 @@ pub mod queue;
 pub mod reduction;
 pub mod report;
 pub mod root;
+pub mod shelf;
 pub mod stats;
 pub mod target;
 pub mod task;

@@ -5,8 +5,9 @@
 //! | the thread's deque | one thread, others steal | newest first for the owner, oldest first for thieves |
 //! | the team's shelf | the team, under a lock | by priority, then oldest first |
 //!
-//! On the shelf stand tasks with a `priority`, tasks that became ready where no thread of the team runs, and tasks
-//! that somebody took and was not allowed to run.
+//! On the shelf ([`super::shelf`]) stand tasks with a `priority`, tasks that became ready where no thread of the team
+//! runs, and tasks that somebody took and was not allowed to run. A thread that may start something looks at the tasks
+//! with a priority first, then at its own deque, the rest of the shelf, and the deques of others.
 //!
 //! **The task scheduling constraint** (5.2 §12.9): a thread may start a new tied task only if it is a descendant of
 //! every tied task the thread has suspended (barriers aside). Those tasks always form a chain of ancestry, because each
@@ -16,78 +17,31 @@
 //! Why no deadlock follows: a waiting tied task S, the newest of its thread, waits for a descendant. If that is queued,
 //! it is allowed here; if it is suspended elsewhere, it is newer than the suspended task of that thread which is an
 //! ancestor of S, and the argument repeats with a strictly deeper task. Every queue is visible to every waiter: deques
-//! by stealing, and before a thread sleeps it moves what its own deque holds but it may not run to the shelf.
+//! by stealing, and before a thread sleeps it moves what its own deque holds but it may not run to the shelf. And who
+//! sleeps is woken: for a task on the shelf by whoever puts it there or, if that wakes one who may not start it, by that one.
 
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicUsize, Ordering};
-use std::collections::BTreeMap;
-use std::collections::VecDeque;
-use std::sync::Mutex;
 
 use ult::deque::Steal;
 use ult::sched::{Job, Look, Wait};
 
+use super::shelf::Found;
 use super::stats;
 use super::task::{self, Flags, Task};
 use super::team::Team;
 use super::thread::{Here, Thread};
 
+pub use super::shelf::Shelf;
+
 /// Ready tasks a thread may have in its deque before it runs some of them itself.
 pub const THROTTLE: usize = 256;
-
-/// The team's shelf.
-#[derive(Default)]
-pub struct Shelf {
-    count: AtomicUsize,
-    /// Tasks by priority.
-    tasks: Mutex<BTreeMap<i32, VecDeque<NonNull<Task>>>>,
-}
-
-// SAFETY: tasks are Send; the map is under its lock.
-unsafe impl Sync for Shelf {}
-// SAFETY: as above.
-unsafe impl Send for Shelf {}
-
-impl Shelf {
-    /// Does nothing stand here?
-    pub fn is_empty(&self) -> bool {
-        // ORDERING: Acquire, pairs with `put`.
-        self.count.load(Ordering::Acquire) == 0
-    }
-
-    fn put(&self, task: NonNull<Task>) {
-        // SAFETY: the task is the caller's.
-        let priority = unsafe { task.as_ref() }.priority.get();
-        let mut tasks = self.tasks.lock().unwrap_or_else(|e| e.into_inner());
-        tasks.entry(priority).or_default().push_back(task);
-        // ORDERING: Release under the lock; pairs with the Acquire in `take`, which only decides whether to lock.
-        self.count.fetch_add(1, Ordering::Release);
-    }
-
-    /// The first task, by priority then age, that `allowed` accepts, among those of at least `least` priority.
-    fn take(&self, least: i32, allowed: impl Fn(&Task) -> bool) -> Option<NonNull<Task>> {
-        if self.is_empty() {
-            return None;
-        }
-        let mut tasks = self.tasks.lock().unwrap_or_else(|e| e.into_inner());
-        for (_, queue) in tasks.range_mut(least..).rev() {
-            // SAFETY: tasks on the shelf are alive.
-            if let Some(at) = queue.iter().position(|t| allowed(unsafe { t.as_ref() })) {
-                // ORDERING: Relaxed; under the lock.
-                self.count.fetch_sub(1, Ordering::Relaxed);
-                return queue.remove(at);
-            }
-        }
-        None
-    }
-}
 
 /// Makes a ready task available to the team of `thread`, which is the running one.
 pub fn push(thread: &Thread, task: NonNull<Task>) {
     let team = thread.team();
     // SAFETY: the task is the caller's until it is pushed.
-    if unsafe { task.as_ref() }.priority.get() > 0 {
-        team.shelf().put(task);
+    if unsafe { task.as_ref() }.priority() > 0 {
+        team.shelf().put(task, false);
     } else {
         // SAFETY: own thread only: code that runs in the thread's name is the deque's owner.
         unsafe { thread.deque.push(task) };
@@ -97,19 +51,21 @@ pub fn push(thread: &Thread, task: NonNull<Task>) {
 
 /// Makes a ready task available to `team` from a kernel thread that runs for none of its threads.
 pub fn push_foreign(team: &Team, task: NonNull<Task>) {
-    team.shelf().put(task);
+    team.shelf().put(task, true);
     team.wake_all();
+}
+
+/// The newest tied task that `thread` has begun and not ended.
+fn newest_tied(thread: &Thread) -> Option<&Task> {
+    // SAFETY: own thread only: `find` runs on the thread's kernel thread in its name.
+    let newest = unsafe { thread.own() }.tied.last().copied();
+    // SAFETY: a started tied task is alive.
+    newest.map(|t| unsafe { &*t })
 }
 
 /// May `thread` start `task` now?
 fn allowed(thread: &Thread, task: &Task) -> bool {
-    if task.flags().has(Flags::UNTIED) {
-        return true;
-    }
-    // SAFETY: own thread only: `find` runs on the thread's kernel thread in its name.
-    let newest = unsafe { thread.own() }.tied.last().copied();
-    // SAFETY: a started tied task is alive.
-    newest.is_none_or(|t| task.descends_from(unsafe { &*t }))
+    task.flags().has(Flags::UNTIED) || newest_tied(thread).is_none_or(|newest| task.descends_from(newest))
 }
 
 /// Finds a task that `thread`, which waits at a task scheduling point, may start.
@@ -154,9 +110,19 @@ fn find_task(thread: &Thread, look: Look) -> Option<NonNull<Task>> {
 
 /// What stands in the thread's own deque or on the shelf.
 fn near(thread: &Thread) -> Option<NonNull<Task>> {
-    prioritised(thread)
+    let shelf = thread.team().shelf();
+    taken(thread, shelf.take_urgent(newest_tied(thread)))
         .or_else(|| own(thread))
-        .or_else(|| thread.team().shelf().take(i32::MIN, |t| allowed(thread, t)))
+        .or_else(|| taken(thread, shelf.take_rest(newest_tied(thread))))
+}
+
+/// What a look at the shelf gave. A new task wakes one sleeper; if it was not allowed to start it, and passes over it,
+/// the others have to look.
+fn taken(thread: &Thread, found: Found) -> Option<NonNull<Task>> {
+    if found.passed_over {
+        thread.team().wake_all();
+    }
+    found.task
 }
 
 /// What stands in the deques of others.
@@ -173,10 +139,6 @@ fn looks_in_vain(thread: &Thread) -> bool {
     let own = unsafe { thread.own() };
     own.looks = own.looks.wrapping_add(1);
     own.looks.is_multiple_of(PATIENCE)
-}
-
-fn prioritised(thread: &Thread) -> Option<NonNull<Task>> {
-    thread.team().shelf().take(1, |t| allowed(thread, t))
 }
 
 /// The newest task of the thread's own deque, if it may be started.

@@ -19,8 +19,10 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use ult::sched::Job;
 
 use super::depend::{DependTable, Node};
+use super::env;
 use super::icv::Icv;
 use super::queue;
+use super::shelf::Mark;
 use super::taskgroup::Taskgroup;
 use super::team::Team;
 use super::thread::{Here, Thread};
@@ -102,8 +104,10 @@ pub struct Task {
     node: Cell<Option<NonNull<Node>>>,
     flags: Cell<Flags>,
     depth: Cell<u32>,
-    /// `priority`, 0 when not given.
-    pub priority: Cell<i32>,
+    /// `priority` as far as it counts, 0 when not given.
+    priority: Cell<i32>,
+    /// Where to search the shelf for descendants of this task.
+    pub marks: Mark,
     event: AtomicU32,
     /// Bytes of payload behind the descriptor.
     payload: Cell<usize>,
@@ -138,6 +142,7 @@ impl Task {
             flags: Cell::new(Flags::default()),
             depth: Cell::new(0),
             priority: Cell::new(0),
+            marks: Mark::default(),
             event: AtomicU32::new(0),
             payload: Cell::new(0),
             front: [Cell::new(0), Cell::new(0)],
@@ -202,7 +207,7 @@ impl Task {
         // SAFETY: both payloads have `size` bytes and do not overlap.
         unsafe {
             ptr::copy_nonoverlapping(self.payload(), copy.as_ref().payload(), size);
-            copy.as_ref().priority.set(self.priority.get());
+            copy.as_ref().priority.set(self.priority());
             copy.as_ref().front[0].set(self.front[0].get());
         }
         copy
@@ -249,6 +254,16 @@ impl Task {
     /// Changes the properties of a task that has not been submitted.
     pub fn set_flags(&self, flags: Flags) {
         self.flags.set(flags);
+    }
+    /// The value of the `priority` clause, as far as it counts: at least 0.
+    #[inline(always)]
+    pub fn priority(&self) -> i32 {
+        self.priority.get()
+    }
+    /// Gives a task that has not been submitted the `priority` (5.2 §12.4) that its construct names, limited by
+    /// *max-task-priority-var*. Negative ones are not allowed, and count as 0.
+    pub fn set_priority(&self, given: i32) {
+        self.priority.set(given.clamp(0, env::settings().max_task_priority));
     }
     /// An explicit task (and not an implicit one)?
     #[inline(always)]
@@ -467,6 +482,7 @@ fn is_discarded(task: &Task) -> bool {
 pub fn begin(thread: &Thread, task: &Task) {
     task.set_thread(thread);
     if !task.flags().has(Flags::UNTIED) {
+        task.marks.set(thread.team().shelf().marks());
         // SAFETY: own thread only: we run in its name.
         unsafe { thread.own() }.tied.push(task);
     }

@@ -141,7 +141,7 @@ pub unsafe extern "C-unwind" fn GOMP_task(
             create_undeferred(here, function, arguments, properties)
         };
         if flags & PRIORITY != 0 {
-            task.as_ref().priority.set(priority.max(0));
+            task.as_ref().set_priority(priority);
         }
         let depend = if flags & DEPEND != 0 { depend } else { ptr::null_mut() };
         launch(here, task, deferred, depend);

@@ -87,7 +87,7 @@ unsafe fn launch(
         let bounds = front::block_of(task.as_ref()).cast::<u64>();
         bounds.write(space.start.wrapping_add(begin.wrapping_mul(space.step)));
         bounds.add(1).write(space.start.wrapping_add(end.wrapping_mul(space.step)));
-        task.as_ref().priority.set(priority.max(0));
+        task.as_ref().set_priority(priority);
         if deferred {
             task::submit(here, task);
         } else {

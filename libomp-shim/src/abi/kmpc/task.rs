@@ -146,7 +146,7 @@ pub extern "C" fn __kmpc_omp_target_task_alloc(
 fn prepare(task: &Task) {
     if task.front[FLAGS].get() as i32 & PRIORITY != 0 {
         // SAFETY: the payload is a kmp_task_t.
-        task.priority.set(unsafe { (*task.payload().cast::<KmpTask>()).priority }.max(0));
+        task.set_priority(unsafe { (*task.payload().cast::<KmpTask>()).priority });
     }
     task.front[STATE].set(SUBMITTED);
 }

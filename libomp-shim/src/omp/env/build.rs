@@ -6,7 +6,7 @@ use super::binding::binding;
 use super::types::{DisplayEnv, ReductionMethod, TargetOffload, Tool, VerboseInit};
 use super::value::{boolean, count, integer, one_of, schedule};
 use super::vars::{Reader, Vars};
-use super::{Machine, Settings, scheduling, threads};
+use super::{Machine, NO_PRIORITY_LIMIT, Settings, scheduling, threads};
 use crate::omp::icv::{Icv, Sched};
 use crate::omp::{alloc, display, report};
 
@@ -64,8 +64,8 @@ impl Settings {
                 .read("OMP_CANCELLATION", "using false", boolean)
                 .unwrap_or(false),
             max_task_priority: r
-                .read("OMP_MAX_TASK_PRIORITY", "using 0", integer(0))
-                .unwrap_or(0),
+                .read("OMP_MAX_TASK_PRIORITY", "no limit is set", integer(0))
+                .unwrap_or(NO_PRIORITY_LIMIT),
             thread_limit,
             device_thread_limit,
             dynamic,
@@ -269,6 +269,14 @@ pub(super) mod tests {
             (Spin::DEFAULT, WaitPolicy::Default, 1)
         );
         assert!(!s.cancellation && !s.initial.dynamic && s.tool.enabled);
+        assert_eq!(s.max_task_priority, i32::MAX);
+    }
+
+    #[test]
+    fn priorities_are_ignored_only_on_request() {
+        let max = |text| good(&[("OMP_MAX_TASK_PRIORITY", text)]).max_task_priority;
+        assert_eq!((max("0"), max("1"), max("2147483647")), (0, 1, i32::MAX));
+        assert_eq!(build(&[("OMP_MAX_TASK_PRIORITY", "-1")]).0.max_task_priority, i32::MAX);
     }
 
     #[test]

@@ -38,6 +38,12 @@ use super::affinity::{self, Places};
 use super::icv::{GangSched, Icv, ProcBind};
 use super::{display, report, stats};
 
+/// `max-task-priority-var` where `OMP_MAX_TASK_PRIORITY` does not set it: priorities count as given. The standard's
+/// initial value is 0, with which no program's priorities count before its user has read the manual; as a priority is a
+/// hint, any order of ready tasks is a right one. Programs that limit their priorities by `omp_get_max_task_priority`, or
+/// warn when it is too small, have to see this value, too.
+pub const NO_PRIORITY_LIMIT: i32 = i32::MAX;
+
 /// What the environment and the machine say: immutable after the first use.
 #[derive(Debug)]
 pub struct Settings {
@@ -57,7 +63,7 @@ pub struct Settings {
     pub spin: Spin,
     /// `cancel-var`.
     pub cancellation: bool,
-    /// `max-task-priority-var`, at least 0.
+    /// `max-task-priority-var`: larger priorities count as this one; at least 0, [`NO_PRIORITY_LIMIT`] by default.
     pub max_task_priority: i32,
     /// `thread-limit-var`, as in [`Icv::thread_limit`].
     pub thread_limit: u32,
