@@ -132,8 +132,19 @@ pub fn lease(count: usize, into: &mut Vec<&'static Worker>) -> bool {
     }
     prepare(count);
     let mut idle = IDLE.lock();
-    let Some(keep) = idle.shared.len().checked_sub(count) else { return false };
-    into.extend(idle.shared.drain(keep..).rev());
+    // One that runs a ULT might block in it before it sees its assignment.
+    if idle.shared.iter().filter(|w| w.is_unused()).count() < count {
+        return false;
+    }
+    for _ in 0..count {
+        if let Some(at) = idle.shared.iter().rposition(|w| w.is_unused()) {
+            into.push(idle.shared.remove(at));
+        }
+    }
+    if into.len() < count {
+        idle.shared.append(into);
+        return false;
+    }
     true
 }
 

@@ -10,7 +10,7 @@
 use core::cell::{Cell, UnsafeCell};
 use core::ptr::{self, NonNull};
 use core::mem::offset_of;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use std::sync::Mutex;
 
 use crate::arch;
@@ -52,6 +52,8 @@ pub struct Worker {
     pub(crate) ults: Deque<Seed>,
     /// ULTs of gangs queued here or started here and not ended.
     gang_load: AtomicU32,
+    /// ULTs that were started here, or adopted, and have not ended.
+    hosting: AtomicI32,
     /// Whose ULTs it runs, see [`Worker::accepts`].
     serves: AtomicU32,
     /// Threads suspended here beside the running one, as of the last switch.
@@ -152,6 +154,7 @@ impl Worker {
             gang_deque: GangDeque::new(),
             ults: Deque::new(32),
             gang_load: AtomicU32::new(0),
+            hosting: AtomicI32::new(0),
             serves: AtomicU32::new(NOBODY),
             suspended: AtomicU32::new(0),
             gate: AtomicU32::new(PROGRAM),
@@ -298,6 +301,18 @@ impl Worker {
     pub(crate) fn count_gang_load(&self, change: i32) {
         // ORDERING: Relaxed; a hint for placing.
         self.gang_load.fetch_add(change as u32, Ordering::Relaxed);
+    }
+
+    /// Counts a ULT that starts here or is adopted (1), ends or is adopted by another worker (−1).
+    pub(crate) fn count_hosted(&self, change: i32) {
+        // ORDERING: Relaxed; a hint for who lends the worker, see `is_unused`.
+        self.hosting.fetch_add(change, Ordering::Relaxed);
+    }
+
+    /// Does it run nobody's ULTs, as far as can be seen from here?
+    pub(crate) fn is_unused(&self) -> bool {
+        // ORDERING: Relaxed; as above.
+        self.hosting.load(Ordering::Relaxed) == 0 && self.gang_deque.is_empty()
     }
 
     /// Notes how many other threads are suspended here; the owner.

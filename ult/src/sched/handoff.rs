@@ -97,6 +97,10 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) {
         _ => true,
     };
     for entry in theirs.bench.take_all(may_move) {
+        // Contexts of one strand move together; a ULT is counted with its oldest.
+        let is_ult = entry.role.strand != own_strand && !mine.bench.has(|e| e.role.strand == entry.role.strand);
+        blocked.count_hosted(-i32::from(is_ult));
+        me.count_hosted(i32::from(is_ult));
         mine.bench.sit(entry);
     }
     blocked.set_suspended_to_none();

@@ -121,6 +121,7 @@ unsafe fn run_ult(worker: &'static Worker, seed: &'static Seed, tag: GangTag) {
         worker::set_locals(Locals::default());
     }
     let (run, data) = (seed.run, seed.data);
+    worker.count_hosted(1);
     enter_program();
     // SAFETY: whoever made the seed vouches for it. The seed may be gone when this returns.
     unsafe { run(data) };
@@ -130,6 +131,7 @@ unsafe fn run_ult(worker: &'static Worker, seed: &'static Seed, tag: GangTag) {
     // SAFETY: own kernel thread; the ULT has ended, so nothing of its identity is in use any more.
     unsafe { worker::play(worker, Role::none(worker)) };
     identity.end();
+    worker.count_hosted(-1);
     if ganged {
         worker.count_gang_load(-1);
     }
