@@ -16,7 +16,7 @@ impl Scheduler {
     }
 
     pub fn may_take(&self, state: &State, worker: usize, from: usize, thread: Thread) -> bool {
-        let (ult, bound) = (state.tag(thread), state.bound(worker, Thread::NONE));
+        let (ult, bound) = (state.tag(thread), state.bound(&self.program, worker, Thread::NONE));
         let mate = || from == worker || self.only_joins(state, worker, bound);
         self.may_start(state, worker, thread)
             && match self.rules.eligibility {

@@ -139,7 +139,7 @@ impl Scheduler {
 
     fn scheduling(&self, state: &State, worker: usize, into: &mut Vec<Act>) {
         if let Some(thread) = self.first_ready(state, worker)
-            && (self.rules.resuming == Resuming::AnyReady || eligible(state.tag(thread), state.bound(worker, thread)))
+            && (self.rules.resuming == Resuming::AnyReady || state.at(&self.program, thread) == (Some(&Op::Join), true) || eligible(state.tag(thread), state.bound(&self.program, worker, thread)))
         {
             into.push(Act::Resume(thread));
         }
@@ -279,7 +279,7 @@ impl Scheduler {
         let thread = state.running[worker];
         let ordered = self.rules.resuming == Resuming::Ordered;
         let first = !self.has_older(state, worker, thread)
-            && (!ordered || eligible(state.tag(thread), state.bound(worker, Thread::NONE)));
+            && (!ordered || eligible(state.tag(thread), state.bound(&self.program, worker, Thread::NONE)));
         if first || !self.rules.give_way {
             state.advance(thread);
         } else {

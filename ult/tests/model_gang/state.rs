@@ -114,8 +114,8 @@ impl State {
     }
 
     /// The strictest tag among the contexts suspended on `worker`, `except` left out.
-    pub fn bound(&self, worker: usize, except: Thread) -> GangTag {
-        let others = self.suspended[worker].iter().filter(|&thread| thread != except);
+    pub fn bound(&self, program: &Program, worker: usize, except: Thread) -> GangTag {
+        let others = self.suspended[worker].iter().filter(|&thread| thread != except && self.at(program, thread) != (Some(&Op::Join), true));
         others.fold(GangTag::NONE, |bound, thread| bound.strictest(self.tag(thread)))
     }
 
