@@ -1,3 +1,2 @@
-//! Benchmarks of the runtime's building blocks, a model of its scheduler, and what draws their results.
+//! Benchmarks of the runtime's building blocks, and a model of its scheduler.
 pub mod model;
-pub mod svg;

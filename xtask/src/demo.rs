@@ -1,10 +1,11 @@
 //! `cargo xtask demo`: real programs under libgomp, libomp and Gangway side by side.
 //!
-//! Lives here: the table. The runs of the three runtimes are interleaved and the shortest of several is shown, because
+//! Lives here: the table of programs; the quick table of the factorizations follows it. The runs of the three runtimes are interleaved and the shortest of several is shown, because
 //! a machine that does other things slows down whatever runs at that moment.
 
 use crate::answer;
 use crate::exec;
+use crate::factorizations::{self, Extent};
 use crate::programs::{self, Places, Program};
 use crate::runtime::{self, Runtime};
 use std::io::{self, IsTerminal as _};
@@ -17,8 +18,25 @@ const LIMIT: u32 = 30;
 /// The best time of one runtime, or what went wrong: one word for the table, then what the program said.
 type Cell = Result<f64, (String, String)>;
 
-/// Prints one row per program. Returns whether Gangway gave the right answer everywhere.
-pub fn run(places: &Places, library: &Path) -> bool {
+/// Prints one row per program, then the factorizations. Returns whether Gangway gave the right answer everywhere.
+///
+/// # Errors
+/// Factorizations that cannot be built.
+pub fn run(places: &Places, library: &Path) -> Result<bool, String> {
+    let right = programs(places, library);
+    println!("\nNested regions whose threads wait for each other in loops of their own:");
+    println!("tiled factorizations, three interleaved runs (docs/factorizations.md)");
+    let request = factorizations::Request {
+        library: library.to_path_buf(),
+        extent: Extent::Quick,
+        rounds: factorizations::usual_rounds(Extent::Quick),
+        filter: String::new(),
+        out: None,
+    };
+    Ok(factorizations::run(places, &request)? & right)
+}
+
+fn programs(places: &Places, library: &Path) -> bool {
     let threads = std::thread::available_parallelism().map_or(2, |n| n.get().max(2)) as u32;
     let mut runtimes = vec![("libgomp", Some(Runtime::Own))];
     runtimes.push(("libomp", runtime::libomp().map(Runtime::Preload)));

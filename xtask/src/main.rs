@@ -9,6 +9,7 @@ mod conform;
 mod demo;
 mod elf;
 mod exec;
+mod factorizations;
 mod programs;
 mod report;
 mod runtime;
@@ -18,6 +19,7 @@ mod suite;
 mod symbols;
 mod table;
 
+use factorizations::Extent;
 use programs::Places;
 use report::Report;
 use std::path::PathBuf;
@@ -38,6 +40,8 @@ cargo xtask <command>
                          --filter TEXT  --own  on their own runtimes
   abi-tests            the ABI programs only
                          --filter TEXT  --own  --jobs N  --stress
+  factorizations       GFlop/s of tiled Cholesky, LU and QR under libgomp, libomp and Gangway
+                         --quick  --full  --runs N  --filter TEXT  --out DIR (default: docs/plots for a whole run)
 
   --library FILE       with all commands: this library instead of a release build";
 
@@ -100,13 +104,14 @@ fn dispatch(
         }
         "demo" => {
             setup::run(places);
-            Ok(demo::run(places, &library(options, places)?))
+            demo::run(places, &library(options, places)?)
         }
         "setup" => Ok(setup::run(places)),
         "install-links" => install_links(options, places),
         "symbols" => check_symbols(options, places, report),
         "programs" => real_programs(options, places, report),
         "abi-tests" => abi(options, places),
+        "factorizations" => factorize(options, places),
         "help" | "--help" | "-h" => {
             println!("{HELP}");
             Ok(true)
@@ -227,4 +232,35 @@ fn abi(options: &mut Options, places: &Places) -> Result<bool, String> {
         stress,
     })?;
     Ok(outcome.failed == 0)
+}
+
+fn factorize(options: &mut Options, places: &Places) -> Result<bool, String> {
+    let extent = match (options.flag("--quick"), options.flag("--full")) {
+        (true, true) => return Err("--quick and --full exclude each other".into()),
+        (true, false) => Extent::Quick,
+        (false, true) => Extent::Full,
+        (false, false) => Extent::Usual,
+    };
+    let rounds = match options.value("--runs") {
+        None => factorizations::usual_rounds(extent),
+        Some(text) => match text.parse() {
+            Ok(rounds) if rounds > 0 => rounds,
+            _ => return Err(format!("--runs {text}: not a number above zero")),
+        },
+    };
+    let filter = options.value("--filter").unwrap_or_default();
+    let whole = extent != Extent::Quick && filter.is_empty();
+    let out = options.value("--out").map(PathBuf::from);
+    let out = out.or(whole.then(|| places.root.join("docs/plots")));
+    let library = library(options, places)?;
+    factorizations::run(
+        places,
+        &factorizations::Request {
+            library,
+            extent,
+            rounds,
+            filter,
+            out,
+        },
+    )
 }

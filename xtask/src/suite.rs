@@ -5,7 +5,7 @@
 
 use crate::programs::Places;
 use crate::report::Report;
-use crate::{abi_tests, conform, exec, setup, symbols};
+use crate::{abi_tests, conform, exec, factorizations, setup, symbols};
 use std::fs;
 use std::process::{Command, Stdio};
 
@@ -42,6 +42,8 @@ pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
     }
     report.step("ABI programs");
     abi(places, !quick, report);
+    report.step("factorizations");
+    factorizations::check(places, &places.library(), report);
     report.step("real programs");
     conform::run(places, Some(&places.library()), "", report);
 }

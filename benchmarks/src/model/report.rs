@@ -4,7 +4,7 @@ mod sweep;
 
 use super::account::Activity;
 use super::{Config, Factorization, Outcome, Time, run};
-use crate::svg::{self, Bar, Chart, Line, Series};
+use svg::{self, Bar, Chart, Line, Series};
 use ult::victim::Kind;
 
 /// A table and its picture, under one name.

@@ -2,7 +2,7 @@
 
 use super::{Report, median, milliseconds, row, shape, table};
 use crate::model::{Config, Factorization};
-use crate::svg::{self, Chart, Line};
+use svg::{self, Chart, Line};
 use ult::victim::Kind;
 
 /// One parameter, changed.

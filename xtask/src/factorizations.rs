@@ -1,0 +1,135 @@
+//! `cargo xtask factorizations`: tiled Cholesky, LU and QR under libgomp, libomp and Gangway.
+//!
+//! Lives here: the order of the work. The configurations are in `plan`, one process in `run`, the rounds of a row in
+//! `measure`, the spin barriers in `spin`, what is shown and written in `show`, and the pass of `cargo xtask test` in
+//! `check`. The programs themselves are in benchmarks/factorizations; docs/factorizations.md explains the figures.
+
+mod build;
+mod check;
+mod measure;
+mod plan;
+mod run;
+mod show;
+mod spin;
+mod statistics;
+
+pub use check::run as check;
+pub use plan::Extent;
+
+use crate::programs::Places;
+use measure::Row;
+use plan::Routine;
+use run::Lane;
+use std::fs;
+use std::io::{self, IsTerminal as _};
+use std::path::{Path, PathBuf};
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The library to measure.
+    pub library: PathBuf,
+    /// How much.
+    pub extent: Extent,
+    /// Rounds of a row. At least 1.
+    pub rounds: usize,
+    /// Only rows whose name contains this.
+    pub filter: String,
+    /// Where figures and plots go; nothing for nowhere.
+    pub out: Option<PathBuf>,
+}
+
+/// Rounds of a row if nobody says otherwise.
+pub const fn usual_rounds(extent: Extent) -> usize {
+    if matches!(extent, Extent::Quick) {
+        3
+    } else {
+        5
+    }
+}
+
+/// Measures and shows everything. Returns whether no result was wrong and nothing of ours hung.
+///
+/// # Errors
+/// Programs that cannot be built with any compiler, and files that cannot be written.
+pub fn run(places: &Places, request: &Request) -> Result<bool, String> {
+    let builds = build::all(places);
+    for why in builds.absent.iter().chain(&builds.broken) {
+        println!("left out: {why}");
+    }
+    if builds.ready.is_empty() {
+        return Err("the factorizations cannot be built".into());
+    }
+    let lanes = run::lanes(&builds.ready, &request.library);
+    let rows = rows(request, &lanes);
+    let barriers = barriers(request, &lanes);
+    progress("");
+    show_all(&rows, &barriers, &lanes);
+    if let Some(out) = &request.out {
+        write_all(out, &rows, &barriers, &lanes).map_err(|e| format!("{}: {e}", out.display()))?;
+        println!("written to {}", out.display());
+    }
+    let failed = rows
+        .iter()
+        .flat_map(|row| &row.samples)
+        .any(|s| s.failure().is_some());
+    Ok(!failed && !barriers.iter().any(spin::Row::has_failed) && builds.broken.is_empty())
+}
+
+fn rows(request: &Request, lanes: &[Lane]) -> Vec<Row> {
+    let mut cells = plan::cells(request.extent);
+    cells.retain(|cell| cell.to_string().contains(&request.filter));
+    let count = cells.len();
+    let measured = cells.into_iter().enumerate().map(|(at, cell)| {
+        progress(&format!("{cell} ({} of {count})", at + 1));
+        measure::row(cell, lanes, request.extent, request.rounds)
+    });
+    measured.collect()
+}
+
+fn barriers(request: &Request, lanes: &[Lane]) -> Vec<spin::Row> {
+    if !"spin barriers".contains(&request.filter) {
+        return vec![];
+    }
+    let measured = plan::barriers(request.extent).into_iter().map(|one| {
+        progress(&format!("spin barriers {}×{}", one.teams, one.panel));
+        spin::row(one, lanes, request.extent, request.rounds.min(3))
+    });
+    measured.collect()
+}
+
+/// Shows what runs now, on a terminal only.
+fn progress(what: &str) {
+    if io::stderr().is_terminal() {
+        eprint!("{what:<60}\r");
+    }
+}
+
+fn show_all(rows: &[Row], barriers: &[spin::Row], lanes: &[Lane]) {
+    for routine in Routine::ALL {
+        if rows.iter().any(|row| row.cell.routine == routine) {
+            println!("\n{}", show::table(routine, rows, lanes));
+        }
+    }
+    if !barriers.is_empty() {
+        println!("\n{}", show::barriers(barriers, lanes));
+    }
+}
+
+fn write_all(out: &Path, rows: &[Row], barriers: &[spin::Row], lanes: &[Lane]) -> io::Result<()> {
+    fs::create_dir_all(out)?;
+    fs::write(
+        out.join("factorizations.tsv"),
+        show::samples_tsv(rows, lanes),
+    )?;
+    fs::write(
+        out.join("spin_barriers.tsv"),
+        show::barriers_tsv(barriers, lanes),
+    )?;
+    for routine in Routine::ALL {
+        if let Some(plot) = show::plot(routine, rows, lanes) {
+            fs::write(out.join(routine.name()).with_extension("svg"), plot)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,284 @@
+//! Runs a configuration on all lanes in turn and compares what comes out.
+//!
+//! One process of every lane, then the next round, beginning with another lane: whatever the machine does meanwhile
+//! hits all of them. A lane that failed, was stopped, or is a peer that crawls is not started again for that row.
+//!
+//! Rejected: all runs of a lane at once. On a machine with other work the ratio of two such blocks says more about
+//! the minute than about the runtime.
+
+use super::plan::{Cell, Extent};
+use super::run::{self, Ended, Lane};
+use super::statistics::{self, Ratio};
+use std::time::Instant;
+
+/// A peer whose process takes longer than this many seconds is run once.
+const SLOW: f64 = 3.0;
+
+/// From this order on results are checked in the first round only: the check takes longer than the factorization.
+const LARGE: u32 = 2000;
+
+/// Why a lane has no more samples.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ending {
+    /// A peer was stopped: at most `bound` GFlop/s, as fewer than its factorizations were done after `seconds`.
+    Stopped {
+        /// GFlop/s.
+        bound: f64,
+        /// Seconds.
+        seconds: u32,
+    },
+    /// It hangs, fails, or gives a wrong result.
+    Failed(String),
+    /// It crawls; one process has to do.
+    Slow,
+}
+
+/// What one lane gave.
+#[derive(Clone, Debug, Default)]
+pub struct Samples {
+    /// GFlop/s of each round, the median of a process; nothing where it was not run.
+    pub rounds: Vec<Option<f64>>,
+    /// Why it has none in later rounds.
+    pub ending: Option<Ending>,
+}
+
+impl Samples {
+    /// The figures.
+    pub fn values(&self) -> Vec<f64> {
+        self.rounds.iter().copied().flatten().collect()
+    }
+
+    /// The median, or the bound of a lane that never got to its end. Says whether it is a bound.
+    fn speed(&self) -> Option<(f64, bool)> {
+        let values = self.values();
+        match self.ending {
+            _ if !values.is_empty() => Some((statistics::median(&values), false)),
+            Some(Ending::Stopped { bound, .. }) => Some((bound, true)),
+            _ => None,
+        }
+    }
+
+    /// What went wrong.
+    pub fn failure(&self) -> Option<&str> {
+        match &self.ending {
+            Some(Ending::Failed(why)) => Some(why),
+            _ => None,
+        }
+    }
+}
+
+/// One row of the tables: a configuration and what its lanes gave.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The configuration.
+    pub cell: Cell,
+    /// In the order of the lanes: each peer, then Gangway in the same build.
+    pub samples: Vec<Samples>,
+}
+
+/// Gangway over the better peer, both in the build of that peer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Comparison {
+    /// Both have figures.
+    Pairs(Ratio),
+    /// The peer was stopped.
+    AtLeast(f64),
+}
+
+impl Comparison {
+    /// The ratio, or its bound.
+    pub fn value(self) -> f64 {
+        match self {
+            Comparison::Pairs(ratio) => ratio.median,
+            Comparison::AtLeast(ratio) => ratio,
+        }
+    }
+}
+
+impl Row {
+    /// Compares Gangway with the peer of the higher median. Nothing if one of them has no figure.
+    pub fn comparison(&self) -> Option<Comparison> {
+        let pairs = self.samples.chunks_exact(2);
+        let speeds = pairs.filter_map(|pair| Some((pair[0].speed()?, pair)));
+        let ((theirs, bound), pair) = speeds.max_by(|a, b| a.0.0.total_cmp(&b.0.0))?;
+        let ours = &pair[1];
+        if ours.failure().is_some() {
+            return None;
+        }
+        if bound {
+            return Some(Comparison::AtLeast(ours.speed()?.0 / theirs));
+        }
+        statistics::ratio(&pairs_of(ours, &pair[0])).map(Comparison::Pairs)
+    }
+
+    /// Whether the target is met; nothing without a target or a comparison.
+    pub fn meets_target(&self) -> Option<bool> {
+        let (target, comparison) = (self.cell.target()?, self.comparison()?);
+        Some(comparison.value() >= target)
+    }
+}
+
+/// The figures of the same rounds. A peer that was run fewer times lends its last one.
+fn pairs_of(ours: &Samples, theirs: &Samples) -> Vec<(f64, f64)> {
+    let mut last = None;
+    let mut pairs = Vec::new();
+    for (round, our) in ours.rounds.iter().enumerate() {
+        last = theirs.rounds.get(round).copied().flatten().or(last);
+        pairs.extend(our.zip(last));
+    }
+    pairs
+}
+
+/// Measures `cell` in `rounds` rounds.
+pub fn row(cell: Cell, lanes: &[Lane], extent: Extent, rounds: usize) -> Row {
+    let mut samples = vec![Samples::default(); lanes.len()];
+    for round in 0..rounds {
+        for turn in 0..lanes.len() {
+            let at = (turn + round) % lanes.len();
+            let figure = match samples[at].ending {
+                None => sample(&cell, &lanes[at], extent, round, &mut samples[at].ending),
+                Some(_) => None,
+            };
+            samples[at].rounds.push(figure);
+        }
+    }
+    Row { cell, samples }
+}
+
+/// One process. Writes down why it is the last one, if it is.
+fn sample(
+    cell: &Cell,
+    lane: &Lane,
+    extent: Extent,
+    round: usize,
+    ending: &mut Option<Ending>,
+) -> Option<f64> {
+    let peer = lane.is_peer();
+    let (warmup, runs) = cell.runs(peer);
+    let check = cell.n < LARGE || round == 0;
+    let words = run::factorize(lane, cell, (warmup, runs), check);
+    let begun = Instant::now();
+    let ended = run::start(&words, cell.limit(extent, peer));
+    let slow = peer && begun.elapsed().as_secs_f64() > SLOW;
+    let (figure, why) = judge(
+        ended,
+        peer,
+        f64::from(warmup + runs) * cell.routine.work(cell.n),
+    );
+    *ending = why.or(slow.then_some(Ending::Slow));
+    if let Some(Ending::Failed(how)) = ending {
+        println!("{} under {}: {how}\n  {}", cell, lane.name, words.join(" "));
+    }
+    figure
+}
+
+/// What the end of a process that had `work` billions of operations to do means.
+fn judge(ended: Ended, peer: bool, work: f64) -> (Option<f64>, Option<Ending>) {
+    match ended {
+        Ended::Figures(figures) => match run::number(&figures, "gflops_median") {
+            Some(figure) => (Some(figure), None),
+            None => (None, Some(Ending::Failed("no GFlop/s".into()))),
+        },
+        Ended::Stopped(seconds) if peer => {
+            let bound = work / f64::from(seconds);
+            (None, Some(Ending::Stopped { bound, seconds }))
+        }
+        Ended::Stopped(seconds) => {
+            let how = format!("HANGS: stopped after {seconds} s");
+            (None, Some(Ending::Failed(how)))
+        }
+        Ended::Failed(how) => (None, Some(Ending::Failed(how))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::plan::Routine;
+    use super::*;
+
+    const CELL: Cell = Cell {
+        routine: Routine::Getrf,
+        n: 500,
+        nb: 64,
+        threads: 2,
+        panel: 2,
+        pinned: false,
+    };
+
+    fn samples(values: &[f64], ending: Option<Ending>) -> Samples {
+        Samples {
+            rounds: values.iter().map(|&v| (v > 0.0).then_some(v)).collect(),
+            ending,
+        }
+    }
+
+    fn stopped(bound: f64) -> Samples {
+        samples(&[], Some(Ending::Stopped { bound, seconds: 1 }))
+    }
+
+    fn row(samples: Vec<Samples>) -> Row {
+        Row {
+            cell: CELL,
+            samples,
+        }
+    }
+
+    #[test]
+    fn the_better_peer_is_compared_with_gangway_in_its_own_build() {
+        let row = row(vec![
+            samples(&[1.0], None),
+            samples(&[100.0], None),
+            samples(&[2.0], None),
+            samples(&[10.0], None),
+        ]);
+        assert_eq!(row.comparison().map(Comparison::value), Some(5.0));
+        assert_eq!(row.meets_target(), Some(true), "5 is enough for T=2, P=2");
+    }
+
+    #[test]
+    fn a_peer_that_was_stopped_bounds_the_ratio() {
+        let one = row(vec![stopped(0.5), samples(&[2.0], None)]);
+        assert_eq!(one.comparison(), Some(Comparison::AtLeast(4.0)));
+        assert_eq!(one.meets_target(), Some(false));
+        let other = [samples(&[0.6], None), samples(&[3.0], None)];
+        let two = row([one.samples, other.to_vec()].concat());
+        assert!(matches!(two.comparison(), Some(Comparison::Pairs(r)) if r.median == 5.0));
+    }
+
+    #[test]
+    fn a_failure_of_ours_is_no_ratio() {
+        let failed = samples(&[9.0], Some(Ending::Failed("wrong".into())));
+        assert_eq!(row(vec![samples(&[1.0], None), failed]).comparison(), None);
+    }
+
+    #[test]
+    fn a_peer_that_ran_once_is_paired_with_every_round() {
+        let (ours, theirs) = (
+            samples(&[4.0, 6.0, 8.0], None),
+            samples(&[2.0, 0.0, 0.0], Some(Ending::Slow)),
+        );
+        assert_eq!(
+            pairs_of(&ours, &theirs),
+            [(4.0, 2.0), (6.0, 2.0), (8.0, 2.0)]
+        );
+    }
+
+    #[test]
+    fn ends_are_judged() {
+        let figures = |value: &str| Ended::Figures(vec![("gflops_median".into(), value.into())]);
+        assert_eq!(judge(figures("2.5"), false, 1.0), (Some(2.5), None));
+        assert!(matches!(
+            judge(figures("nan"), false, 1.0).1,
+            Some(Ending::Failed(_))
+        ));
+        let (bound, seconds) = (0.5, 8);
+        assert_eq!(
+            judge(Ended::Stopped(8), true, 4.0),
+            (None, Some(Ending::Stopped { bound, seconds }))
+        );
+        assert!(matches!(
+            judge(Ended::Stopped(8), false, 4.0).1,
+            Some(Ending::Failed(_))
+        ));
+    }
+}

@@ -1,0 +1,244 @@
+//! What is measured: the configurations, fixed before anything was measured, and how long a run may take.
+//!
+//! May not live here: how a run is started (`run`) and what becomes of its figures (`measure`).
+
+use std::fmt;
+
+/// What is factorized.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Routine {
+    /// Cholesky.
+    Potrf,
+    /// LU with partial pivoting.
+    Getrf,
+    /// QR.
+    Geqrf,
+}
+
+impl Routine {
+    /// All of them, in the order of the tables.
+    pub const ALL: [Routine; 3] = [Routine::Potrf, Routine::Getrf, Routine::Geqrf];
+
+    /// LAPACK's name, which is also the program's word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Routine::Potrf => "potrf",
+            Routine::Getrf => "getrf",
+            Routine::Geqrf => "geqrf",
+        }
+    }
+
+    /// Billions of operations for a matrix of order `n`, as the program counts them (LAPACK Working Note 41).
+    pub fn work(self, n: u32) -> f64 {
+        let n = f64::from(n);
+        let operations = match self {
+            Routine::Potrf => n * n * n / 3.0 + n * n / 2.0 + n / 6.0,
+            Routine::Getrf => 2.0 * n * n * n / 3.0 - n * n / 2.0 + 5.0 * n / 6.0,
+            Routine::Geqrf => 4.0 * n * n * n / 3.0 + 2.0 * n * n + 14.0 * n / 3.0,
+        };
+        operations * 1e-9
+    }
+}
+
+/// One row of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// What is factorized.
+    pub routine: Routine,
+    /// Order of the matrix.
+    pub n: u32,
+    /// Order of a tile.
+    pub nb: u32,
+    /// T: threads of the outer region.
+    pub threads: u32,
+    /// P: threads of a panel's nested region; 1 means no region.
+    pub panel: u32,
+    /// Whether threads are bound to cores.
+    pub pinned: bool,
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let (routine, pinned) = (
+            self.routine.name(),
+            if self.pinned { " pinned" } else { "" },
+        );
+        let Cell {
+            n,
+            nb,
+            threads,
+            panel,
+            ..
+        } = self;
+        write!(f, "{routine} n={n} nb={nb} T={threads} P={panel}{pinned}")
+    }
+}
+
+/// How much is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// Three configurations, for the demo.
+    Quick,
+    /// Orders up to 2000.
+    Usual,
+    /// Orders up to 4000.
+    Full,
+}
+
+/// Factorizations within one process, of which the median counts, after one that does not.
+pub const RUNS: u32 = 3;
+
+/// Columns of a stripe inside a panel, everywhere.
+pub const IB: u32 = 16;
+
+impl Cell {
+    /// Whether the peers crawl in this configuration, so that they get one factorization only.
+    pub const fn is_crowded(&self) -> bool {
+        self.threads >= 8 && self.panel > 1
+    }
+
+    /// Factorizations before those that count, and those, for a peer or for Gangway.
+    pub const fn runs(&self, peer: bool) -> (u32, u32) {
+        if peer && self.is_crowded() {
+            (0, 1)
+        } else {
+            (1, RUNS)
+        }
+    }
+
+    /// Seconds after which a process is ended. Gangway's limit allows for the check of the results.
+    pub fn limit(&self, extent: Extent, peer: bool) -> u32 {
+        let check = (self.routine.work(self.n) * 3.0) as u32;
+        match (extent, peer) {
+            (Extent::Quick, true) => 3,
+            (Extent::Quick, false) => 10,
+            (Extent::Usual, true) if self.is_crowded() => 20,
+            (Extent::Usual, true) if self.panel > 1 => 8 + check / 4,
+            (Extent::Full, true) if self.panel > 1 => 60 + check,
+            _ => 20 + check,
+        }
+    }
+
+    /// The ratio to the better peer that we aim at.
+    pub fn target(&self) -> Option<f64> {
+        match (self.threads, self.panel) {
+            (2, 1) => Some(0.98),
+            (2, 2) => Some(5.0),
+            (4, 2) => Some(3.0),
+            (8, 4) => Some(40.0),
+            _ => None,
+        }
+    }
+}
+
+/// All rows in the order in which they are measured.
+pub fn cells(extent: Extent) -> Vec<Cell> {
+    let mut all = Vec::new();
+    for routine in Routine::ALL {
+        for (n, nb, threads, panel) in shapes(extent) {
+            // Cholesky's panels have no region: P says nothing there.
+            if routine == Routine::Potrf && panel > 1 {
+                continue;
+            }
+            let bindings: &[bool] = if extent == Extent::Quick {
+                &[false]
+            } else {
+                &[false, true]
+            };
+            all.extend(bindings.iter().map(|&pinned| Cell {
+                routine,
+                n,
+                nb,
+                threads,
+                panel,
+                pinned,
+            }));
+        }
+    }
+    all
+}
+
+/// n, nb, T, P.
+fn shapes(extent: Extent) -> Vec<(u32, u32, u32, u32)> {
+    let orders: &[u32] = match extent {
+        Extent::Quick => return vec![(1000, 128, 2, 1), (1000, 128, 2, 2), (500, 128, 4, 2)],
+        Extent::Usual => &[500, 1000, 2000],
+        Extent::Full => &[500, 1000, 2000, 4000],
+    };
+    let mut shapes = Vec::new();
+    for &n in orders {
+        for nb in [64, 128, 256] {
+            shapes.extend([(2, 1), (2, 2), (4, 2)].map(|(t, p)| (n, nb, t, p)));
+        }
+    }
+    shapes.push((500, 64, 8, 4));
+    shapes
+}
+
+/// A row of the table of spin barriers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Barriers {
+    /// Nested regions at once.
+    pub teams: u32,
+    /// Threads of each.
+    pub panel: u32,
+    /// Whether the loop calls `sched_yield`.
+    pub yields: bool,
+    /// Milliseconds that we aim at.
+    pub target: f64,
+}
+
+/// The rows of the table of spin barriers.
+pub fn barriers(extent: Extent) -> Vec<Barriers> {
+    let shapes = [(2, 4, 8.0), (4, 4, 25.0), (2, 8, 40.0)];
+    let count = if extent == Extent::Quick {
+        1
+    } else {
+        shapes.len()
+    };
+    let row = |(teams, panel, target): (u32, u32, f64)| {
+        [(false, target), (true, 1.6)].map(|(yields, target)| Barriers {
+            teams,
+            panel,
+            yields,
+            target,
+        })
+    };
+    shapes[..count].iter().copied().flat_map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cholesky_has_no_panel_threads_and_the_others_have() {
+        for extent in [Extent::Quick, Extent::Usual, Extent::Full] {
+            let all = cells(extent);
+            assert!(
+                all.iter()
+                    .all(|c| c.routine != Routine::Potrf || c.panel == 1)
+            );
+            for routine in [Routine::Getrf, Routine::Geqrf] {
+                assert!(all.iter().any(|c| c.routine == routine && c.panel > 1));
+            }
+        }
+    }
+
+    #[test]
+    fn no_row_is_measured_twice() {
+        let all = cells(Extent::Full);
+        for (at, cell) in all.iter().enumerate() {
+            assert!(!all[..at].contains(cell), "{cell}");
+        }
+    }
+
+    #[test]
+    fn quick_rows_end_within_a_minute_even_if_both_peers_are_stopped_wherever_they_may_crawl() {
+        let crawls = cells(Extent::Quick)
+            .into_iter()
+            .filter(|c| c.panel > 1)
+            .map(|c| 2 * c.limit(Extent::Quick, true));
+        assert!(crawls.sum::<u32>() <= 30);
+    }
+}

@@ -1,0 +1,254 @@
+//! Tables for people (Markdown, which a terminal shows well enough), tables for programs, and plots.
+
+use super::measure::{Comparison, Ending, Row, Samples};
+use super::plan::Routine;
+use super::run::Lane;
+use super::spin::{self, Time};
+use super::statistics;
+use std::fmt::Write as _;
+use svg::{Chart, Series};
+
+/// The rows of one routine.
+pub fn table(routine: Routine, rows: &[Row], lanes: &[Lane]) -> String {
+    let mut lines = vec![["n", "nb", "T", "P", "pinned"].map(String::from).to_vec()];
+    lines[0].extend(lanes.iter().map(|lane| lane.name.clone()));
+    lines[0].extend(["Gangway / better peer", "target"].map(String::from));
+    for row in rows.iter().filter(|row| row.cell.routine == routine) {
+        let cell = &row.cell;
+        let numbers = [cell.n, cell.nb, cell.threads, cell.panel].map(|n| n.to_string());
+        let mut line = numbers.to_vec();
+        line.push(if cell.pinned { "yes" } else { "no" }.into());
+        line.extend(row.samples.iter().map(speed));
+        line.push(row.comparison().map_or("-".into(), ratio));
+        line.push(target(row));
+        lines.push(line);
+    }
+    format!(
+        "{} (median GFlop/s)\n\n{}",
+        routine.name(),
+        markdown(&lines)
+    )
+}
+
+fn speed(samples: &Samples) -> String {
+    let values = samples.values();
+    match &samples.ending {
+        Some(Ending::Failed(why)) => why.clone(),
+        Some(Ending::Stopped { bound, seconds }) if values.is_empty() => {
+            format!("≤ {} (stopped after {seconds} s)", digits(*bound))
+        }
+        _ => digits(statistics::median(&values)),
+    }
+}
+
+fn ratio(comparison: Comparison) -> String {
+    match comparison {
+        Comparison::AtLeast(ratio) => format!("≥ {}", digits(ratio)),
+        Comparison::Pairs(ratio) => {
+            let interval = ratio
+                .interval
+                .map(|(low, high)| format!(" [{}, {}]", digits(low), digits(high)));
+            digits(ratio.median) + &interval.unwrap_or_default()
+        }
+    }
+}
+
+fn target(row: &Row) -> String {
+    let Some(target) = row.cell.target() else {
+        return "-".into();
+    };
+    let word = match row.meets_target() {
+        Some(true) => "met",
+        Some(false) => "missed",
+        None => "no ratio",
+    };
+    format!("≥ {target}: {word}")
+}
+
+/// Three digits that say something.
+fn digits(value: f64) -> String {
+    match value.abs() {
+        x if x >= 100.0 => format!("{value:.0}"),
+        x if x >= 10.0 => format!("{value:.1}"),
+        x if x >= 0.1 => format!("{value:.2}"),
+        _ => format!("{value:.3}"),
+    }
+}
+
+/// The rows of spin barriers.
+pub fn barriers(rows: &[spin::Row], lanes: &[Lane]) -> String {
+    let mut lines = vec![["teams × P", "sched_yield"].map(String::from).to_vec()];
+    lines[0].extend(lanes.iter().map(|lane| lane.name.clone()));
+    lines[0].push("target".into());
+    for row in rows {
+        let one = &row.barriers;
+        let mut line = vec![format!("{}×{}", one.teams, one.panel)];
+        line.push(if one.yields { "yes" } else { "no" }.into());
+        line.extend(row.times.iter().map(|time| match time {
+            Time::Measured(least, median) => format!("{} / {}", digits(*least), digits(*median)),
+            Time::MoreThan(ms) => format!("> {ms:.0}"),
+            Time::Failed(why) => why.clone(),
+        }));
+        let word = if row.meets_target(lanes) {
+            "met"
+        } else {
+            "missed"
+        };
+        line.push(format!("≤ {}: {word}", one.target));
+        lines.push(line);
+    }
+    let title = format!("spin barriers, T={} (least / median ms)", spin::THREADS);
+    format!("{title}\n\n{}", markdown(&lines))
+}
+
+/// A table whose columns are aligned; the first line is the head.
+fn markdown(lines: &[Vec<String>]) -> String {
+    let width = |at: usize| lines.iter().map(|line| line[at].chars().count()).max();
+    let widths: Vec<usize> = (0..lines[0].len())
+        .map(|at| width(at).unwrap_or(0))
+        .collect();
+    let mut text = String::new();
+    for (number, line) in lines.iter().enumerate() {
+        for (word, width) in line.iter().zip(&widths) {
+            let _ = write!(text, "| {word:width$} ");
+        }
+        text.push_str("|\n");
+        if number == 0 {
+            widths.iter().for_each(|width| {
+                let _ = write!(text, "|{:-<1$}", "", width + 2);
+            });
+            text.push_str("|\n");
+        }
+    }
+    text
+}
+
+/// One line for each process of a factorization, and one for each lane that has fewer than the others.
+pub fn samples_tsv(rows: &[Row], lanes: &[Lane]) -> String {
+    let mut text =
+        "routine\tn\tnb\tT\tP\tpinned\tcompiler\truntime\tround\tgflops\tnote\n".to_string();
+    for row in rows {
+        let cell = &row.cell;
+        for (samples, lane) in row.samples.iter().zip(lanes) {
+            let head = format!(
+                "{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}",
+                cell.routine.name(),
+                cell.n,
+                cell.nb,
+                cell.threads,
+                cell.panel,
+                cell.pinned,
+                lane.built.compiler,
+                if lane.is_peer() {
+                    lane.built.runtime
+                } else {
+                    "gangway"
+                },
+            );
+            for (round, figure) in samples.rounds.iter().enumerate() {
+                if let Some(figure) = figure {
+                    let _ = writeln!(text, "{head}\t{round}\t{figure}\t");
+                }
+            }
+            if let Some(ending) = &samples.ending {
+                let note = match ending {
+                    Ending::Stopped { seconds, .. } => format!("stopped after {seconds} s"),
+                    Ending::Failed(why) => why.replace('\t', " "),
+                    Ending::Slow => "slow: run once".into(),
+                };
+                let _ = writeln!(text, "{head}\t\t\t{note}");
+            }
+        }
+    }
+    text
+}
+
+/// One line for each lane of each row of spin barriers.
+pub fn barriers_tsv(rows: &[spin::Row], lanes: &[Lane]) -> String {
+    let mut text = "teams\tP\tyield\tcompiler\truntime\tmin_ms\tmedian_ms\tnote\n".to_string();
+    for row in rows {
+        for (time, lane) in row.times.iter().zip(lanes) {
+            let one = &row.barriers;
+            let runtime = if lane.is_peer() {
+                lane.built.runtime
+            } else {
+                "gangway"
+            };
+            let figures = match time {
+                Time::Measured(least, median) => format!("{least}\t{median}\t"),
+                Time::MoreThan(ms) => format!("\t\tmore than {ms} ms"),
+                Time::Failed(why) => format!("\t\t{}", why.replace('\t', " ")),
+            };
+            let compiler = &lane.built.compiler;
+            let head = format!(
+                "{}\t{}\t{}\t{compiler}\t{runtime}",
+                one.teams, one.panel, one.yields
+            );
+            let _ = writeln!(text, "{head}\t{figures}");
+        }
+    }
+    text
+}
+
+/// Bars of median GFlop/s for the rows of one routine that are not pinned; nothing without such rows.
+pub fn plot(routine: Routine, rows: &[Row], lanes: &[Lane]) -> Option<String> {
+    let own = |row: &&Row| row.cell.routine == routine && !row.cell.pinned;
+    let rows: Vec<&Row> = rows.iter().filter(own).collect();
+    let label = |row: &&Row| {
+        let cell = &row.cell;
+        format!("{}/{} {}·{}", cell.n, cell.nb, cell.threads, cell.panel)
+    };
+    let groups: Vec<String> = rows.iter().map(label).collect();
+    let series = lanes.iter().enumerate().map(|(at, lane)| Series {
+        name: lane.name.clone(),
+        values: rows
+            .iter()
+            .map(|row| statistics::median(&row.samples[at].values()))
+            .collect(),
+    });
+    let title = format!("{}, threads not bound", routine.name());
+    let mut chart = Chart::new(&title, "n/nb T·P (no bar: stopped or failed)", "GFlop/s");
+    chart.width = chart.width.max(100 + 84 * groups.len() as u32);
+    let names: Vec<&str> = groups.iter().map(String::as_str).collect();
+    let plot = svg::grouped_bars(&chart, &names, &series.collect::<Vec<_>>());
+    (!rows.is_empty()).then_some(plot)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_digits_are_shown() {
+        assert_eq!(
+            [0.0204, 0.98, 25.04, 416.2].map(digits),
+            ["0.020", "0.98", "25.0", "416"]
+        );
+    }
+
+    #[test]
+    fn columns_are_aligned() {
+        let lines = [
+            vec!["a".into(), "≥ 1".into()],
+            vec!["long".into(), "2".into()],
+        ];
+        assert_eq!(
+            markdown(&lines),
+            "| a    | ≥ 1 |\n|------|-----|\n| long | 2   |\n"
+        );
+    }
+
+    #[test]
+    fn what_ended_a_lane_is_told() {
+        let ended = |ending| Samples {
+            rounds: vec![None],
+            ending: Some(ending),
+        };
+        let stopped = Ending::Stopped {
+            bound: 0.0204,
+            seconds: 8,
+        };
+        assert_eq!(speed(&ended(stopped)), "≤ 0.020 (stopped after 8 s)");
+        assert_eq!(speed(&ended(Ending::Failed("exit 1".into()))), "exit 1");
+    }
+}

@@ -1,0 +1,144 @@
+//! The table of spin barriers: nested teams that wait for each other in loops no runtime can see.
+
+use super::plan::{Barriers, Extent};
+use super::run::{self, Ended, Lane};
+use super::statistics;
+
+/// Threads of the outer region, from whose tasks the teams are launched.
+pub const THREADS: u32 = 8;
+
+/// Times a process of Gangway goes through all barriers; peers do it once or twice.
+const REPETITIONS: u32 = 7;
+
+/// Milliseconds of one lane: the least and the median of all processes, or what went wrong.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Time {
+    /// Least and median.
+    Measured(f64, f64),
+    /// A peer was stopped: at least this many milliseconds for one repetition, on average.
+    MoreThan(f64),
+    /// It hangs, or a barrier was wrong.
+    Failed(String),
+}
+
+/// One row, in the order of the lanes.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// What was run.
+    pub barriers: Barriers,
+    /// Times.
+    pub times: Vec<Time>,
+}
+
+/// Measures a row: `rounds` processes of Gangway in each build, one of each peer.
+pub fn row(barriers: Barriers, lanes: &[Lane], extent: Extent, rounds: usize) -> Row {
+    let mut all: Vec<Vec<Time>> = vec![vec![]; lanes.len()];
+    for round in 0..rounds {
+        for (times, lane) in all.iter_mut().zip(lanes) {
+            let over = matches!(times.last(), Some(Time::Failed(_)));
+            if !over && (round == 0 || !lane.is_peer()) {
+                times.push(sample(&barriers, lane, extent));
+            }
+        }
+    }
+    let times = all.iter().map(|times| merged(times)).collect();
+    Row { barriers, times }
+}
+
+fn sample(row: &Barriers, lane: &Lane, extent: Extent) -> Time {
+    let (repetitions, limit) = match (lane.is_peer(), extent) {
+        (true, Extent::Quick) => (1, 4),
+        (true, _) => (2, 30),
+        (false, Extent::Quick) => (REPETITIONS, 10),
+        (false, _) => (REPETITIONS, 20),
+    };
+    let words = run::barriers(lane, row, THREADS, repetitions);
+    let time = judge(run::start(&words, limit), lane.is_peer(), repetitions);
+    if let Time::Failed(how) = &time {
+        println!(
+            "spin barriers under {}: {how}\n  {}",
+            lane.name,
+            words.join(" ")
+        );
+    }
+    time
+}
+
+fn judge(ended: Ended, peer: bool, repetitions: u32) -> Time {
+    match ended {
+        Ended::Figures(figures) => {
+            let ms = ["min_ms", "median_ms"].map(|name| run::number(&figures, name));
+            match ms {
+                [Some(least), Some(median)] => Time::Measured(least, median),
+                _ => Time::Failed("no milliseconds".into()),
+            }
+        }
+        Ended::Stopped(s) if peer => Time::MoreThan(f64::from(s) * 1e3 / f64::from(repetitions)),
+        Ended::Stopped(s) => Time::Failed(format!("HANGS: stopped after {s} s")),
+        Ended::Failed(how) => Time::Failed(how),
+    }
+}
+
+/// The least of all, and the median of the medians; whatever is no time wins.
+fn merged(times: &[Time]) -> Time {
+    let (mut least, mut medians) = (f64::INFINITY, Vec::new());
+    for time in times {
+        match time {
+            Time::Measured(min, median) => {
+                least = least.min(*min);
+                medians.push(*median);
+            }
+            other => return other.clone(),
+        }
+    }
+    Time::Measured(least, statistics::median(&medians))
+}
+
+impl Row {
+    /// Whether the median of every build of Gangway meets the target.
+    pub fn meets_target(&self, lanes: &[Lane]) -> bool {
+        let mut ours = self
+            .times
+            .iter()
+            .zip(lanes)
+            .filter(|(_, lane)| !lane.is_peer());
+        ours.all(|(time, _)| matches!(time, Time::Measured(_, ms) if *ms <= self.barriers.target))
+    }
+
+    /// Whether anything failed.
+    pub fn has_failed(&self) -> bool {
+        self.times
+            .iter()
+            .any(|time| matches!(time, Time::Failed(_)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processes_are_merged() {
+        let times = [
+            Time::Measured(1.0, 4.0),
+            Time::Measured(2.0, 3.0),
+            Time::Measured(3.0, 9.0),
+        ];
+        assert_eq!(merged(&times), Time::Measured(1.0, 4.0));
+        let failed = Time::Failed("x".into());
+        assert_eq!(merged(&[times[0].clone(), failed.clone()]), failed);
+    }
+
+    #[test]
+    fn only_peers_may_be_stopped() {
+        assert_eq!(judge(Ended::Stopped(4), true, 2), Time::MoreThan(2000.0));
+        assert!(matches!(
+            judge(Ended::Stopped(4), false, 2),
+            Time::Failed(_)
+        ));
+        assert!(matches!(
+            judge(Ended::Figures(vec![]), true, 2),
+            Time::Failed(_)
+        ));
+    }
+}
