@@ -2,7 +2,7 @@
 //!
 //! A [`Seed`] lies in the forker's memory; a fork hands out pointers. Stacks are taken when a ULT first runs.
 //!
-//! *Gang* ([`gang`]): one lock is held while the next id is taken and all ULTs of the gang are pushed, as in the paper.
+//! *Gang* ([`gang()`]): one lock is held while the next id is taken and all ULTs of the gang are pushed, as in the paper.
 //! The model shows that it must be so: with ids taken first and pushes interleaved two gangs of one level can each find
 //! a place behind the other's spinning thread (`docs/models/gang.md`). What is not under the lock: reading the loads,
 //! choosing workers, waking them. A team that stays on workers of its own takes its id without the lock as long as no gang has

@@ -292,7 +292,7 @@ fn home(worker: &'static Worker) -> ! {
 
 static IDLE_SPIN: AtomicU32 = AtomicU32::new(0);
 
-/// Sets how long an idle worker looks for ULTs before it sleeps, in microseconds; bounded by [`MOST_IDLE_SPIN`].
+/// Sets how long an idle worker looks for ULTs before it sleeps, in microseconds; bounded by `MOST_IDLE_SPIN`.
 pub fn set_idle_spin(micros: u32) {
     // ORDERING: Relaxed; a setting.
     IDLE_SPIN.store(micros.min(MOST_IDLE_SPIN), Ordering::Relaxed);
@@ -402,6 +402,8 @@ unsafe extern "C" fn after_fork_in_child() {
         crate::identity::forget_after_fork();
         if let Some(worker) = worker::current() {
             worker.parker.reset_after_fork();
+            let own = worker.own();
+            (*own).bench.forget_others((*own).role.strand);
         }
     }
     // ORDERING: Relaxed; single-threaded.

@@ -120,7 +120,9 @@ impl Bench {
     /// Takes the newest entry if it can go on: the look between two jobs.
     pub(super) fn take_newest(&mut self) -> Option<Waiting> {
         let last = self.entries.len().checked_sub(1)?;
-        self.entries[last].is_ready(true).then(|| self.take(last))
+        let entry = &self.entries[last];
+        let may = self.may_go_on(entry, self.strictest());
+        (may && entry.is_ready(true)).then(|| self.take(last))
     }
 
     /// The entry that should go on, by the order of the module, and its gang. `strict`: none that would go before an unfinished
@@ -132,12 +134,16 @@ impl Bench {
         for (at, entry) in self.entries.iter().enumerate() {
             let tag = entry.role.tag;
             let better = best.is_none_or(|(_, b)| tag != b && eligible(tag, b));
-            let may = entry.finished || tag == GangTag::NONE || eligible(tag, bound);
-            if better && may && !self.is_buried(at) && entry.is_ready(at + 1 == count) {
+            if better && self.may_go_on(entry, bound) && !self.is_buried(at) && entry.is_ready(at + 1 == count) {
                 best = Some((at, tag));
             }
         }
         best
+    }
+
+    /// Does the gang of an unfinished context here let `entry` go on?
+    fn may_go_on(&self, entry: &Waiting, bound: GangTag) -> bool {
+        entry.finished || entry.role.tag == GangTag::NONE || eligible(entry.role.tag, bound)
     }
 
     pub(super) fn take_at(&mut self, at: usize) -> Waiting {
@@ -146,6 +152,12 @@ impl Bench {
 
     pub(super) fn len(&self) -> usize {
         self.entries.len()
+    }
+
+    /// Forgets the contexts of all other strands, in the child of a fork: their threads do not exist there.
+    pub(crate) fn forget_others(&mut self, strand: usize) {
+        self.entries.retain(|e| e.role.strand == strand);
+        self.interrupted = self.entries.iter().filter(|e| e.interrupted).count() as u32;
     }
 
     pub(super) fn has(&self, wanted: impl Fn(&Waiting) -> bool) -> bool {

@@ -24,7 +24,7 @@ use super::bench::Waiting;
 use super::runner::run_on_runner;
 use super::{Job, Spin, Wait, enter_program};
 use crate::gang::GangTag;
-use crate::identity;
+use crate::identity::{self, Identity};
 use crate::pool::{self, Assignment};
 use crate::stall::Watched;
 use crate::worker::{self, Role, Worker};
@@ -93,6 +93,8 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) {
     let moves_own = running != own_strand && theirs.bench.has(is_own) && lend(theirs);
     let may_move = |entry: &Waiting| match entry.role.strand {
         strand if strand == running => false,
+        // Where identities ran out, strands share one.
+        _ if same(entry.role.identity, theirs.role.identity) => false,
         strand if strand == own_strand => moves_own && !idles(entry),
         _ => true,
     };
@@ -104,6 +106,10 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) {
         mine.bench.sit(entry);
     }
     blocked.set_suspended_to_none();
+}
+
+fn same(a: Option<&'static Identity>, b: Option<&'static Identity>) -> bool {
+    matches!((a, b), (Some(a), Some(b)) if ptr::eq(a, b))
 }
 
 /// Has the kernel thread idle under a borrowed identity, so that its own can be worn elsewhere. False if there is none.

@@ -4,7 +4,7 @@
 //! middle of a job. Exactly one context of a worker runs; the others sit on its [`bench`], each with a condition. A
 //! context that must wait calls [`wait`], which
 //!
-//! 1. puts the context on the bench and asks [`next`] what this worker should do;
+//! 1. puts the context on the bench and asks `next` what this worker should do;
 //! 2. if the answer is *resume* somebody (often the very context that asked), switches there, directly;
 //! 3. if the answer is a *job*, leaves the stack for a runner, which runs the job by a plain call, and the next one,
 //!    until somebody on the bench can go on.
