@@ -42,6 +42,7 @@ cargo xtask <command>
                          --filter TEXT  --own  --jobs N  --stress
   factorizations       GFlop/s of tiled Cholesky, LU and QR under libgomp, libomp and Gangway
                          --quick  --full  --runs N  --filter TEXT  --out DIR (default: docs/plots for a whole run)
+                         --check  only whether results are right and nothing hangs, as in test
 
   --library FILE       with all commands: this library instead of a release build";
 
@@ -104,14 +105,14 @@ fn dispatch(
         }
         "demo" => {
             setup::run(places);
-            demo::run(places, &library(options, places)?)
+            Ok(demo::run(places, &library(options, places)?))
         }
         "setup" => Ok(setup::run(places)),
         "install-links" => install_links(options, places),
         "symbols" => check_symbols(options, places, report),
         "programs" => real_programs(options, places, report),
         "abi-tests" => abi(options, places),
-        "factorizations" => factorize(options, places),
+        "factorizations" => factorize(options, places, report),
         "help" | "--help" | "-h" => {
             println!("{HELP}");
             Ok(true)
@@ -234,7 +235,15 @@ fn abi(options: &mut Options, places: &Places) -> Result<bool, String> {
     Ok(outcome.failed == 0)
 }
 
-fn factorize(options: &mut Options, places: &Places) -> Result<bool, String> {
+fn factorize(
+    options: &mut Options,
+    places: &Places,
+    report: &mut Report,
+) -> Result<bool, String> {
+    if options.flag("--check") {
+        factorizations::check(places, &library(options, places)?, report);
+        return Ok(report.finish() == 0);
+    }
     let extent = match (options.flag("--quick"), options.flag("--full")) {
         (true, true) => return Err("--quick and --full exclude each other".into()),
         (true, false) => Extent::Quick,
