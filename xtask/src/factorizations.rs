@@ -82,7 +82,12 @@ fn rows(request: &Request, lanes: &[Lane]) -> Vec<Row> {
     let count = cells.len();
     let measured = cells.into_iter().enumerate().map(|(at, cell)| {
         progress(&format!("{cell} ({} of {count})", at + 1));
-        measure::row(cell, lanes, request.extent, request.rounds)
+        let row = measure::row(cell, lanes, request.extent, request.rounds);
+        // What takes hours must not be lost when it is broken off.
+        if request.extent != Extent::Quick {
+            println!("{}", show::line(&row, lanes));
+        }
+        row
     });
     measured.collect()
 }

@@ -30,6 +30,14 @@ pub fn table(routine: Routine, rows: &[Row], lanes: &[Lane]) -> String {
     )
 }
 
+/// A row in one line, for progress.
+pub fn line(row: &Row, lanes: &[Lane]) -> String {
+    let figure = |(samples, lane): (&Samples, &Lane)| format!("{} {}", lane.name, speed(samples));
+    let figures: Vec<String> = row.samples.iter().zip(lanes).map(figure).collect();
+    let ratio = row.comparison().map_or("-".into(), ratio);
+    format!("{}: {}; ratio {ratio}", row.cell, figures.join("; "))
+}
+
 fn speed(samples: &Samples) -> String {
     let values = samples.values();
     match &samples.ending {
