@@ -78,7 +78,7 @@ fn commands(lane: &Lane) -> Vec<Vec<String>> {
                 teams,
                 panel,
                 yields,
-                target: f64::INFINITY,
+                target: None,
             };
             run::barriers(lane, &row, threads, 2)
         }));

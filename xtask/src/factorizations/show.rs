@@ -97,12 +97,11 @@ pub fn barriers(rows: &[spin::Row], lanes: &[Lane]) -> String {
             Time::MoreThan(ms) => format!("> {ms:.0}"),
             Time::Failed(why) => why.clone(),
         }));
-        let word = if row.meets_target(lanes) {
-            "met"
-        } else {
-            "missed"
-        };
-        line.push(format!("≤ {}: {word}", one.target));
+        line.push(match one.target.zip(row.meets_target(lanes)) {
+            Some((target, true)) => format!("≤ {target}: met"),
+            Some((target, false)) => format!("≤ {target}: missed"),
+            None => "-".into(),
+        });
         lines.push(line);
     }
     let title = format!("spin barriers, T={} (least / median ms)", spin::THREADS);

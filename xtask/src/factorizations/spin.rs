@@ -95,14 +95,13 @@ fn merged(times: &[Time]) -> Time {
 }
 
 impl Row {
-    /// Whether the median of every build of Gangway meets the target.
-    pub fn meets_target(&self, lanes: &[Lane]) -> bool {
-        let mut ours = self
-            .times
-            .iter()
-            .zip(lanes)
-            .filter(|(_, lane)| !lane.is_peer());
-        ours.all(|(time, _)| matches!(time, Time::Measured(_, ms) if *ms <= self.barriers.target))
+    /// Whether the median of every build of Gangway meets the target; nothing without a target.
+    pub fn meets_target(&self, lanes: &[Lane]) -> Option<bool> {
+        let target = self.barriers.target?;
+        let times = self.times.iter().zip(lanes);
+        let mut ours = times.filter(|(_, lane)| !lane.is_peer());
+        let meets = |time: &Time| matches!(time, Time::Measured(_, ms) if *ms <= target);
+        Some(ours.all(|(time, _)| meets(time)))
     }
 
     /// Whether anything failed.
