@@ -40,7 +40,7 @@ fn problems(lane: &Lane) -> Vec<String> {
         }
         let problem = match run::start(&words, LIMIT) {
             Ended::Figures(_) => continue,
-            Ended::Stopped(seconds) => format!("hangs: stopped after {seconds} s"),
+            Ended::Stopped(seconds) => format!("no end within {seconds} s"),
             Ended::Failed(how) => how,
         };
         all.push(format!("{problem}: {}", words.join(" ")));

@@ -184,7 +184,7 @@ fn judge(ended: Ended, peer: bool, work: f64) -> (Option<f64>, Option<Ending>) {
             (None, Some(Ending::Stopped { bound, seconds }))
         }
         Ended::Stopped(seconds) => {
-            let how = format!("HANGS: stopped after {seconds} s");
+            let how = format!("NO END within {seconds} s");
             (None, Some(Ending::Failed(how)))
         }
         Ended::Failed(how) => (None, Some(Ending::Failed(how))),

@@ -74,7 +74,7 @@ fn judge(ended: Ended, peer: bool, repetitions: u32) -> Time {
             }
         }
         Ended::Stopped(s) if peer => Time::MoreThan(f64::from(s) * 1e3 / f64::from(repetitions)),
-        Ended::Stopped(s) => Time::Failed(format!("HANGS: stopped after {s} s")),
+        Ended::Stopped(s) => Time::Failed(format!("NO END within {s} s")),
         Ended::Failed(how) => Time::Failed(how),
     }
 }
