@@ -1,5 +1,5 @@
 // what: the mask of blocked signals and what is pending belong to the OpenMP thread, across barriers
-// threads: 2,4,8
+// threads: 2
 #include "identity.h"
 #include <pthread.h>
 #include <signal.h>

@@ -56,6 +56,8 @@ pub struct Worker {
     hosting: AtomicI32,
     /// Whose ULTs it runs, see [`Worker::accepts`].
     serves: AtomicU32,
+    /// A thread waits here for its next region, behind other code.
+    resting: AtomicBool,
     /// Threads suspended here beside the running one, as of the last switch.
     suspended: AtomicU32,
     /// Who may touch the owner's part: [`PROGRAM`], [`SCHEDULER`] or [`THIEF`].
@@ -98,6 +100,11 @@ pub(crate) struct Role {
 }
 
 impl Role {
+    /// Not that of an idle worker, nor of a thread between two regions.
+    pub(crate) fn is_of_a_region(&self) -> bool {
+        self.tag != GangTag::NONE || self.region != 0
+    }
+
     /// That of a kernel thread which runs for nobody.
     pub(crate) fn none(worker: &'static Worker) -> Self {
         // SAFETY: written once, before the kernel thread runs anything.
@@ -130,6 +137,10 @@ pub(crate) struct Own {
     pub(crate) selector: Selector,
     /// Counts jobs, to look at the whole bench now and then.
     pub(crate) turns: u32,
+    /// Where a thread that waits for its next region is counted while other code runs, see `sched::look`.
+    pub(crate) rested: *const AtomicU32,
+    /// Calls of `sched::yielding::poll` with others waiting.
+    pub(crate) polls: u32,
     /// Times that a gang ULT was passed over, see `sched::yielding`.
     pub(crate) held_back: u32,
     /// The place it is bound to, see [`move_to_place`].
@@ -156,6 +167,7 @@ impl Worker {
             gang_load: AtomicU32::new(0),
             hosting: AtomicI32::new(0),
             serves: AtomicU32::new(NOBODY),
+            resting: AtomicBool::new(false),
             suspended: AtomicU32::new(0),
             gate: AtomicU32::new(PROGRAM),
             stands_in: AtomicBool::new(false),
@@ -175,6 +187,8 @@ impl Worker {
                 worn: None,
                 selector: Selector::new(victim::default_kind(), u64::from(index) + 1),
                 turns: 0,
+                rested: ptr::null(),
+                polls: 0,
                 held_back: 0,
                 place: None,
                 switches: 0,
@@ -192,7 +206,30 @@ impl Worker {
     /// one that woke it. Any thread.
     #[inline]
     pub fn wake(&self) -> bool {
-        self.parker.unpark()
+        let woken = self.parker.unpark();
+        // ORDERING: Relaxed; written by the owner at its last switch point, which it reached before this call or reaches
+        // after it, and then it looks.
+        if !woken && self.resting.load(Ordering::Relaxed) && self.watched.is_user() {
+            self.summon();
+        }
+        woken
+    }
+
+    /// A thread that waits here for its next region may have to go on, while other code runs.
+    #[cold]
+    fn summon(&self) {
+        // ORDERING: Relaxed; `publish_crowd` has the fences. The owner's next switch point counts anew.
+        self.suspended.fetch_max(1, Ordering::Relaxed);
+        self.publish_crowd();
+    }
+
+    /// Notes whether a thread waits here for its next region while other code runs; the owner.
+    pub(crate) fn set_resting(&self, resting: bool) {
+        // ORDERING: Relaxed; see `wake`.
+        if self.resting.load(Ordering::Relaxed) != resting {
+            // ORDERING: as above.
+            self.resting.store(resting, Ordering::Relaxed);
+        }
     }
 
     /// [`Worker::wake`] for a new job. True if that was this call's doing and the worker looks for the jobs of those who

@@ -218,13 +218,23 @@ impl Bench {
         unfinished.fold(GangTag::NONE, |strict, e| strict.strictest(e.role.tag))
     }
 
-    /// Strands other than `strand` with a context here; those without a gang (an idle worker's own) do not count.
+    /// Strands other than `strand` with a context here. One that waits for its next region counts when that has begun; an idle
+    /// worker's own never.
     pub(super) fn other_strands(&self, strand: usize) -> u32 {
         let is_other = |at: &usize| {
-            let role = &self.entries[*at].role;
-            role.strand != strand && (role.tag != GangTag::NONE || role.region != 0) && self.is_top(*at)
+            let entry = &self.entries[*at];
+            let counts = entry.role.is_of_a_region() || (entry.seek.is_some() && entry.is_ready(false));
+            entry.role.strand != strand && counts && self.is_top(*at)
         };
         (0..self.entries.len()).filter(is_other).count() as u32
+    }
+
+    /// The counter of a thread of another strand that waits here for its next region.
+    pub(super) fn resting(&self, strand: usize) -> Option<&AtomicU32> {
+        let mut entries = self.entries.iter();
+        let entry = entries.find(|e| e.role.strand != strand && !e.role.is_of_a_region() && e.seek.is_some())?;
+        // SAFETY: as in `Waiting::is_ready`.
+        entry.sleepers.map(|counter| unsafe { &*counter })
     }
 
     /// The counters of those whose jobs this bench looks for.

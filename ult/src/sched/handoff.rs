@@ -23,7 +23,6 @@ use core::sync::atomic::Ordering;
 use super::bench::Waiting;
 use super::runner::run_on_runner;
 use super::{Job, Spin, Wait, enter_program};
-use crate::gang::GangTag;
 use crate::identity::{self, Identity};
 use crate::pool::{self, Assignment};
 use crate::stall::Watched;
@@ -71,7 +70,7 @@ fn has_nothing_left(me: &'static Worker) -> bool {
 
 /// Moves the suspended contexts of `blocked` to `me`, if it still runs program code.
 fn adopt(blocked: &'static Worker, me: &'static Worker) {
-    me.enter_scheduler();
+    super::enter(me);
     if blocked.seize() {
         // SAFETY: the gate is ours, so the owner does not touch its part; we are the owner of the other.
         unsafe { adopt_seized(blocked, me) };
@@ -88,7 +87,7 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) {
     let (theirs, mine) = unsafe { (&mut *blocked.own(), &mut *me.own()) };
     let running = theirs.role.strand;
     let own_strand = ptr::from_ref(blocked) as usize;
-    let idles = |entry: &Waiting| entry.role.tag == GangTag::NONE && entry.role.region == 0;
+    let idles = |entry: &Waiting| !entry.role.is_of_a_region();
     let is_own = |entry: &Waiting| entry.role.strand == own_strand && !idles(entry);
     let moves_own = running != own_strand && theirs.bench.has(is_own) && lend(theirs);
     let may_move = |entry: &Waiting| match entry.role.strand {
@@ -138,7 +137,7 @@ pub fn return_to(home: &'static Worker) {
     if ptr::eq(me, home) {
         return;
     }
-    me.enter_scheduler();
+    super::enter(me);
     // SAFETY: own kernel thread.
     let own = unsafe { &mut *me.own() };
     let mut entry = Waiting::interrupted(own.current, own.role);

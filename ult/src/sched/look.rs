@@ -15,6 +15,7 @@
 //! the worker takes it all the same. `docs/models/gang.md` has the runs that show both sides.
 
 use core::ptr::NonNull;
+use core::sync::atomic::{Ordering, fence};
 use core::time::Duration;
 
 use super::{Look, Next, handoff};
@@ -188,7 +189,7 @@ fn steal_ult(worker: &'static Worker, victim: &'static Worker) -> Option<Next> {
 pub(crate) fn wake_idle(group: u32) -> bool {
     // The fence pairs with the one in `park_unless`: the work that the caller published, or the sleeper, is seen.
     // ORDERING: SeqCst, as said.
-    core::sync::atomic::fence(core::sync::atomic::Ordering::SeqCst);
+    fence(Ordering::SeqCst);
     everybody().any(|w| w.accepts(group) && w.parker.is_parked() && w.parker.unpark())
 }
 
@@ -223,9 +224,37 @@ fn everybody() -> impl Iterator<Item = &'static Worker> {
 pub(super) unsafe fn publish_crowd(worker: &'static Worker) {
     // SAFETY: as the caller says.
     unsafe {
-        let own = &*worker.own();
+        let own = &mut *worker.own();
+        rest(worker, own);
         let strands = if own.bench.is_empty() { 0 } else { own.bench.other_strands(own.role.strand) };
         worker.set_suspended(strands);
         worker.watched.set_region(own.role.region);
+    }
+}
+
+/// A thread waits here for its next region while other code is about to run: whoever starts that region has to know, so the
+/// thread is counted as if its worker slept. Undone by [`stir`].
+fn rest(worker: &'static Worker, own: &mut worker::Own) {
+    let counter = if own.bench.is_empty() { None } else { own.bench.resting(own.role.strand) };
+    worker.set_resting(counter.is_some());
+    if let Some(counter) = counter {
+        own.rested = counter;
+        // ORDERING: SeqCst, and the fence: pairs with the fence of a waker that publishes, then reads the counter. Whoever
+        // asks next whether the thread can go on (`Bench::other_strands`) sees it, or the waker sees the counter.
+        counter.fetch_add(1, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+    }
+}
+
+/// The worker is in its scheduler again.
+#[inline]
+pub(super) fn stir(worker: &'static Worker) {
+    // SAFETY: own kernel thread.
+    let own = unsafe { &mut *worker.own() };
+    if !own.rested.is_null() {
+        // ORDERING: Relaxed; a waker that still sees the old count wakes for nothing.
+        // SAFETY: the team of a thread that rests here is not freed before the thread has gone on.
+        unsafe { &*own.rested }.fetch_sub(1, Ordering::Relaxed);
+        own.rested = core::ptr::null();
     }
 }

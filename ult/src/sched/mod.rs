@@ -54,7 +54,7 @@ pub use patience::{Spin, set_cores};
 pub use runner::set_runner_stack_size;
 pub(crate) use bench::SOUGHT;
 pub(crate) use runner::Task;
-pub use yielding::{has_others_here, switch_away, yield_from_program};
+pub use yielding::{has_others_here, poll, switch_away, yield_from_program};
 pub(crate) use yielding::give_way;
 
 use patience::Patience;
@@ -121,7 +121,7 @@ pub fn wait(wait: &Wait<'_>) {
 #[inline(never)]
 fn wait_cold(wait: &Wait<'_>) {
     let worker = worker::register_current();
-    worker.enter_scheduler();
+    enter(worker);
     let errno = errno();
     // SAFETY: `worker` is this kernel thread's; the pointers are not kept across a switch.
     let me = unsafe {
@@ -136,6 +136,13 @@ fn wait_cold(wait: &Wait<'_>) {
     }
     set_errno(errno);
     enter_program();
+}
+
+/// The calling kernel thread leaves program code for the scheduler.
+#[inline]
+pub(crate) fn enter(worker: &'static Worker) {
+    worker.enter_scheduler();
+    look::stir(worker);
 }
 
 /// What runs from here on is the program's, as far as the stall monitor is concerned.

@@ -101,7 +101,7 @@ unsafe fn run_job(worker: &'static Worker, job: Job, role: Role) {
     enter_program();
     // SAFETY: whoever made the job vouches for it.
     unsafe { (job.run)(job.data) };
-    here().enter_scheduler();
+    super::enter(here());
 }
 
 /// Runs a ULT from its start to its end.
@@ -126,7 +126,7 @@ unsafe fn run_ult(worker: &'static Worker, seed: &'static Seed, tag: GangTag) {
     // SAFETY: whoever made the seed vouches for it. The seed may be gone when this returns.
     unsafe { run(data) };
     let worker = here();
-    worker.enter_scheduler();
+    super::enter(worker);
     worker::set_locals(Locals::default());
     // SAFETY: own kernel thread; the ULT has ended, so nothing of its identity is in use any more.
     unsafe { worker::play(worker, Role::none(worker)) };

@@ -23,7 +23,7 @@ const TURNS_HELD_BACK: u32 = 8;
 /// On a registered kernel thread; no lock of the runtime or the C library is held by this kernel thread.
 pub unsafe fn switch_away() -> bool {
     let Some(worker) = worker::current() else { return false };
-    worker.enter_scheduler();
+    super::enter(worker);
     let next = leave_bench_entry(worker);
     let went = next.is_some();
     if let Some(next) = next {
@@ -60,6 +60,32 @@ pub unsafe fn yield_from_program() -> bool {
     let went = unsafe { switch_away() };
     super::set_errno(errno);
     went
+}
+
+/// Calls of [`poll`] between two that give way.
+const POLLS: u32 = 32;
+
+/// A routine that programs call in loops in which they wait (reading a clock): every so many calls somebody else may run.
+/// One load and a branch while nobody waits behind the caller.
+#[inline]
+pub fn poll() {
+    if let Some(worker) = worker::current().filter(|worker| worker.has_others()) {
+        poll_among_others(worker);
+    }
+}
+
+#[cold]
+fn poll_among_others(worker: &'static Worker) {
+    // SAFETY: own kernel thread.
+    let polls = unsafe {
+        let own = worker.own();
+        (*own).polls = (*own).polls.wrapping_add(1);
+        (*own).polls
+    };
+    if polls.is_multiple_of(POLLS) {
+        // SAFETY: the caller is a routine of the runtime that holds nothing, called by program code.
+        unsafe { yield_from_program() };
+    }
 }
 
 /// Does anybody wait behind the code that calls this?

@@ -97,7 +97,9 @@ impl Episode {
         }
         let turns = watched.turns();
         if !watched.is_user() || self.at == 0 || turns != self.turns {
+            let before = (self.at, self.ran);
             self.restart(turns, tid, now);
+            self.expect_a_spin(watched, aim, before);
             return Look::Moves;
         }
         let due = self.at + self.period;
@@ -110,6 +112,18 @@ impl Episode {
         };
         self.judge(watched, aim, now, ran);
         Look::Still(self.at + self.period)
+    }
+
+    /// In a region that was seen spinning, who has moved since the last look spins again by now, more often than not: the
+    /// handler, which knows the loop, is asked at once, provided that the thread ran through the time since then.
+    fn expect_a_spin(&mut self, watched: &'static Watched, aim: &Aim, (at, ran): (u64, u64)) {
+        let known = at != 0 && watched.is_user() && regions::is_known_spinner(watched.region());
+        // ORDERING: Acquire pairs with the handler's Release: no signal is on the way.
+        if known && 2 * self.ran.saturating_sub(ran) >= self.at - at && watched.trap.pending.load(Acquire) == 0 {
+            // ORDERING: Relaxed; acquired above.
+            watched.trap.verdict.store(Verdict::None as u32, Relaxed);
+            self.interrupt(watched, aim, self.at);
+        }
     }
 
     fn restart(&mut self, turns: u32, tid: i32, now: u64) {

@@ -3,8 +3,8 @@
 //! Two small hash sets of code addresses, append-only and lock-free: written by the signal handler and the watcher,
 //! read from anywhere. When a set is full nothing more is remembered, which costs time and never correctness.
 //!
-//! A spinner's entry carries the place of its loop, so that one sample there is enough the next time, while a
-//! sample elsewhere in the same region has to prove itself anew.
+//! A third set holds the places of the loops, in lines of 64 bytes: one region may have many, a barrier that was inlined at
+//! each call. In a region that was seen spinning one sample there is enough, while a sample elsewhere has to prove itself.
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 const CAPACITY: usize = 512;
@@ -13,18 +13,15 @@ const PROBES: usize = 16;
 
 struct Set {
     keys: [AtomicUsize; CAPACITY],
-    values: [AtomicUsize; CAPACITY],
 }
 
 static SPINNERS: Set = Set::new();
 static BLOCKERS: Set = Set::new();
+static LOOPS: Set = Set::new();
 
 impl Set {
     const fn new() -> Self {
-        Self {
-            keys: [const { AtomicUsize::new(0) }; CAPACITY],
-            values: [const { AtomicUsize::new(0) }; CAPACITY],
-        }
+        Self { keys: [const { AtomicUsize::new(0) }; CAPACITY] }
     }
 
     fn places(key: usize) -> impl Iterator<Item = usize> {
@@ -32,34 +29,30 @@ impl Set {
         (0..PROBES).map(move |step| (start + step) % CAPACITY)
     }
 
-    fn find(&self, key: usize) -> Option<usize> {
+    fn has(&self, key: usize) -> bool {
         if key == 0 {
-            return None;
+            return false;
         }
         for place in Self::places(key) {
             // ORDERING: Relaxed; a key stands for itself and never changes once set.
             match self.keys[place].load(Relaxed) {
-                0 => return None,
-                found if found == key => return Some(place),
+                0 => return false,
+                found if found == key => return true,
                 _ => {}
             }
         }
-        None
+        false
     }
 
-    fn insert(&self, key: usize, value: usize) {
+    fn insert(&self, key: usize) {
         if key == 0 {
             return;
         }
         for place in Self::places(key) {
-            // ORDERING: Relaxed; as in `find`. A reader that sees the key before the value takes one more sample.
+            // ORDERING: Relaxed; as in `has`.
             match self.keys[place].compare_exchange(0, key, Relaxed, Relaxed) {
                 Err(found) if found != key => {}
-                _ => {
-                    // ORDERING: Relaxed; a hint.
-                    self.values[place].store(value, Relaxed);
-                    return;
-                }
+                _ => return,
             }
         }
     }
@@ -68,26 +61,31 @@ impl Set {
 /// Was the region whose outlined function is at `region` seen waiting in a loop of its own? Any thread,
 /// async-signal-safe, a few nanoseconds.
 pub fn is_known_spinner(region: usize) -> bool {
-    SPINNERS.find(region).is_some()
+    SPINNERS.has(region)
 }
 
 /// Was the region whose outlined function is at `region` seen blocking in the kernel? Any thread, async-signal-safe.
 pub fn is_known_blocker(region: usize) -> bool {
-    BLOCKERS.find(region).is_some()
+    BLOCKERS.has(region)
 }
 
-/// Where the loop of a known spinner was last seen; zero if nowhere.
-pub(super) fn spin_site(region: usize) -> usize {
-    // ORDERING: Relaxed; a hint.
-    SPINNERS.find(region).map_or(0, |place| SPINNERS.values[place].load(Relaxed))
+/// Bytes of a line.
+const LINE: usize = 64;
+
+/// Was a loop of `region`, or of another region, seen spinning at `site` or next to it, and `region` spinning at all?
+pub(super) fn is_known_loop(region: usize, site: usize) -> bool {
+    let line = site / LINE;
+    is_known_spinner(region) && (LOOPS.has(line) || LOOPS.has(line + 1) || LOOPS.has(line.wrapping_sub(1)))
 }
 
+/// The region spins, in a loop at `site`.
 pub(super) fn remember_spinner(region: usize, site: usize) {
-    SPINNERS.insert(region, site);
+    SPINNERS.insert(region);
+    LOOPS.insert(site / LINE);
 }
 
 pub(super) fn remember_blocker(region: usize) {
-    BLOCKERS.insert(region, 1);
+    BLOCKERS.insert(region);
 }
 
 #[cfg(test)]
@@ -98,20 +96,20 @@ mod tests {
     fn remembers_what_was_put_in_and_nothing_else() {
         static SET: Set = Set::new();
         for i in 1..=CAPACITY / 2 {
-            SET.insert(i * 48, i);
+            SET.insert(i * 48);
         }
-        let held = (1..=CAPACITY / 2).filter(|i| SET.find(i * 48).is_some()).count();
+        let held = (1..=CAPACITY / 2).filter(|i| SET.has(i * 48)).count();
         assert!(held > CAPACITY / 2 - 8, "only {held} remembered");
-        assert!((1..=CAPACITY).all(|i| SET.find(i * 48 + 7).is_none()));
-        assert!(SET.find(0).is_none());
+        assert!((1..=CAPACITY).all(|i| !SET.has(i * 48 + 7)));
+        assert!(!SET.has(0));
     }
 
     #[test]
     fn a_full_set_forgets_newcomers_only() {
         static SET: Set = Set::new();
-        (1..=4 * CAPACITY).for_each(|i| SET.insert(i * 16, i));
-        assert!(SET.find(16).is_some());
-        let held = (1..=4 * CAPACITY).filter(|i| SET.find(i * 16).is_some()).count();
+        (1..=4 * CAPACITY).for_each(|i| SET.insert(i * 16));
+        assert!(SET.has(16));
+        let held = (1..=4 * CAPACITY).filter(|i| SET.has(i * 16)).count();
         assert!(held <= CAPACITY);
     }
 }

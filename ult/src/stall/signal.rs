@@ -243,7 +243,7 @@ unsafe fn judge(watched: &'static Watched, context: &ucontext_t, overdue: u32) -
         count(&TALLY.yields);
         return Verdict::Spins;
     }
-    if regions::spin_site(region).abs_diff(site) < spin::SITE {
+    if regions::is_known_loop(region, site) {
         return Verdict::Spins;
     }
     match now.since(&before) {

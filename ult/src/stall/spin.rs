@@ -19,9 +19,6 @@ pub(super) use aarch64::{leaf_caller, sample};
 const REGISTERS: usize = if cfg!(target_arch = "x86_64") { 15 } else { 31 };
 /// Bytes of code that one waiting loop may span.
 pub(super) const WINDOW: usize = 512;
-/// Bytes of code around a known waiting loop in which one sample is enough. Smaller: a small function may both wait and
-/// compute.
-pub(super) const SITE: usize = 64;
 /// General registers that may differ between two samples of a waiting loop: a counter.
 const WAITS: usize = 1;
 /// General registers that may differ in a loop that perhaps waits: also a loaded value and a temporary.

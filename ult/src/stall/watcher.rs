@@ -31,6 +31,8 @@ use super::watched::Watched;
 
 /// Nanoseconds between looks at a worker that stands still.
 pub(super) const QUICK: u64 = 50_000;
+/// Between two looks at a region that was seen spinning, ns: what one look costs, and the signal, is a fifth of it.
+const KNOWN: u64 = 30_000;
 /// The longest nap, and the longest time between looks at one that computes, nanoseconds.
 pub(super) const LONGEST: u64 = 10_000_000;
 /// The last nap before it lies down, nanoseconds: waking it costs a worker some microseconds, which is nothing then.
@@ -203,7 +205,7 @@ fn watch() -> ! {
         }
         let mut until = round.due;
         if round.known || round.moves && first {
-            until = until.min(now + QUICK);
+            until = until.min(now + if round.known { KNOWN } else { QUICK });
             first = false;
         } else if round.moves || !round.crowded {
             calm = (2 * calm).min(LONGEST);

@@ -3,6 +3,7 @@
 routines! {
     /// `omp_get_wtime` (18.10.1): seconds of the monotonic clock since some moment in the past.
     fn omp_get_wtime() -> f64 {
+        ult::sched::poll();
         seconds(libc::clock_gettime)
     }
 
