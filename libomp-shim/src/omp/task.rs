@@ -389,6 +389,7 @@ pub fn taskyield(here: Here) {
     if here.thread.team().has_used_tasks() {
         queue::run_some(here, 1);
     }
+    super::yielding::let_others_run();
 }
 
 /// Runs a task at once on the stack of its creator, and completes it. Dependences must be satisfied. The task must

@@ -4,6 +4,16 @@
 //! kernel threads only, while the thread it waits for stands behind it in the same worker. The exported symbol is in
 //! `abi::sched_yield`; nothing of the runtime itself comes here, it gives up its core by [`ult::park::give_core`].
 
+/// Lets another OpenMP thread of the calling worker run, if there is one: at a switch point of the runtime that waits for
+/// nothing. The caller holds nothing of the runtime.
+#[inline]
+pub fn let_others_run() {
+    if ult::sched::has_others_here() {
+        // SAFETY: a registered thread in the runtime, called by program code, without a lock.
+        unsafe { ult::sched::yield_from_program() };
+    }
+}
+
 /// Lets another OpenMP thread of the calling worker run, if the call is one that may. False: the caller asks the kernel.
 ///
 /// A call may switch when it comes from a ULT that runs the program's code, and `return_address`, the address behind the
