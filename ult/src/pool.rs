@@ -168,7 +168,7 @@ pub fn assign(worker: &'static Worker, assignment: Assignment) {
     let boxed = Box::into_raw(Box::new(assignment));
     // ORDERING: Release, pairs with the Acquire in `home`: the assignment is complete before it is seen.
     worker.mailbox.store(boxed, Ordering::Release);
-    worker.parker.unpark();
+    worker.wake();
 }
 
 fn give_back(worker: &'static Worker) {

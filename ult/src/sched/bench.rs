@@ -218,23 +218,23 @@ impl Bench {
         unfinished.fold(GangTag::NONE, |strict, e| strict.strictest(e.role.tag))
     }
 
-    /// Strands other than `strand` with a context here. One that waits for its next region counts when that has begun; an idle
-    /// worker's own never.
+    /// Strands other than `strand` with a context here. One that waits for its next region, or an idle worker's own, counts
+    /// when there is something for it to do.
     pub(super) fn other_strands(&self, strand: usize) -> u32 {
         let is_other = |at: &usize| {
             let entry = &self.entries[*at];
-            let counts = entry.role.is_of_a_region() || (entry.seek.is_some() && entry.is_ready(false));
+            let counts = entry.role.is_of_a_region() || entry.is_ready(false);
             entry.role.strand != strand && counts && self.is_top(*at)
         };
         (0..self.entries.len()).filter(is_other).count() as u32
     }
 
-    /// The counter of a thread of another strand that waits here for its next region.
-    pub(super) fn resting(&self, strand: usize) -> Option<&AtomicU32> {
-        let mut entries = self.entries.iter();
-        let entry = entries.find(|e| e.role.strand != strand && !e.role.is_of_a_region() && e.seek.is_some())?;
+    /// A context of another strand that runs for no region now: a thread between two of them, or an idle worker's own; and the
+    /// counter that makes its waker come.
+    pub(super) fn resting(&self, strand: usize) -> Option<Option<&AtomicU32>> {
+        let entry = self.entries.iter().find(|e| e.role.strand != strand && !e.role.is_of_a_region())?;
         // SAFETY: as in `Waiting::is_ready`.
-        entry.sleepers.map(|counter| unsafe { &*counter })
+        Some(entry.sleepers.map(|counter| unsafe { &*counter }))
     }
 
     /// The counters of those whose jobs this bench looks for.

@@ -235,9 +235,9 @@ pub(super) unsafe fn publish_crowd(worker: &'static Worker) {
 /// A thread waits here for its next region while other code is about to run: whoever starts that region has to know, so the
 /// thread is counted as if its worker slept. Undone by [`stir`].
 fn rest(worker: &'static Worker, own: &mut worker::Own) {
-    let counter = if own.bench.is_empty() { None } else { own.bench.resting(own.role.strand) };
-    worker.set_resting(counter.is_some());
-    if let Some(counter) = counter {
+    let resting = if own.bench.is_empty() { None } else { own.bench.resting(own.role.strand) };
+    worker.set_resting(resting.is_some());
+    if let Some(Some(counter)) = resting {
         own.rested = counter;
         // ORDERING: SeqCst, and the fence: pairs with the fence of a waker that publishes, then reads the counter. Whoever
         // asks next whether the thread can go on (`Bench::other_strands`) sees it, or the waker sees the counter.

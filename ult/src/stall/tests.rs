@@ -399,7 +399,8 @@ fn who_cannot_be_interrupted_is_handed_off() {
             unsafe { libc::memset(block.as_mut_ptr().cast(), 2, block.len()) };
         }
     });
-    assert_eq!((hand_offs_of(player), player.preempted.load(SeqCst)), (1, 0));
+    assert!((1..=2).contains(&hand_offs_of(player)), "one, and another after 50 ms");
+    assert_eq!(player.preempted.load(SeqCst), 0);
 }
 
 #[test]
