@@ -40,18 +40,18 @@ OMPX_API void ompx_reset_gang_sched(void);
 /* What the runtime has done since the process was started: numbers of events, none ever shrinks. */
 typedef struct ompx_counters_t {
     uint64_t regions;         /* parallel regions forked, those of one thread included */
-    uint64_t gangs;           /* regions that were gang-scheduled; 0 until gang scheduling is built */
-    uint64_t gang_ults_run;   /* threads of gangs that a worker took from a gang deque; 0 until then */
+    uint64_t gangs;           /* regions that were gang-scheduled */
+    uint64_t gang_ults_run;   /* threads that share workers and were started, of gangs and of other regions */
     uint64_t steal_attempts;  /* looks into the deque of another thread or worker */
     uint64_t steal_successes; /* those that brought work */
     uint64_t steals_aborted;  /* those where somebody else was quicker */
-    uint64_t stalls;          /* times a worker was found stalled; 0 until the stall monitor is built */
-    uint64_t interrupts;      /* signals sent to stalled workers; 0 until then */
-    uint64_t preemptions;     /* threads switched out by such a signal; 0 until then */
-    uint64_t hand_offs;       /* times a spare kernel thread took over from a blocked worker; 0 until then */
-    uint64_t yields;          /* calls of sched_yield that switched to another OpenMP thread; 0 until threads share workers */
-    uint64_t donors;          /* identities (thread-local storage for threads that share workers) made; 0 until then */
-    uint64_t switches;        /* context switches between user-level threads; 0 until they are counted */
+    uint64_t stalls;          /* times a worker was found stalled */
+    uint64_t interrupts;      /* signals sent to stalled workers */
+    uint64_t preemptions;     /* threads switched out by such a signal */
+    uint64_t hand_offs;       /* times a spare kernel thread took over from a blocked worker */
+    uint64_t yields;          /* calls of sched_yield that switched to another OpenMP thread */
+    uint64_t donors;          /* identities (thread-local storage for threads that share workers) made */
+    uint64_t switches;        /* context switches between user-level threads */
     uint64_t workers;         /* kernel threads the runtime has started */
 } ompx_counters_t;
 

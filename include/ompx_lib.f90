@@ -12,7 +12,7 @@ module ompx_lib
   type, bind(c) :: ompx_counters_t
     integer(c_int64_t) :: regions = 0         ! parallel regions forked, those of one thread included
     integer(c_int64_t) :: gangs = 0           ! regions that were gang-scheduled
-    integer(c_int64_t) :: gang_ults_run = 0   ! threads of gangs that a worker took from a gang deque
+    integer(c_int64_t) :: gang_ults_run = 0   ! threads that share workers and were started, of gangs and of other regions
     integer(c_int64_t) :: steal_attempts = 0  ! looks into the deque of another thread or worker
     integer(c_int64_t) :: steal_successes = 0 ! those that brought work
     integer(c_int64_t) :: steals_aborted = 0  ! those where somebody else was quicker

@@ -2,15 +2,16 @@
 //!
 //! | housing | when | its members |
 //! |---|---|---|
-//! | resident | an outermost region whose threads each get a shared worker of the pool | wait on their worker for the next region |
+//! | resident | an outermost region whose threads each get a shared worker of the pool that runs nobody's ULTs | wait on their worker for the next region |
 //! | shared | every other region | ULTs that start anew in each region and end with it |
 //! | grown | identities cannot be borrowed (or `GANGWAY_TLS=kernel`), or the region's code was seen to block in the kernel | wait on kernel threads beyond the pool |
 //!
 //! Thread 0 is always the forking context itself.
 //!
 //! The end of a *shared* member: it arrives at the join, goes on helping with tasks until thread 0 has closed the region,
-//! and then leaves (`Team::leave_for_good` is its last touch). The forking thread does not wait for the leaving: a team that
-//! somebody is still about to leave is passed over when the next one is taken.
+//! and then leaves (`Team::leave_for_good` is its last touch). The join of an outermost region waits for the leaving
+//! ([`await_leaving`]); an inner one does not: a team that somebody is still about to leave is passed over when the next one
+//! is taken.
 //!
 //! Rejected: keeping the ULTs of shared teams from region to region. They would stay on the workers on which they were
 //! first started, however busy those are, and could not be stolen.

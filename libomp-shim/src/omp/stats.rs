@@ -4,8 +4,8 @@
 //! |---|---|
 //! | `regions` | [`count_region`], at each fork |
 //! | `gangs` | [`count_gang`], where a region gets a gang id and its threads are placed |
-//! | `gang_ults_run` | [`count_gang_ult`], where a worker takes a thread of a gang from a gang deque |
-//! | `steal_attempts`, `steal_successes`, `steals_aborted` | [`count_steal_attempt`], [`count_steal_success`], [`count_steal_aborted`], at each look into another thread's deque |
+//! | `gang_ults_run` | [`count_gang_ult`], where a thread that shares workers starts in a region, ganged or not |
+//! | `steal_attempts`, `steal_successes`, `steals_aborted` | [`count_steal_attempt`], [`count_steal_success`], [`count_steal_aborted`], at each look into another thread's deque; the scheduler's own, [`worker::totals`] |
 //! | `yields` | [`count_yield`], where `sched_yield` switches instead of calling the kernel |
 //! | `workers` | [`ult::pool::started`] |
 //! | `stalls`, `interrupts`, `preemptions`, `hand_offs` | the stall monitor, [`read`] asks it |
@@ -50,7 +50,7 @@ counters! {
     regions,
     /// Regions that were gang-scheduled.
     gangs,
-    /// Threads of gangs that a worker took from a gang deque.
+    /// Threads that share workers and were started, of gangs and of other regions. Thread 0 does not count.
     gang_ults_run,
     /// Looks into the deque of another thread or worker.
     steal_attempts,
@@ -145,7 +145,7 @@ pub fn count_gang() {
     count(Event::Gang);
 }
 
-/// A worker takes a thread of a gang from a gang deque, its own or another's.
+/// A thread that shares workers starts in a region, whether the region is a gang or not.
 #[inline]
 pub fn count_gang_ult() {
     count(Event::GangUlt);

@@ -358,16 +358,11 @@ impl Team {
         }
     }
 
-    /// Has `worker` woken when members leave.
-    pub fn expect_leaving(&self, worker: &'static Worker) {
-        // ORDERING: Release, pairs with the Acquire in `leave_for_good`: either the member sees the worker, or, by the
-        // fence of the parker, the worker sees that it has left.
-        self.dismisser.store(ptr::from_ref(worker).cast_mut(), Ordering::Release);
-    }
-
     /// Tells the members to leave for good; `dismisser` is woken when they do.
     pub fn retire(&self, dismisser: &'static Worker) {
-        self.expect_leaving(dismisser);
+        // ORDERING: Release, pairs with the Acquire in `leave_for_good`: either the member sees the worker, or, by the
+        // fence of the parker, the worker sees that it has left.
+        self.dismisser.store(ptr::from_ref(dismisser).cast_mut(), Ordering::Release);
         // ORDERING: Release, pairs with `is_retired`.
         self.retired.store(true, Ordering::Release);
         self.wake_members(self.attached.get());

@@ -60,8 +60,9 @@ pub struct Hooks {
     /// there is nobody to switch to. Must not allocate, lock, or call into the C library.
     pub preempt: unsafe fn() -> bool,
     /// Called on the watcher thread: the worker's running context blocks in the kernel, or runs where it cannot be
-    /// interrupted, while others wait behind it. At most once while the worker stands still with somebody behind it. The
-    /// worker may have moved on meanwhile: the hook looks again under its own lock. Must not wait for the worker.
+    /// interrupted, while others wait behind it. Again after 50 ms at the earliest, as long as the worker stands still and
+    /// somebody waits behind it. The worker may have moved on meanwhile: the hook looks again under its own lock. Must not
+    /// wait for the worker.
     pub hand_off: fn(&'static Watched),
 }
 
