@@ -26,10 +26,12 @@ use crate::worker::{self, Worker};
 /// In the group of a queued gang ULT: it runs where it was put.
 pub(crate) const PLACED: u32 = 1 << 31;
 
-/// A ULT that has not started. It is not moved or changed between a fork and the start of `run`, which may free it.
+/// A ULT that has not started. It is not moved or changed between a fork and the call of `end`, which may free it.
 pub struct Seed {
     /// Its first function.
     pub run: unsafe fn(*mut ()),
+    /// Called with the argument when the ULT has ended and wears its identity no more: the last use of the seed. Must not wait.
+    pub end: unsafe fn(*mut ()),
     /// The argument.
     pub data: *mut (),
     /// The gang of the context that forked it, which a ULT without a gang of its own runs for.

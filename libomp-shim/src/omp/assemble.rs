@@ -167,7 +167,7 @@ pub fn sow(team: &Team, outer: GangTag) {
         let data = ptr::from_ref(thread).cast_mut().cast();
         let region = plan.body.function as usize;
         // SAFETY: we are the forking thread; the member's last ULT has left (`take_team`).
-        unsafe { thread.set_seed(Seed { run: shared_main, data, tag: outer, region, group, identity }) };
+        unsafe { thread.set_seed(Seed { run: shared_main, end: shared_end, data, tag: outer, region, group, identity }) };
     }
 }
 
@@ -267,8 +267,13 @@ unsafe fn shared_main(argument: *mut ()) {
     if team.is_lost() {
         end_lost_process();
     }
-    worker::set_locals(Locals::default());
-    team.leave_for_good();
+}
+
+/// The member's ULT has ended, and its identity is free for the next region.
+unsafe fn shared_end(argument: *mut ()) {
+    // SAFETY: as in `shared_main`; the member leaves with the last line.
+    let thread: &Thread = unsafe { &*argument.cast() };
+    thread.team().leave_for_good();
 }
 
 fn run_share(thread: &Thread) {

@@ -120,10 +120,10 @@ unsafe fn run_ult(worker: &'static Worker, seed: &'static Seed, tag: GangTag) {
         worker::play(worker, role);
         worker::set_locals(Locals::default());
     }
-    let (run, data) = (seed.run, seed.data);
+    let (run, end, data) = (seed.run, seed.end, seed.data);
     worker.count_hosted(1);
     enter_program();
-    // SAFETY: whoever made the seed vouches for it. The seed may be gone when this returns.
+    // SAFETY: whoever made the seed vouches for it.
     unsafe { run(data) };
     let worker = here();
     super::enter(worker);
@@ -135,6 +135,9 @@ unsafe fn run_ult(worker: &'static Worker, seed: &'static Seed, tag: GangTag) {
     if ganged {
         worker.count_gang_load(-1);
     }
+    // Only now: whoever learns that the ULT has ended may start the next one under the same identity.
+    // SAFETY: whoever made the seed vouches for it. The seed may be gone when this returns.
+    unsafe { end(data) };
 }
 
 /// Caches the running runner, retires one that is too many, and switches to `entry`.
