@@ -38,7 +38,7 @@ pub(super) fn quickly(worker: &'static Worker) -> Option<Next> {
     let own = unsafe { &mut *worker.own() };
     own.turns = own.turns.wrapping_add(1);
     if own.turns.is_multiple_of(LOOK_AT_ALL_EVERY) || !worker.gang_deque.is_empty() || !worker.ults.is_empty() {
-        return everywhere(worker);
+        return everywhere(worker, true);
     }
     if let Some(entry) = own.bench.take_newest() {
         return Some(Next::Resume(entry));
@@ -47,14 +47,14 @@ pub(super) fn quickly(worker: &'static Worker) -> Option<Next> {
     found.map(|(job, role)| Next::Run(job, role))
 }
 
-/// Everything, in the order of the module.
-pub(super) fn everywhere(worker: &'static Worker) -> Option<Next> {
+/// Everything, in the order of the module; one victim only if `steal` says so.
+pub(super) fn everywhere(worker: &'static Worker, steal: bool) -> Option<Next> {
     if let Some(entry) = handoff::take_returning(worker) {
         return Some(Next::Resume(entry));
     }
     at_home(worker, Look::Own)
         .or_else(|| seek(worker, Look::Others))
-        .or_else(|| steal_once(worker))
+        .or_else(|| if steal { steal_once(worker) } else { None })
 }
 
 /// May a context of the worker go on? Leaves it where it is.
@@ -204,7 +204,7 @@ pub(super) fn held_back(worker: &'static Worker) -> bool {
 
 /// Goes there.
 pub(super) fn what_was_held_back(worker: &'static Worker) -> Option<Next> {
-    if let Some(next) = everywhere(worker).or_else(|| take_gang_ult(worker, worker, |_| true)) {
+    if let Some(next) = everywhere(worker, true).or_else(|| take_gang_ult(worker, worker, |_| true)) {
         return Some(next);
     }
     // SAFETY: own kernel thread, as in `quickly`.

@@ -153,6 +153,9 @@ pub(crate) fn enter_program() {
     worker.enter_program();
 }
 
+/// A look into another worker's queues is a cache line from elsewhere; what this worker's own contexts wait for comes sooner.
+const STEAL_EVERY: u32 = 8;
+
 /// Decides what this worker does: finish what was started before starting something new. The bench is not empty.
 pub(crate) fn next(worker: &'static Worker) -> Next {
     if let Some(found) = look::quickly(worker) {
@@ -161,10 +164,12 @@ pub(crate) fn next(worker: &'static Worker) -> Next {
     // SAFETY: own kernel thread.
     let spin = unsafe { (*worker.own()).bench.spin() };
     let mut patience = Patience::new(spin);
+    let mut looks = 0_u32;
     loop {
-        if let Some(found) = look::everywhere(worker) {
+        if let Some(found) = look::everywhere(worker, looks.is_multiple_of(STEAL_EVERY)) {
             return found;
         }
+        looks += 1;
         if !patience.go_on() {
             if let Some(found) = sleep(worker) {
                 return found;

@@ -6,6 +6,7 @@ use core::sync::atomic::{Ordering, fence};
 
 use crate::omp::lock::{Lock, NestHandle, NestLock};
 use crate::omp::thread::Here;
+use crate::omp::yielding;
 
 /// `#pragma omp critical`: `name` is `kmp_critical_name`, 32 static bytes, zero at first; the first four are the lock.
 ///
@@ -95,7 +96,11 @@ pub unsafe extern "C-unwind" fn __kmpc_unset_lock(_: *const c_void, _: c_int, lo
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_test_lock(_: *const c_void, _: c_int, lock: NonNull<Lock>) -> c_int {
     // SAFETY: as the caller says.
-    c_int::from(unsafe { Lock::at(lock.as_ptr()) }.try_lock())
+    let taken = unsafe { Lock::at(lock.as_ptr()) }.try_lock();
+    if !taken {
+        yielding::let_others_run(); // programs ask in a loop, and the holder may wait behind the asker
+    }
+    c_int::from(taken)
 }
 
 /// `omp_init_nest_lock`.
@@ -160,5 +165,9 @@ pub unsafe extern "C-unwind" fn __kmpc_unset_nest_lock(_: *const c_void, _: c_in
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_test_nest_lock(_: *const c_void, _: c_int, lock: NonNull<NestHandle>) -> c_int {
     // SAFETY: as the caller says.
-    unsafe { &*lock.read() }.try_lock(Here::get().task) as c_int
+    let count = unsafe { &*lock.read() }.try_lock(Here::get().task);
+    if count == 0 {
+        yielding::let_others_run(); // as in `__kmpc_test_lock`
+    }
+    count as c_int
 }
