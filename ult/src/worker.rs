@@ -10,7 +10,7 @@
 use core::cell::{Cell, UnsafeCell};
 use core::ptr::{self, NonNull};
 use core::mem::offset_of;
-use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::Mutex;
 
 use crate::arch;
@@ -70,6 +70,8 @@ pub struct Worker {
     pub(crate) watched: Watched,
     /// Attempts to steal ULTs.
     pub(crate) steals: victim::Counters,
+    /// Context switches; written by the owner alone.
+    switches: AtomicU64,
     /// What only the kernel thread itself touches.
     own: UnsafeCell<Own>,
 }
@@ -145,8 +147,6 @@ pub(crate) struct Own {
     pub(crate) held_back: u32,
     /// The place it is bound to, see [`move_to_place`].
     place: Option<u32>,
-    /// Context switches.
-    pub(crate) switches: u64,
 }
 
 // SAFETY: everything in `Own` is touched by the worker's own kernel thread alone (`Worker::own`); the rest is
@@ -174,6 +174,7 @@ impl Worker {
             returning: AtomicPtr::new(ptr::null_mut()),
             watched: Watched::new(),
             steals: victim::Counters::new(),
+            switches: AtomicU64::new(0),
             own: UnsafeCell::new(Own {
                 current: ptr::null_mut(),
                 native: Ult::native(),
@@ -191,7 +192,6 @@ impl Worker {
                 polls: 0,
                 held_back: 0,
                 place: None,
-                switches: 0,
             }),
         }
     }
@@ -243,7 +243,7 @@ impl Worker {
     /// The calling kernel thread leaves program code for the scheduler: from here on the owner's part is its alone.
     #[inline]
     pub(crate) fn enter_scheduler(&self) {
-        // ORDERING: Acquire, pairs with the Release in `let_go`: what a thief left.
+        // ORDERING: Acquire, pairs with the Release in `let_go`: what a thief left. A failure publishes nothing.
         while self.gate.compare_exchange_weak(PROGRAM, SCHEDULER, Ordering::Acquire, Ordering::Relaxed).is_err() {
             arch::pause();
         }
@@ -260,7 +260,7 @@ impl Worker {
 
     /// For another kernel thread: the owner's part, if the owner runs program code; until [`Worker::let_go`].
     pub(crate) fn seize(&self) -> bool {
-        // ORDERING: Acquire, pairs with the Release in `enter_program`.
+        // ORDERING: Acquire, pairs with the Release in `enter_program`; a failure publishes nothing.
         self.gate.compare_exchange(PROGRAM, THIEF, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
@@ -350,6 +350,13 @@ impl Worker {
     pub(crate) fn is_unused(&self) -> bool {
         // ORDERING: Relaxed; as above.
         self.hosting.load(Ordering::Relaxed) == 0 && self.gang_deque.is_empty()
+    }
+
+    /// Counts a context switch; the owner.
+    #[inline]
+    pub(crate) fn count_switch(&self) {
+        // ORDERING: Relaxed, both; a statistic with one writer.
+        self.switches.store(self.switches.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
     /// Notes how many other threads are suspended here; the owner.
@@ -545,8 +552,8 @@ pub fn uses_identities() -> bool {
 /// Sums over all workers that ever were: steals, context switches. Others go on meanwhile, so the figures are recent.
 pub fn totals() -> (victim::Totals, u64) {
     let workers = || (0..table_len()).filter_map(at);
-    // SAFETY: a racy read of a statistic that its owner writes as a whole word.
-    let switches = workers().map(|w| unsafe { (&raw const (*w.own()).switches).read_volatile() }).sum();
+    // ORDERING: Relaxed; a statistic.
+    let switches = workers().map(|w| w.switches.load(Ordering::Relaxed)).sum();
     (workers().map(|w| w.steals.read()).sum(), switches)
 }
 

@@ -264,7 +264,7 @@ unsafe fn switch_context(worker: &'static Worker, to: *mut Ult, identity: Option
         let own = worker.own();
         let from = (*own).current;
         (*own).current = to;
-        (*own).switches = (*own).switches.wrapping_add(1);
+        worker.count_switch();
         ult::switch(from, to, worker, identity);
     }
 }
