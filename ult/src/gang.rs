@@ -41,6 +41,10 @@ impl GangTag {
 /// takes it before anything younger. A worker that does not reach a switch point spins for mates of its own gang, whose id
 /// is not smaller than that of what it left in its deque only if it started before; by induction over the ids nobody
 /// waits for a gang younger than the own one.
+///
+/// The function alone is not the order. It holds with what goes with it: forks under one lock, thread 0 giving way at the
+/// fork, ready contexts held back behind an unfinished older gang, mates not stolen (`docs/protocols/gang.md`; each of these
+/// left out is a circle that `docs/models/gang.md` shows).
 #[must_use]
 pub fn eligible(ult: GangTag, worker: GangTag) -> bool {
     ult.level > worker.level || (ult.level == worker.level && ult.id <= worker.id)
