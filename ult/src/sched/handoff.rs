@@ -62,10 +62,12 @@ unsafe fn stand_in(argument: *mut ()) {
     me.stand_in(false);
 }
 
-/// Is the context that stands in alone on the bench, and nothing queued?
+/// Is the context that stands in alone on the worker, and nothing queued? The running context may be about to sit down.
 fn has_nothing_left(me: &'static Worker) -> bool {
     // SAFETY: own kernel thread: called by the scheduler of this worker.
-    unsafe { (*me.own()).bench.len() <= 1 && me.gang_deque.is_empty() && me.ults.is_empty() }
+    let own = unsafe { &*me.own() };
+    let alone = own.bench.len() <= 1 && own.role.strand == ptr::from_ref(me) as usize;
+    alone && me.gang_deque.is_empty() && me.ults.is_empty()
 }
 
 /// Moves the suspended contexts of `blocked` to `me`, if it still runs program code.
