@@ -72,6 +72,10 @@ pub(super) enum Look {
     Still(u64),
 }
 
+/// How long code that is not the program's (a library's computation, as a rule) may take before those behind it are handed
+/// off, nanoseconds: a kernel thread more costs the others their cores, so what ends soon is waited for.
+const LIBRARY: u64 = 30_000_000;
+
 /// Nanoseconds between two hand-offs of one standstill: somebody may have come since, and who stood in may be blocked as
 /// well by now.
 const AGAIN: u64 = 50_000_000;
@@ -231,7 +235,7 @@ impl Episode {
 
     fn cannot_interrupt(&mut self, watched: &'static Watched, from: u64, now: u64) {
         self.awkward.another(from);
-        if self.awkward.has_lasted(now) {
+        if self.awkward.has_lasted(now) && now - self.awkward.since >= LIBRARY {
             self.hand_off(watched);
         }
     }
