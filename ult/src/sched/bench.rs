@@ -150,10 +150,6 @@ impl Bench {
         self.take(at)
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.entries.len()
-    }
-
     /// Forgets the contexts of all other strands, in the child of a fork: their threads do not exist there.
     pub(crate) fn forget_others(&mut self, strand: usize) {
         self.entries.retain(|e| e.role.strand == strand);

@@ -62,11 +62,13 @@ unsafe fn stand_in(argument: *mut ()) {
     me.stand_in(false);
 }
 
-/// Is the context that stands in alone on the worker, and nothing queued? The running context may be about to sit down.
+/// Is the context that stands in alone on the worker, and nothing queued? It may be on the bench or not (the first look of a
+/// wait comes before it sits down), and another one may be about to.
 fn has_nothing_left(me: &'static Worker) -> bool {
     // SAFETY: own kernel thread: called by the scheduler of this worker.
     let own = unsafe { &*me.own() };
-    let alone = own.bench.len() <= 1 && own.role.strand == ptr::from_ref(me) as usize;
+    let strand = ptr::from_ref(me) as usize;
+    let alone = own.role.strand == strand && !own.bench.has(|entry| entry.role.strand != strand);
     alone && me.gang_deque.is_empty() && me.ults.is_empty()
 }
 
