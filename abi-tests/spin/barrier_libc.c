@@ -1,4 +1,5 @@
 // what: a barrier of the program whose waiters call into libc, and hold its locks, between looks
+// timeout: 90
 // threads: 2,8
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // what: a barrier of the program whose waiters sleep between looks
+// timeout: 90
 // threads: 2,8
 #include <unistd.h>
 #define ROUNDS 8

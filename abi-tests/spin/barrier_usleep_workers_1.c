@@ -3,7 +3,7 @@
 // threads: 4,17
 // compilers: gcc, clang>=19
 // mode: preload
-// timeout: 20
+// timeout: 90
 // ours: the variables are of this library alone
 #include <unistd.h>
 #define ROUNDS 8

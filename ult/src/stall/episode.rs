@@ -74,7 +74,7 @@ pub(super) enum Look {
 
 /// How long code that is not the program's (a library's computation, as a rule) may take before those behind it are handed
 /// off, nanoseconds: a kernel thread more costs the others their cores, so what ends soon is waited for.
-const LIBRARY: u64 = 30_000_000;
+const LIBRARY: u64 = 10_000_000;
 
 /// Nanoseconds between two hand-offs of one standstill: somebody may have come since, and who stood in may be blocked as
 /// well by now.
@@ -126,6 +126,8 @@ impl Episode {
         if known && 2 * self.ran.saturating_sub(ran) >= self.at - at && watched.trap.pending.load(Acquire) == 0 {
             // ORDERING: Relaxed; acquired above.
             watched.trap.verdict.store(Verdict::None as u32, Relaxed);
+            self.counted = true;
+            count(&TALLY.stalls);
             self.interrupt(watched, aim, self.at);
         }
     }
