@@ -145,6 +145,8 @@ pub(crate) struct Own {
     pub(crate) polls: u32,
     /// Times that a gang ULT was passed over, see `sched::yielding`.
     pub(crate) held_back: u32,
+    /// Times that a context gave way to another one, see `sched::yielding`.
+    pub(crate) circles: u32,
     /// The place it is bound to, see [`move_to_place`].
     place: Option<u32>,
 }
@@ -191,6 +193,7 @@ impl Worker {
                 rested: ptr::null(),
                 polls: 0,
                 held_back: 0,
+                circles: 0,
                 place: None,
             }),
         }

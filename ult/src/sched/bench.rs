@@ -168,11 +168,11 @@ impl Bench {
         taken
     }
 
-    /// The entry of another strand that has sat longest and can go on.
-    pub(super) fn take_other(&mut self, strand: usize) -> Option<Waiting> {
+    /// The entry with a role that is `wanted` which has sat longest and can go on.
+    pub(super) fn take_other(&mut self, wanted: impl Fn(&Role) -> bool) -> Option<Waiting> {
         let found = (0..self.entries.len()).find(|&at| {
             let entry = &self.entries[at];
-            entry.role.strand != strand && !self.is_buried(at) && entry.is_ready(false)
+            wanted(&entry.role) && !self.is_buried(at) && entry.is_ready(false)
         });
         found.map(|at| self.take(at))
     }

@@ -2,17 +2,19 @@
 //!
 //! The running context is left where it is and sits on the bench as one that can go on at any time. Instead runs, in this
 //! order: a ULT that waits to be started here; a context of another strand that can go on, the one that has sat longest
-//! first, so that those who spin in turn do so in a circle; a job of another strand. Never a job of the own strand: the
+//! first, its mates before others, so that those who spin in turn do so in a circle; a job of another strand. Never a job of the own strand: the
 //! thread is not at a place where it may start one.
 
 use super::bench::Waiting;
 use super::look::{own_ult, take_gang_ult};
 use super::{Look, Next, leave_for};
-use crate::gang::eligible;
-use crate::worker::{self, Worker};
+use crate::gang::{GangTag, eligible};
+use crate::worker::{self, Own, Worker};
 
 /// After so many times that a gang ULT was not eligible it is taken all the same: the spinning code may wait for it.
 const TURNS_HELD_BACK: u32 = 8;
+/// Every so many times the context that has sat longest goes on, whatever its gang.
+const CIRCLE: u32 = 8;
 
 /// Leaves the running context for another one of this worker; returns when somebody comes back to it. False if there is
 /// nobody to switch to.
@@ -106,9 +108,19 @@ fn somebody_else(worker: &'static Worker, strand: usize) -> Option<Next> {
         }
     }
     own_ult(worker)
-        .or_else(|| own.bench.take_other(strand).map(Next::Resume))
+        .or_else(|| take_other(own).map(Next::Resume))
         .or_else(|| own.bench.seek(Look::Own, strand).map(|(job, role)| Next::Run(job, role)))
         .or_else(|| own.bench.seek(Look::Others, strand).map(|(job, role)| Next::Run(job, role)))
+}
+
+/// A context of another strand: a mate of the running one as a rule, whose barrier is what it spins at, more often than not; now
+/// and then whoever has sat longest, so that two gangs which wait for each other get on.
+fn take_other(own: &mut Own) -> Option<Waiting> {
+    own.circles = own.circles.wrapping_add(1);
+    let (strand, gang) = (own.role.strand, own.role.tag);
+    let mates_first = gang != GangTag::NONE && !own.circles.is_multiple_of(CIRCLE);
+    let mate = if mates_first { own.bench.take_other(|role| role.strand != strand && role.tag == gang) } else { None };
+    mate.or_else(|| own.bench.take_other(|role| role.strand != strand))
 }
 
 /// The switch point at a fork: lets older gangs' ULTs in the forking worker's own deque go before the forking context,

@@ -121,7 +121,7 @@ impl Episode {
     /// In a region that was seen spinning, who has moved since the last look spins again by now, more often than not: the
     /// handler, which knows the loop, is asked at once, provided that the thread ran through the time since then.
     fn expect_a_spin(&mut self, watched: &'static Watched, aim: &Aim, (at, ran): (u64, u64)) {
-        let known = at != 0 && watched.is_user() && regions::is_known_spinner(watched.region());
+        let known = at != 0 && watched.is_user() && regions::is_known_spinner(watched.region()) && !watched.alarm.is_running();
         // ORDERING: Acquire pairs with the handler's Release: no signal is on the way.
         if known && 2 * self.ran.saturating_sub(ran) >= self.at - at && watched.trap.pending.load(Acquire) == 0 {
             // ORDERING: Relaxed; acquired above.

@@ -17,6 +17,7 @@
 //! | `clock` | what the kernel tells about another thread: processor time, asleep or not |
 //! | `signal` | the signal and its handler |
 //! | `spin` | spinning or computing: comparing samples of registers |
+//! | `alarm` | a timer that interrupts a worker on which spins follow each other |
 //! | `restart` | puts a thread that the signal has woken back to sleep |
 //! | `objects` | which code is the program's |
 //! | `regions` | what is remembered about parallel regions |
@@ -33,6 +34,7 @@
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 
+mod alarm;
 mod clock;
 mod episode;
 mod objects;
@@ -86,8 +88,10 @@ fn hooks() -> Option<&'static Hooks> {
 pub struct Counters {
     /// Workers found standing still for a whole interval with somebody behind them; one per stretch of standing still.
     pub stalls: u64,
-    /// Signals sent.
+    /// Signals, by the watcher or an alarm.
     pub interrupts: u64,
+    /// Of the signals: those of an alarm.
+    pub ticks: u64,
     /// Contexts switched out by the handler.
     pub preemptions: u64,
     /// Workers whose queues were handed off.
@@ -105,6 +109,7 @@ pub struct Counters {
 struct Tally {
     stalls: AtomicU64,
     interrupts: AtomicU64,
+    ticks: AtomicU64,
     preemptions: AtomicU64,
     hand_offs: AtomicU64,
     yields: AtomicU64,
@@ -116,6 +121,7 @@ struct Tally {
 static TALLY: Tally = Tally {
     stalls: AtomicU64::new(0),
     interrupts: AtomicU64::new(0),
+    ticks: AtomicU64::new(0),
     preemptions: AtomicU64::new(0),
     hand_offs: AtomicU64::new(0),
     yields: AtomicU64::new(0),
@@ -136,6 +142,7 @@ pub fn counters() -> Counters {
     Counters {
         stalls: read(&TALLY.stalls),
         interrupts: read(&TALLY.interrupts),
+        ticks: read(&TALLY.ticks),
         preemptions: read(&TALLY.preemptions),
         hand_offs: read(&TALLY.hand_offs),
         yields: read(&TALLY.yields),

@@ -18,6 +18,8 @@ struct Set {
 static SPINNERS: Set = Set::new();
 static BLOCKERS: Set = Set::new();
 static LOOPS: Set = Set::new();
+/// Spinners that an alarm has found asleep as well.
+static SLEEPERS: Set = Set::new();
 
 impl Set {
     const fn new() -> Self {
@@ -86,6 +88,14 @@ pub(super) fn remember_spinner(region: usize, site: usize) {
 
 pub(super) fn remember_blocker(region: usize) {
     BLOCKERS.insert(region);
+}
+
+pub(super) fn is_known_sleeper(region: usize) -> bool {
+    SLEEPERS.has(region)
+}
+
+pub(super) fn remember_sleeper(region: usize) {
+    SLEEPERS.insert(region);
 }
 
 #[cfg(test)]

@@ -41,6 +41,23 @@ pub(super) unsafe fn restart(context: &mut ucontext_t) -> bool {
     true
 }
 
+/// Was the code interrupted in a system call, which has returned or is about to be made again? As far as can be told from
+/// the instructions around `ip`, where code was being executed; also just before a call, and just behind one.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn is_at_system_call(ip: usize) -> bool {
+    let is_call = |at: usize| {
+        // SAFETY: code that is being executed, and what lies right in front of it, as above.
+        unsafe { core::ptr::read_unaligned(at as *const [u8; 2]) == [0x0f, 0x05] }
+    };
+    is_call(ip - 2) || is_call(ip)
+}
+
+/// Elsewhere it is not known.
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) fn is_at_system_call(_: usize) -> bool {
+    true
+}
+
 /// Elsewhere the interrupted state lacks what is needed: the kernel has overwritten the first argument.
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) unsafe fn restart(_: &mut ucontext_t) -> bool {

@@ -10,8 +10,8 @@
 //!
 //! What may not live here: when to send ([`super::watcher`]), what a spin looks like ([`super::spin`]).
 //!
-//! Tried and rejected: a timer per worker (it signals sleeping threads, whose calls then return early); an alternate
-//! stack (the interrupted state must stay on the context's own stack); finding the worker through the thread's block
+//! Tried and rejected: timers alone (they signal sleeping threads, whose calls then return early; see [`super::alarm`] for
+//! where there is one); an alternate stack (the interrupted state must stay on the context's own stack); finding the worker through the thread's block
 //! (ties the handler to whoever owns the thread pointer).
 use core::ffi::{c_int, c_void};
 use core::mem;
@@ -24,7 +24,7 @@ use libc::{siginfo_t, ucontext_t};
 
 use super::spin::{self, Motion, Sample};
 use super::watched::{Mode, Watched};
-use super::{TALLY, count, hooks, objects, regions, restart};
+use super::{TALLY, alarm, count, hooks, objects, regions, restart};
 
 /// What the handler made of a sample. Zero: nothing yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,50 +153,51 @@ pub(super) fn send(watched: &'static Watched, tid: i32) -> bool {
     }
 }
 
+/// `SI_TIMER`. `pid` and `uid` of [`Queued`] are then the timer's number and the ticks that were missed.
+const TIMER: c_int = -2;
+
 unsafe extern "C" fn on_signal(_: c_int, info: *mut siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel passes valid pointers to an SA_SIGINFO handler; the context is the interrupted code's, which
     // stays as it is until we return.
     unsafe {
         let errno = *libc::__errno_location();
-        if is_ours(info) {
-            let context = &mut *context.cast::<ucontext_t>();
+        let (queued, context) = (&*info.cast::<Queued>(), &mut *context.cast::<ucontext_t>());
+        if is_ours(queued) {
             let slept = restart::restart(context);
             if slept {
                 count(&TALLY.restarts);
             }
-            if let Some(watched) = addressee(info) {
-                sample(watched, context, !slept);
-            }
+            act(queued, context, slept);
         }
         // Asked for anew: the context may have been away.
         *libc::__errno_location() = errno;
     }
 }
 
-/// Did [`send`] of this process send it?
-///
 /// # Safety
-/// In a signal handler, with the kernel's argument.
-unsafe fn is_ours(info: *mut siginfo_t) -> bool {
-    // SAFETY: the kernel's structure has the layout of `Queued` when `code` says so; getpid only asks.
-    unsafe {
-        let queued = &*info.cast::<Queued>();
-        queued.code == QUEUED && queued.errno == MARK && queued.pid == libc::getpid()
+/// In the handler, for a signal that [`is_ours`].
+unsafe fn act(queued: &Queued, context: &mut ucontext_t, slept: bool) {
+    // SAFETY: `send` and `alarm::make` have put the address of a record there, and records are never freed.
+    let watched: &'static Watched = unsafe { &*(queued.value as *const Watched) };
+    // SAFETY: only asks.
+    if watched.tid() != unsafe { libc::syscall(libc::SYS_gettid) } as i32 {
+        return;
+    }
+    if queued.code == TIMER {
+        // SAFETY: in the handler, on the record's kernel thread.
+        unsafe { alarm::tick(watched, context, slept, queued.uid) };
+    } else if watched.trap.pending.load(Acquire) != 0 {
+        // ORDERING: Acquire (above) pairs with the Release in `Episode::interrupt`: what the signal is about.
+        // SAFETY: as above, and the signal is pending.
+        unsafe { sample(watched, context, !slept) };
     }
 }
 
-/// The record that the signal is about, if that is this kernel thread's.
-///
-/// # Safety
-/// In the handler, for a signal that [`is_ours`].
-unsafe fn addressee(info: *mut siginfo_t) -> Option<&'static Watched> {
-    // SAFETY: as in `is_ours`; `send` has put the address of a record there, and records are never freed; gettid only asks.
-    unsafe {
-        let watched = &*((*info.cast::<Queued>()).value as *const Watched);
-        let tid = libc::syscall(libc::SYS_gettid) as i32;
-        // ORDERING: Acquire pairs with the Release in `Episode::interrupt`: what the signal is about.
-        (watched.tid() == tid && watched.trap.pending.load(Acquire) != 0).then_some(watched)
-    }
+/// Did [`send`] of this process send it, or a timer? Timers with this signal are ours: nobody else uses its number.
+fn is_ours(queued: &Queued) -> bool {
+    // SAFETY: only asks.
+    let is_sent = || queued.errno == MARK && queued.pid == unsafe { libc::getpid() };
+    queued.value != 0 && (queued.code == TIMER || queued.code == QUEUED && is_sent())
 }
 
 /// One sample of what `watched`, this kernel thread, was doing; leaves for another context if it spins. Not `awake`: it was
@@ -217,29 +218,50 @@ unsafe fn sample(watched: &'static Watched, context: &mut ucontext_t, awake: boo
     // ORDERING: Release pairs with the watcher's Acquire: the verdict is there, the sample is left.
     trap.pending.store(0, Release);
     if found == Verdict::Spins {
+        alarm::start(watched);
         // SAFETY: passed on.
         unsafe { give_way(watched, context) };
     }
+}
+
+/// What kind of code was interrupted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// The program's own.
+    Program,
+    /// The C library's `sched_yield` or `pthread_spin_lock`, called by the program.
+    Yields,
+    /// Any other, or no room on its stack.
+    Elsewhere,
+}
+
+/// # Safety
+/// In the handler; `now` is the state in `context`, which it interrupted.
+pub(super) unsafe fn place(context: &ucontext_t, now: &Sample) -> Place {
+    if !has_room(context, now.sp) {
+        return Place::Elsewhere;
+    }
+    // SAFETY: the code was being executed.
+    if objects::is_wait(now.ip) && objects::is_program_code(unsafe { spin::leaf_caller(now) }) {
+        return Place::Yields;
+    }
+    if objects::is_program_code(now.ip) { Place::Program } else { Place::Elsewhere }
 }
 
 /// # Safety
 /// As [`sample`].
 unsafe fn judge(watched: &'static Watched, context: &ucontext_t, overdue: u32) -> Verdict {
     let now = spin::sample(context, watched.turns());
-    if !has_room(context, now.sp) {
-        count(&TALLY.elsewhere);
-        return Verdict::Elsewhere;
-    }
-    // SAFETY: the interrupted code's stack pointer.
-    let yields = objects::is_wait(now.ip) && objects::is_program_code(unsafe { spin::leaf_caller(&now) });
-    if !yields && !objects::is_program_code(now.ip) {
+    // SAFETY: passed on.
+    let place = unsafe { place(context, &now) };
+    if place == Place::Elsewhere {
         count(&TALLY.elsewhere);
         return Verdict::Elsewhere;
     }
     // SAFETY: in the handler, with `pending` set: nobody else touches the sample.
     let before = unsafe { mem::replace(&mut *trap_sample(watched), now) };
     let (region, site) = (watched.region(), now.ip);
-    if yields {
+    if place == Place::Yields {
         count(&TALLY.yields);
         return Verdict::Spins;
     }
@@ -275,11 +297,11 @@ fn has_room(context: &ucontext_t, sp: usize) -> bool {
     !on_alternate && !crate::stack::guards::contains(here.wrapping_sub(ROOM))
 }
 
-/// Switches to another context; back when this one is resumed.
+/// Switches to another context; back when this one is resumed. False if there was nobody to switch to.
 ///
 /// # Safety
-/// As [`sample`], with nothing of the handler left to do.
-unsafe fn give_way(watched: &'static Watched, context: &mut ucontext_t) {
+/// In the handler that interrupted program code of `watched`, with nothing of it left to do.
+pub(super) unsafe fn give_way(watched: &'static Watched, context: &mut ucontext_t) -> bool {
     watched.set_mode(Mode::Scheduler);
     // SAFETY: the hook's promise (`Hooks::preempt`); mode and place are as it asks.
     let went = hooks().is_some_and(|hooks| unsafe { (hooks.preempt)() });
@@ -294,6 +316,7 @@ unsafe fn give_way(watched: &'static Watched, context: &mut ucontext_t) {
         watched.trap.verdict.store(Verdict::Alone as u32, Relaxed);
         watched.set_mode(Mode::User);
     }
+    went
 }
 
 /// `sigreturn` also restores the alternate signal stack, a property of the kernel thread: it must be the one that the

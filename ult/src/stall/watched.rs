@@ -1,6 +1,6 @@
 //! What the monitor knows about one worker.
 //!
-//! Three cache lines by writer: the worker itself (every switch), the watcher, the signal handler. The owner's
+//! Cache lines by writer: the worker itself (every switch), the watcher, the signal handler (two). The owner's
 //! operations are single relaxed stores without read-modify-write, about a nanosecond each.
 //!
 //! What may not live here: any decision. The watcher decides ([`super::watcher`]), the handler judges
@@ -13,6 +13,7 @@ use core::sync::atomic::{
     compiler_fence, fence,
 };
 
+use super::alarm::Alarm;
 use super::episode::Episode;
 use super::spin::Sample;
 use super::{regions, signal, watcher};
@@ -48,6 +49,7 @@ pub struct Watched {
     listed: AtomicU32,
     pub(super) notes: Notes,
     pub(super) trap: Trap,
+    pub(super) alarm: Alarm,
 }
 
 /// The watcher's own notes; no other thread reads or writes them.
@@ -73,8 +75,8 @@ pub(super) struct Trap {
     pub(super) last: UnsafeCell<Sample>,
 }
 
-// SAFETY: `notes` is touched by the watcher thread alone (`Watched::notes`), `trap.last` by the worker's kernel thread
-// alone, in the handler, between an observed and a cleared `pending`; the rest is atomic.
+// SAFETY: `notes` is touched by the watcher thread alone (`Watched::notes`), `trap.last` and `alarm.last` by the worker's kernel
+// thread alone, in the handler, between an observed and a cleared `pending` or `busy`; the rest is atomic.
 unsafe impl Sync for Watched {}
 // SAFETY: as above.
 unsafe impl Send for Watched {}
@@ -105,6 +107,7 @@ impl Watched {
                 sent: AtomicU64::new(0),
                 last: UnsafeCell::new(Sample::NONE),
             },
+            alarm: Alarm::new(),
         }
     }
 
@@ -129,6 +132,7 @@ impl Watched {
     /// being sent (microseconds), so that no other kernel thread ever gets it.
     pub fn end(&self) {
         self.set_mode(Mode::Idle);
+        self.alarm.discard();
         // ORDERING: SeqCst with the fence below; pairs with `watcher::Aim::at`.
         self.tid.store(0, SeqCst);
         // ORDERING: pairs with the fence in `watcher::Aim::at`: either the watcher sees zero, or we see its aim.
@@ -304,5 +308,6 @@ impl Watched {
         self.listed.store(0, Relaxed);
         // ORDERING: the only thread.
         self.trap.pending.store(0, Relaxed);
+        self.alarm.forget();
     }
 }

@@ -231,7 +231,7 @@ fn go_round(aim: &Aim, now: u64) -> Round {
             Look::Fine => {}
             Look::Moves => {
                 round.moves = true;
-                round.known |= watched.in_known_region();
+                round.known |= watched.in_known_region() && !watched.alarm.is_running();
             }
             Look::Still(due) => round.due = round.due.min(due),
         }

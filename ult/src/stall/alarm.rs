@@ -1,0 +1,278 @@
+//! The alarm: a timer that interrupts a worker again and again while spins follow each other there.
+//!
+//! Threads of a gang that does not fit on the pool spin in turn: at every barrier each worker has to be interrupted once per
+//! thread that waits. The watcher needs a processor for that, which the spinners hold, and two system calls and a signal
+//! across processors for each worker. So the handler that finds a spin sets the worker's own timer; from then on the kernel
+//! interrupts the worker where it runs, and the watcher looks on from afar.
+//!
+//! *Nobody asleep is to be signalled* (`docs/protocols/stall.md`). A timer goes on while its thread sleeps, so
+//!
+//! * it is set only when a loop of the program was just found spinning, and goes off for good at the first tick that finds a
+//!   system call;
+//! * a tick that finds a sleeper has its call made again ([`super::restart`]) and the region remembered: it gets no
+//!   alarm any more;
+//! * where the interrupted state does not allow that, there are no alarms.
+//!
+//! A few ticks in a row that find code which gets on, or nobody waiting, end it too. Ticks that keep coming late (the kernel
+//! counts those missed) double the period: what a signal costs differs by ten between machines.
+//!
+//! What may not live here: what a spin looks like ([`super::spin`]), when the watcher looks ([`super::watcher`]).
+//!
+//! Tried and rejected: one shot per stretch of code, set at each switch (setting a near timer costs as much as the tick);
+//! a shorter period (the signals eat the time: on a virtual machine, where a tick costs 13 us, 30 and 50 us do about as well,
+//! 20 us are three times slower).
+use core::cell::UnsafeCell;
+use core::mem;
+use core::ptr;
+use core::sync::atomic::{AtomicI32, AtomicU32, Ordering::Relaxed, Ordering::SeqCst, compiler_fence};
+
+use libc::{c_int, ucontext_t};
+
+use super::signal::{self, Place};
+use super::spin::{self, Motion, Sample};
+use super::watched::Watched;
+use super::{TALLY, count, regions, restart, watcher};
+
+/// Nanoseconds between ticks.
+const PERIOD: u32 = 40_000;
+/// A period that late ticks have stretched beyond this ends the alarm.
+const TOO_SLOW: u32 = 16 * PERIOD;
+/// Ticks in a row that find no spin before the alarm goes off.
+const MISSES: u32 = 4;
+/// The worker has no timer.
+const NONE: i32 = -1;
+/// It gets none.
+const REFUSED: i32 = -2;
+
+/// A worker's timer. Touched by the worker's kernel thread alone, mostly in the signal handler; `running` is read by the
+/// watcher.
+pub(super) struct Alarm {
+    timer: AtomicI32,
+    running: AtomicU32,
+    misses: AtomicU32,
+    /// Whether the last tick came late.
+    late: AtomicU32,
+    period: AtomicU32,
+    /// A tick is being dealt with: another one that interrupts it does nothing.
+    busy: AtomicU32,
+    last: UnsafeCell<Sample>,
+}
+
+impl Alarm {
+    pub(super) const fn new() -> Self {
+        Self {
+            timer: AtomicI32::new(NONE),
+            running: AtomicU32::new(0),
+            misses: AtomicU32::new(0),
+            late: AtomicU32::new(0),
+            period: AtomicU32::new(PERIOD),
+            busy: AtomicU32::new(0),
+            last: UnsafeCell::new(Sample::NONE),
+        }
+    }
+
+    /// Does it tick? Any thread; a recent answer.
+    pub(super) fn is_running(&self) -> bool {
+        // ORDERING: Relaxed; the watcher takes any recent value.
+        self.running.load(Relaxed) != 0
+    }
+
+    /// In the child of a fork: timers stay with the parent.
+    pub(super) fn forget(&self) {
+        // ORDERING: the only thread.
+        self.timer.store(NONE, Relaxed);
+        // ORDERING: as above.
+        self.running.store(0, Relaxed);
+        // ORDERING: as above.
+        self.busy.store(0, Relaxed);
+    }
+
+    /// The kernel thread gives the record up. Owner only.
+    pub(super) fn discard(&self) {
+        // ORDERING: Relaxed; the owner's.
+        let timer = self.timer.swap(NONE, Relaxed);
+        // ORDERING: as above.
+        self.running.store(0, Relaxed);
+        if timer >= 0 {
+            // SAFETY: a timer of this process, made by `make`; its last signal finds no record of its thread.
+            unsafe { libc::syscall(libc::SYS_timer_delete, timer) };
+        }
+    }
+
+    fn set(&self, timer: i32, period: u32) {
+        let time = libc::timespec { tv_sec: 0, tv_nsec: i64::from(period) };
+        let spec = libc::itimerspec { it_interval: time, it_value: time };
+        // SAFETY: a timer of this process and a valid specification.
+        unsafe { libc::syscall(libc::SYS_timer_settime, timer, 0, &raw const spec, ptr::null_mut::<libc::itimerspec>()) };
+    }
+}
+
+/// A loop of `watched`'s region was found spinning: tick from now on. On the record's kernel thread, in the handler.
+pub(super) fn start(watched: &'static Watched) {
+    let alarm = &watched.alarm;
+    // ORDERING: Relaxed; the owner's field, in program order on its kernel thread.
+    alarm.misses.store(0, Relaxed);
+    if alarm.is_running() || !is_allowed(watched.region()) {
+        return;
+    }
+    // ORDERING: as above.
+    let mut timer = alarm.timer.load(Relaxed);
+    if timer == NONE {
+        timer = make(watched).unwrap_or(REFUSED);
+        // ORDERING: as above.
+        alarm.timer.store(timer, Relaxed);
+    }
+    if timer >= 0 {
+        // ORDERING: as above.
+        alarm.period.store(PERIOD, Relaxed);
+        // ORDERING: Relaxed; the watcher takes any recent value.
+        alarm.running.store(1, Relaxed);
+        alarm.set(timer, PERIOD);
+    }
+}
+
+fn is_allowed(region: usize) -> bool {
+    cfg!(target_arch = "x86_64")
+        && regions::is_known_spinner(region)
+        && !regions::is_known_sleeper(region)
+        && !regions::is_known_blocker(region)
+}
+
+fn make(watched: &'static Watched) -> Option<i32> {
+    let number = signal::number()?;
+    let mut timer: c_int = NONE;
+    // SAFETY: all zero is a valid `sigevent`; the kernel copies it, and writes one `int`.
+    let result = unsafe {
+        let mut event: libc::sigevent = mem::zeroed();
+        event.sigev_notify = libc::SIGEV_THREAD_ID;
+        event.sigev_signo = number;
+        event.sigev_value.sival_ptr = ptr::from_ref(watched).cast_mut().cast();
+        event.sigev_notify_thread_id = watched.tid();
+        libc::syscall(libc::SYS_timer_create, libc::CLOCK_MONOTONIC, &raw const event, &raw mut timer)
+    };
+    (result == 0).then_some(timer)
+}
+
+fn stop(watched: &'static Watched) {
+    let alarm = &watched.alarm;
+    // ORDERING: Relaxed; the owner's.
+    let timer = alarm.timer.load(Relaxed);
+    if timer >= 0 {
+        alarm.set(timer, 0);
+    }
+    // ORDERING: Relaxed; the watcher takes any recent value.
+    alarm.running.store(0, Relaxed);
+    if watched.crowd() != 0 {
+        watcher::crowded(watched);
+    }
+}
+
+/// The alarm has gone off, `missed` times more than it was heard. `slept`: it hit a system call that sleeps, which is made
+/// again.
+///
+/// # Safety
+/// In the handler, on the kernel thread of the record; `context` is the interrupted state.
+pub(super) unsafe fn tick(watched: &'static Watched, context: &mut ucontext_t, slept: bool, missed: u32) {
+    let alarm = &watched.alarm;
+    // ORDERING: Relaxed with compiler fences: only a handler on this same kernel thread can come in between.
+    if !alarm.is_running() || alarm.busy.swap(1, Relaxed) != 0 {
+        return;
+    }
+    compiler_fence(SeqCst);
+    count(&TALLY.interrupts);
+    count(&TALLY.ticks);
+    if slept {
+        regions::remember_sleeper(watched.region());
+    }
+    // SAFETY: passed on; `busy` is set.
+    let found = unsafe { look(watched, context, slept) };
+    match found {
+        Found::Spin => heard(watched, missed),
+        Found::Nothing => miss(watched),
+        Found::Foreign => stop(watched),
+    }
+    compiler_fence(SeqCst);
+    // ORDERING: as above; before the context is left, because the next one ticks too.
+    alarm.busy.store(0, Relaxed);
+    if found == Found::Spin {
+        count(&TALLY.stalls);
+        // SAFETY: passed on; nothing of the handler is left to do.
+        if !unsafe { signal::give_way(watched, context) } {
+            stop(watched);
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Found {
+    /// Program code in a loop that waits, with somebody behind it.
+    Spin,
+    /// Code that gets on.
+    Nothing,
+    /// What is not to be interrupted.
+    Foreign,
+}
+
+/// # Safety
+/// As [`tick`], with `busy` set.
+unsafe fn look(watched: &'static Watched, context: &ucontext_t, slept: bool) -> Found {
+    if slept || !watched.is_crowded() {
+        return Found::Foreign;
+    }
+    if !watched.is_user() {
+        return Found::Nothing;
+    }
+    let now = spin::sample(context, watched.turns());
+    let region = watched.region();
+    // SAFETY: passed on.
+    match unsafe { signal::place(context, &now) } {
+        // The runtime on its way in or out of the program, or a library that computes, perhaps between two barriers.
+        Place::Elsewhere if !restart::is_at_system_call(now.ip) => return Found::Nothing,
+        Place::Elsewhere => return Found::Foreign,
+        Place::Yields => {
+            count(&TALLY.yields);
+            return Found::Spin;
+        }
+        Place::Program if regions::is_known_loop(region, now.ip) => return Found::Spin,
+        Place::Program => {}
+    }
+    // SAFETY: `busy` keeps others away.
+    let before = unsafe { mem::replace(&mut *watched.alarm.last.get(), now) };
+    if now.since(&before) == Motion::Spins {
+        regions::remember_spinner(region, now.ip);
+        return Found::Spin;
+    }
+    Found::Nothing
+}
+
+fn heard(watched: &'static Watched, missed: u32) {
+    let alarm = &watched.alarm;
+    // ORDERING: Relaxed; the owner's.
+    alarm.misses.store(0, Relaxed);
+    // ORDERING: as above.
+    let late_again = alarm.late.swap(missed, Relaxed) != 0 && missed != 0;
+    if late_again {
+        slow_down(watched);
+    }
+}
+
+fn slow_down(watched: &'static Watched) {
+    let alarm = &watched.alarm;
+    // ORDERING: Relaxed; the owner's.
+    let period = 2 * alarm.period.load(Relaxed);
+    if period > TOO_SLOW {
+        stop(watched);
+        return;
+    }
+    // ORDERING: as above.
+    alarm.period.store(period, Relaxed);
+    // ORDERING: as above.
+    alarm.set(alarm.timer.load(Relaxed), period);
+}
+
+fn miss(watched: &'static Watched) {
+    // ORDERING: Relaxed; the owner's.
+    if watched.alarm.misses.fetch_add(1, Relaxed) + 1 >= MISSES {
+        stop(watched);
+    }
+}
