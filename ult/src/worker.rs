@@ -20,7 +20,7 @@ use crate::gang::GangTag;
 use crate::gang::deque::GangDeque;
 use crate::identity::{self, Identity};
 use crate::park::Parker;
-use crate::sched::{Bench, SOUGHT, Task, Waiting};
+use crate::sched::{Bench, SOUGHT, Task, Urgency, Waiting};
 use crate::stall::Watched;
 use crate::ult::Ult;
 use crate::victim::{self, Selector};
@@ -66,6 +66,8 @@ pub struct Worker {
     stands_in: AtomicBool,
     /// A context of this worker that comes back from one that stood in; lies on that context's stack.
     pub(crate) returning: AtomicPtr<Waiting>,
+    /// Who waits behind it, for the stall monitor.
+    pub(crate) urgency: Urgency,
     /// What the stall monitor knows.
     pub(crate) watched: Watched,
     /// Attempts to steal ULTs.
@@ -174,6 +176,7 @@ impl Worker {
             gate: AtomicU32::new(PROGRAM),
             stands_in: AtomicBool::new(false),
             returning: AtomicPtr::new(ptr::null_mut()),
+            urgency: Urgency::new(),
             watched: Watched::new(),
             steals: victim::Counters::new(),
             switches: AtomicU64::new(0),
@@ -448,6 +451,7 @@ pub fn set_duty((tag, region): (GangTag, usize)) {
         role.tag = tag;
         role.region = region;
     }
+    worker.urgency.set_running(tag);
     worker.watched.pass();
     worker.watched.set_region(region);
 }

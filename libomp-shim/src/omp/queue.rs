@@ -82,7 +82,7 @@ pub fn find_after(thread: &Thread, look: Look, epoch: u64) -> Option<Job> {
     let task = find_task(thread, look)?;
     // What made the task visible came after the epoch of its region, so a new epoch is seen here.
     if thread.team().epoch() == epoch {
-        return Some(task::job(thread, task));
+        return Some(task::late_job(thread, task));
     }
     push_foreign(thread.team(), task);
     None

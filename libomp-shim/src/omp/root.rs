@@ -65,7 +65,11 @@ fn prepare() {
     if let Some(signal) = settings.stall_signal {
         ult::stall::set_signal(signal);
     }
-    ult::stall::install(ult::stall::Hooks { preempt: ult::sched::switch_away, hand_off: ult::sched::hand_off });
+    ult::stall::install(ult::stall::Hooks {
+        preempt: ult::sched::switch_away,
+        hand_off: ult::sched::hand_off,
+        urgent: ult::sched::is_urgent,
+    });
     ult::fault::set_overflow_hint(
         "a thread or task needs more than it has; set OMP_STACKSIZE (for example OMP_STACKSIZE=64M)",
     );

@@ -409,6 +409,25 @@ pub fn job(thread: &Thread, task: NonNull<Task>) -> Job {
     Job { run: run_job, data: task.as_ptr().cast() }
 }
 
+/// [`job`] for a member that waits for its next region and runs for no gang meanwhile: the task runs for the one whose region
+/// it belongs to, which lasts until its tasks have ended.
+pub fn late_job(thread: &Thread, task: NonNull<Task>) -> Job {
+    Job { run: run_late_job, ..job(thread, task) }
+}
+
+unsafe fn run_late_job(data: *mut ()) {
+    // SAFETY: as in `run_job`; the thread and its team last as long as a task of the region has not ended.
+    let duty = unsafe {
+        let thread: *const Thread = (*data.cast::<Task>()).thread();
+        let plan = (*thread).team().plan();
+        (plan.gang, plan.body.function as usize)
+    };
+    ult::worker::set_duty(duty);
+    // SAFETY: passed on.
+    unsafe { run_job(data) };
+    ult::worker::set_duty((ult::gang::GangTag::NONE, 0));
+}
+
 unsafe fn run_job(data: *mut ()) {
     // SAFETY: `job` made the argument from a task that it had taken, and set its thread.
     unsafe {

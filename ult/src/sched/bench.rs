@@ -225,6 +225,11 @@ impl Bench {
         (0..self.entries.len()).filter(is_other).count() as u32
     }
 
+    /// Is there an unfinished context of another strand that goes before `running`, or is its mate?
+    pub(super) fn has_urgent(&self, running: &Role) -> bool {
+        self.has(|e| e.role.strand != running.strand && !e.finished && eligible(e.role.tag, running.tag))
+    }
+
     /// A context of another strand that runs for no region now: a thread between two of them, or an idle worker's own; and the
     /// counter that makes its waker come.
     pub(super) fn resting(&self, strand: usize) -> Option<Option<&AtomicU32>> {

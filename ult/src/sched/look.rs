@@ -227,6 +227,8 @@ pub(super) unsafe fn publish_crowd(worker: &'static Worker) {
         let own = &mut *worker.own();
         rest(worker, own);
         let strands = if own.bench.is_empty() { 0 } else { own.bench.other_strands(own.role.strand) };
+        worker.urgency.set_running(own.role.tag);
+        worker.urgency.set_suspended(strands != 0 && own.bench.has_urgent(&own.role));
         worker.set_suspended(strands);
         worker.watched.set_region(own.role.region);
     }

@@ -20,6 +20,7 @@
 //! | `runner` | the stacks that jobs run on |
 //! | `handoff` | a spare kernel thread adopts the contexts of a worker that blocks in the kernel |
 //! | `yielding` | giving way to another thread from program code: `sched_yield`, the stall monitor |
+//! | `urgency` | what the stall monitor is told about those who wait |
 //! | `patience` | how long to look before sleeping |
 //!
 //! Conditions are *polled* by the worker that owns the context, and whoever makes a condition true wakes that
@@ -44,6 +45,7 @@ mod handoff;
 mod look;
 mod patience;
 mod runner;
+mod urgency;
 mod yielding;
 
 pub(crate) use bench::{Bench, Waiting};
@@ -54,6 +56,8 @@ pub use patience::{Spin, set_cores};
 pub use runner::set_runner_stack_size;
 pub(crate) use bench::SOUGHT;
 pub(crate) use runner::Task;
+pub(crate) use urgency::Urgency;
+pub use urgency::is_urgent;
 pub use yielding::{has_others_here, poll, switch_away, yield_from_program};
 pub(crate) use yielding::give_way;
 

@@ -31,7 +31,7 @@ use libc::{c_int, ucontext_t};
 use super::signal::{self, Place};
 use super::spin::{self, Motion, Sample};
 use super::watched::Watched;
-use super::{TALLY, count, regions, restart, watcher};
+use super::{TALLY, count, is_urgent, regions, restart, watcher};
 
 /// Nanoseconds between ticks.
 const PERIOD: u32 = 40_000;
@@ -219,7 +219,7 @@ unsafe fn look(watched: &'static Watched, context: &ucontext_t, slept: bool) -> 
     if slept || !watched.is_crowded() {
         return Found::Foreign;
     }
-    if !watched.is_user() {
+    if !watched.is_user() || !is_urgent(watched) {
         return Found::Nothing;
     }
     let now = spin::sample(context, watched.turns());

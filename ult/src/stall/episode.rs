@@ -12,12 +12,14 @@ use super::clock::{self, State};
 use super::signal::{self, Verdict};
 use super::watched::Watched;
 use super::watcher::{Aim, LONGEST, QUICK};
-use super::{TALLY, count, hooks, objects, regions};
+use super::{TALLY, count, hooks, is_urgent, objects, regions};
 
 /// How long a worker has to sleep, or to stay where it cannot be interrupted, before its queues are handed off, ns.
 const PATIENCE: u64 = 1_000_000;
 /// From this time between looks on, code that may be spinning is taken to be; it has stood still for twice that, ns.
 const DOUBT: u64 = 16 * QUICK;
+/// Nanoseconds before code is looked at behind which only younger gangs wait, which do not hold it up by the order of gangs.
+const CALM: u64 = 2_000_000;
 /// How many looks in a row have to agree about that.
 const AGREE: u32 = 3;
 
@@ -106,7 +108,7 @@ impl Episode {
             self.expect_a_spin(watched, aim, before);
             return Look::Moves;
         }
-        let due = self.at + self.period;
+        let due = self.at + self.due_after(watched);
         if now < due {
             return Look::Still(due);
         }
@@ -115,13 +117,17 @@ impl Episode {
             return Look::Fine;
         };
         self.judge(watched, aim, now, ran);
-        Look::Still(self.at + self.period)
+        Look::Still(self.at + self.due_after(watched))
+    }
+
+    fn due_after(&self, watched: &'static Watched) -> u64 {
+        if is_urgent(watched) { self.period } else { self.period.max(CALM) }
     }
 
     /// In a region that was seen spinning, who has moved since the last look spins again by now, more often than not: the
     /// handler, which knows the loop, is asked at once, provided that the thread ran through the time since then.
     fn expect_a_spin(&mut self, watched: &'static Watched, aim: &Aim, (at, ran): (u64, u64)) {
-        let known = at != 0 && watched.is_user() && regions::is_known_spinner(watched.region()) && !watched.alarm.is_running();
+        let known = at != 0 && watched.is_user() && watched.expects_a_spin();
         // ORDERING: Acquire pairs with the handler's Release: no signal is on the way.
         if known && 2 * self.ran.saturating_sub(ran) >= self.at - at && watched.trap.pending.load(Acquire) == 0 {
             // ORDERING: Relaxed; acquired above.

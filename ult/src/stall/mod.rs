@@ -66,6 +66,9 @@ pub struct Hooks {
     /// somebody waits behind it. The worker may have moved on meanwhile: the hook looks again under its own lock. Must not
     /// wait for the worker.
     pub hand_off: fn(&'static Watched),
+    /// Does somebody wait behind the worker whom its running code may well be waiting for (a thread of its own gang)? If not,
+    /// the monitor takes its time. Any thread, in the signal handler too.
+    pub urgent: fn(&'static Watched) -> bool,
 }
 
 static HOOKS: AtomicPtr<Hooks> = AtomicPtr::new(ptr::null_mut());
@@ -81,6 +84,11 @@ fn hooks() -> Option<&'static Hooks> {
     let hooks = HOOKS.load(Acquire);
     // SAFETY: null, or leaked by `install` and never changed.
     unsafe { hooks.as_ref() }
+}
+
+/// Does somebody wait behind `watched` who should not wait for long?
+fn is_urgent(watched: &'static Watched) -> bool {
+    hooks().is_none_or(|hooks| (hooks.urgent)(watched))
 }
 
 /// What the monitor has done so far in this process. Relaxed statistics: no order between them.

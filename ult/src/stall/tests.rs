@@ -5,7 +5,7 @@
 use super::*;
 use core::arch::asm;
 use core::cell::Cell;
-use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::SeqCst};
 use core::time::Duration;
 use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
@@ -86,6 +86,13 @@ unsafe fn record_preemption() -> bool {
     true
 }
 
+/// The record behind which nobody urgent waits; zero: none.
+static CALM: AtomicUsize = AtomicUsize::new(0);
+
+fn urgent(watched: &'static Watched) -> bool {
+    CALM.load(SeqCst) != &raw const *watched as usize
+}
+
 fn record_hand_off(watched: &'static Watched) {
     HAND_OFFS.lock().unwrap().push((&raw const *watched as usize, Instant::now()));
 }
@@ -101,7 +108,7 @@ fn times_of_hand_offs(player: &'static Player) -> Vec<Instant> {
 
 fn stage() -> MutexGuard<'static, ()> {
     let guard = ONE_AT_A_TIME.lock().unwrap_or_else(|e| e.into_inner());
-    install(Hooks { preempt: record_preemption, hand_off: record_hand_off });
+    install(Hooks { preempt: record_preemption, hand_off: record_hand_off, urgent });
     treat_as_program(spin_on as *const () as usize);
     start_if_needed();
     guard
@@ -174,6 +181,28 @@ fn with_all_processors_spinning_the_watcher_still_comes() {
         println!("us until a spin ends, {cores} spinners: min {least}, median {median}, 90 % {late}, max {most}");
         assert!(median < 5_000, "median {median} us");
     }
+}
+
+#[test]
+fn who_holds_up_nobody_urgent_is_left_alone_for_a_while() {
+    let _stage = stage();
+    let player = Player::new();
+    CALM.store(&raw const player.watched as usize, SeqCst);
+    let region = fresh_region();
+    let waits: Vec<Duration> = player.act(region, || {
+        (0..10)
+            .map(|_| {
+                let start = Instant::now();
+                player.spin();
+                start.elapsed()
+            })
+            .collect()
+    });
+    CALM.store(0, SeqCst);
+    let mut sorted = waits.clone();
+    sorted.sort_unstable();
+    println!("until a spin ends: {waits:?}");
+    assert!(sorted[0] >= Duration::from_millis(1) && sorted[5] < Duration::from_millis(50), "{waits:?}");
 }
 
 /// One call that sleeps for about `millis`; true if it slept to its end without an error.

@@ -16,7 +16,7 @@ use core::sync::atomic::{
 use super::alarm::Alarm;
 use super::episode::Episode;
 use super::spin::Sample;
-use super::{regions, signal, watcher};
+use super::{is_urgent, regions, signal, watcher};
 
 /// What a worker is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -288,6 +288,11 @@ impl Watched {
     pub(super) fn in_known_region(&self) -> bool {
         let region = self.region();
         regions::is_known_spinner(region) || regions::is_known_blocker(region)
+    }
+
+    /// Does the running code spin by now, more likely than not, with somebody behind it who should not wait for long?
+    pub(super) fn expects_a_spin(&'static self) -> bool {
+        regions::is_known_spinner(self.region()) && !self.alarm.is_running() && is_urgent(self)
     }
 
     /// The watcher's notes.

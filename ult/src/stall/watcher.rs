@@ -25,6 +25,7 @@ use core::sync::atomic::{
 };
 
 use super::clock;
+use super::is_urgent;
 use super::episode::Look;
 use super::signal;
 use super::watched::Watched;
@@ -231,7 +232,7 @@ fn go_round(aim: &Aim, now: u64) -> Round {
             Look::Fine => {}
             Look::Moves => {
                 round.moves = true;
-                round.known |= watched.in_known_region() && !watched.alarm.is_running();
+                round.known |= watched.in_known_region() && !watched.alarm.is_running() && is_urgent(watched);
             }
             Look::Still(due) => round.due = round.due.min(due),
         }
