@@ -121,7 +121,7 @@ pub fn prepare(count: usize) -> usize {
 pub fn shared_worker(n: usize) -> Option<&'static Worker> {
     // ORDERING: Relaxed; as in `prepare`.
     let count = SHARED.load(Ordering::Relaxed);
-    let mut shared = (0..worker::table_len()).filter_map(worker::at).filter(|w| w.is_shared());
+    let mut shared = (0..worker::table_len()).filter_map(worker::at).filter(|w| w.is_shared() && !w.is_standing_in());
     shared.nth(n % count.max(1))
 }
 

@@ -10,7 +10,7 @@
 use core::cell::{Cell, UnsafeCell};
 use core::ptr::{self, NonNull};
 use core::mem::offset_of;
-use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::Mutex;
 
 use crate::arch;
@@ -20,7 +20,7 @@ use crate::gang::GangTag;
 use crate::gang::deque::GangDeque;
 use crate::identity::{self, Identity};
 use crate::park::Parker;
-use crate::sched::{Bench, SOUGHT, Task, Urgency, Waiting};
+use crate::sched::{Bench, Parcel, SOUGHT, Task, Urgency};
 use crate::stall::Watched;
 use crate::ult::Ult;
 use crate::victim::{self, Selector};
@@ -58,14 +58,18 @@ pub struct Worker {
     serves: AtomicU32,
     /// A thread waits here for its next region, behind other code.
     resting: AtomicBool,
+    /// It was woken meanwhile.
+    summoned: AtomicBool,
     /// Threads suspended here beside the running one, as of the last switch.
     suspended: AtomicU32,
     /// Who may touch the owner's part: [`PROGRAM`], [`SCHEDULER`] or [`THIEF`].
     gate: AtomicU32,
-    /// Stands in for a blocked worker: takes what others queued, and is given nothing itself.
-    stands_in: AtomicBool,
-    /// A context of this worker that comes back from one that stood in; lies on that context's stack.
-    pub(crate) returning: AtomicPtr<Waiting>,
+    /// Stands in for this worker, which was blocked: takes what others queued, and is given nothing itself. Null: for nobody.
+    stands_for: AtomicPtr<Worker>,
+    /// Another one stands in for this worker, and has not been told that it has moved again.
+    handed_off: AtomicBool,
+    /// Contexts that come to this worker from those that stood in for it.
+    pub(crate) returning: AtomicPtr<Parcel>,
     /// Who waits behind it, for the stall monitor.
     pub(crate) urgency: Urgency,
     /// What the stall monitor knows.
@@ -101,6 +105,8 @@ pub(crate) struct Role {
     pub(crate) strand: usize,
     /// The thread-local storage it runs with; `None` where identities are not used.
     pub(crate) identity: Option<&'static Identity>,
+    /// Who wakes the thread may wake another worker than the one it is on, see `sched::handoff`.
+    pub(crate) away: bool,
 }
 
 impl Role {
@@ -113,7 +119,7 @@ impl Role {
     pub(crate) fn none(worker: &'static Worker) -> Self {
         // SAFETY: written once, before the kernel thread runs anything.
         let identity = unsafe { (*worker.own()).native_identity };
-        Self { tag: GangTag::NONE, region: 0, strand: ptr::from_ref(worker) as usize, identity }
+        Self { tag: GangTag::NONE, region: 0, strand: ptr::from_ref(worker) as usize, identity, away: false }
     }
 }
 
@@ -135,6 +141,10 @@ pub(crate) struct Own {
     pub(crate) native_identity: Option<&'static Identity>,
     /// The kernel thread's own identity while adopted contexts wear it elsewhere; the one above is a substitute then.
     pub(crate) lent: Option<&'static Identity>,
+    /// A substitute for the next time.
+    pub(crate) substitute: Option<&'static Identity>,
+    /// The turn in which the worker was blocked that this one stands in for.
+    pub(crate) stands_since: u32,
     /// The identity that is worn now.
     worn: Option<&'static Identity>,
     /// Chooses whom to steal from.
@@ -172,9 +182,11 @@ impl Worker {
             hosting: AtomicI32::new(0),
             serves: AtomicU32::new(NOBODY),
             resting: AtomicBool::new(false),
+            summoned: AtomicBool::new(false),
             suspended: AtomicU32::new(0),
             gate: AtomicU32::new(PROGRAM),
-            stands_in: AtomicBool::new(false),
+            stands_for: AtomicPtr::new(ptr::null_mut()),
+            handed_off: AtomicBool::new(false),
             returning: AtomicPtr::new(ptr::null_mut()),
             urgency: Urgency::new(),
             watched: Watched::new(),
@@ -183,13 +195,15 @@ impl Worker {
             own: UnsafeCell::new(Own {
                 current: ptr::null_mut(),
                 native: Ult::native(),
-                role: Role { tag: GangTag::NONE, region: 0, strand: 0, identity: None },
+                role: Role { tag: GangTag::NONE, region: 0, strand: 0, identity: None, away: false },
                 bench: Bench::new(),
                 idle_runners: Vec::with_capacity(16),
                 handed: None,
                 assigned: None,
                 native_identity: None,
                 lent: None,
+                substitute: None,
+                stands_since: 0,
                 worn: None,
                 selector: Selector::new(victim::default_kind(), u64::from(index) + 1),
                 turns: 0,
@@ -213,9 +227,8 @@ impl Worker {
     #[inline]
     pub fn wake(&self) -> bool {
         let woken = self.parker.unpark();
-        // ORDERING: Relaxed; written by the owner at its last switch point, which it reached before this call or reaches
-        // after it, and then it looks.
-        if !woken && self.resting.load(Ordering::Relaxed) && self.watched.is_user() {
+        // ORDERING: Relaxed; behind the full fence of `unpark`, see `set_resting`.
+        if !woken && self.resting.load(Ordering::Relaxed) {
             self.summon();
         }
         woken
@@ -224,17 +237,34 @@ impl Worker {
     /// A thread that waits here for its next region may have to go on, while other code runs.
     #[cold]
     fn summon(&self) {
-        // ORDERING: Relaxed; `publish_crowd` has the fences. The owner's next switch point counts anew.
-        self.suspended.fetch_max(1, Ordering::Relaxed);
-        self.publish_crowd();
+        // ORDERING: Relaxed, both; `publish_crowd` has the fences. The owner takes it back at a later switch point, and then looks.
+        if !self.summoned.load(Ordering::Relaxed) {
+            // ORDERING: as above.
+            self.summoned.store(true, Ordering::Relaxed);
+            self.publish_crowd();
+        }
     }
 
-    /// Notes whether a thread waits here for its next region while other code runs; the owner.
+    /// Notes whether a thread waits here for its next region while other code runs; the owner, before it looks once more
+    /// whether that thread can go on.
+    ///
+    /// Whoever makes its condition true fences, reads `resting` and sets `summoned`. With the fences here either the owner's
+    /// look sees the condition, or the other one sees `resting` and its mark is not taken back.
     pub(crate) fn set_resting(&self, resting: bool) {
-        // ORDERING: Relaxed; see `wake`.
-        if self.resting.load(Ordering::Relaxed) != resting {
-            // ORDERING: as above.
+        // ORDERING: Relaxed, all four; the fence is what the text above is about.
+        let changes = self.resting.load(Ordering::Relaxed) != resting;
+        if changes || self.summoned.load(Ordering::Relaxed) {
             self.resting.store(resting, Ordering::Relaxed);
+            self.summoned.store(false, Ordering::Relaxed);
+            // ORDERING: SeqCst, pairs with the fence in `unpark`.
+            fence(Ordering::SeqCst);
+        }
+    }
+
+    /// A context has been sent to this worker, which has to come to its scheduler for it.
+    pub(crate) fn call(&self) {
+        if !self.parker.unpark() {
+            self.publish_crowd();
         }
     }
 
@@ -282,17 +312,55 @@ impl Worker {
         unsafe { &*ptr::from_ref(watched).byte_sub(offset_of!(Worker, watched)).cast() }
     }
 
-    /// Begins or ends standing in for a blocked worker.
-    pub(crate) fn stand_in(&self, begins: bool) {
-        // ORDERING: Relaxed; a forker that sees it late queues a ULT that others steal.
-        self.stands_in.store(begins, Ordering::Relaxed);
-        self.share(begins);
+    /// Begins to stand in for `blocked`, runs what that one may run, and is told when it moves again.
+    pub(crate) fn begin_standing_in(&self, blocked: &'static Worker) {
+        // ORDERING: Relaxed, all three; a forker that sees the first late queues a ULT that this worker takes, or others steal.
+        self.stands_for.store(ptr::from_ref(blocked).cast_mut(), Ordering::Relaxed);
+        let serves = blocked.serves.load(Ordering::Relaxed);
+        // A kernel thread that belongs to one thread has queued for nobody else either.
+        self.serves.store(if serves == NOBODY { EVERYBODY } else { serves }, Ordering::Relaxed);
+        // ORDERING: Release, pairs with the Acquire in `recall`.
+        blocked.handed_off.store(true, Ordering::Release);
+    }
+
+    /// Ends it.
+    pub(crate) fn end_standing_in(&self) {
+        self.share(false);
+        // ORDERING: Relaxed; as in `begin_standing_in`.
+        self.stands_for.store(ptr::null_mut(), Ordering::Relaxed);
+    }
+
+    /// The worker that this one stands in for.
+    #[inline]
+    pub(crate) fn stands_for(&self) -> Option<&'static Worker> {
+        // ORDERING: Relaxed; as in `begin_standing_in`.
+        // SAFETY: null or a record, and records are never freed.
+        unsafe { self.stands_for.load(Ordering::Relaxed).as_ref() }
     }
 
     /// Does it stand in for a blocked worker?
+    #[inline]
     pub(crate) fn is_standing_in(&self) -> bool {
-        // ORDERING: Relaxed; as above.
-        self.stands_in.load(Ordering::Relaxed)
+        self.stands_for().is_some()
+    }
+
+    /// The owner moves again: tells those that stand in for it, once.
+    #[inline]
+    pub(crate) fn recall(&self) {
+        // ORDERING: Relaxed; the owner asks at each entry to its scheduler, see below.
+        if self.handed_off.load(Ordering::Relaxed) {
+            self.recall_cold();
+        }
+    }
+
+    #[cold]
+    fn recall_cold(&self) {
+        // ORDERING: Acquire, pairs with `begin_standing_in`: who is said to stand in can be found.
+        self.handed_off.swap(false, Ordering::Acquire);
+        let heirs = (0..table_len()).filter_map(at).filter(|w| w.stands_for().is_some_and(|b| ptr::eq(b, self)));
+        for heir in heirs {
+            heir.wake();
+        }
     }
 
     /// Notes what the worker looks for while it sleeps.
@@ -385,15 +453,29 @@ impl Worker {
     pub(crate) fn publish_crowd(&self) {
         self.watched.recount(|| {
             // ORDERING: Relaxed; `recount` has the fences.
-            let suspended = self.suspended.load(Ordering::Relaxed);
+            let suspended = self.suspended.load(Ordering::Relaxed) + self.calls();
             suspended + self.gang_deque.len() as u32 + self.ults.len() as u32
         });
+    }
+
+    /// Reasons to come to the scheduler beside what was there at the last switch point.
+    fn calls(&self) -> u32 {
+        // ORDERING: Relaxed, both; `publish_crowd` has the fences.
+        let returning = !self.returning.load(Ordering::Relaxed).is_null();
+        u32::from(returning) + u32::from(self.summoned.load(Ordering::Relaxed))
+    }
+
+    /// May ULTs on the own deque of `victim` be taken without having seen their group? Both serve one group alone, and the same.
+    pub(crate) fn is_of_one_group_with(&self, victim: &Worker) -> bool {
+        // ORDERING: Relaxed; as in `accepts`.
+        let (mine, theirs) = (self.serves.load(Ordering::Relaxed), victim.serves.load(Ordering::Relaxed));
+        mine == theirs && mine != NOBODY && mine != EVERYBODY
     }
 
     /// Does anybody wait behind the running code, as far as its owner knows?
     pub(crate) fn has_others(&self) -> bool {
         // ORDERING: Relaxed; the owner asks, and what is queued meanwhile is seen next time.
-        self.suspended.load(Ordering::Relaxed) != 0 || !self.gang_deque.is_empty() || !self.ults.is_empty()
+        self.suspended.load(Ordering::Relaxed) + self.calls() != 0 || !self.gang_deque.is_empty() || !self.ults.is_empty()
     }
 
     /// The owner's part.
@@ -644,6 +726,9 @@ pub(crate) unsafe fn forget_after_fork() {
     GROUPS.store(0, Ordering::Relaxed);
     if let Some(worker) = current() {
         enter_table(worker);
+        // What was on its way here belongs to threads that do not exist in this process.
+        worker.returning.store(ptr::null_mut(), Ordering::Relaxed);
+        worker.handed_off.store(false, Ordering::Relaxed);
         GROUPS.store(1, Ordering::Relaxed);
         worker.watched.begin();
         worker.enter_program();

@@ -206,6 +206,7 @@ unsafe fn resident_main(argument: *mut ()) {
         run_share(thread);
         worker::set_duty((GangTag::NONE, 0));
         thread.team().arrive_at_join();
+        ult::sched::settle(thread.worker());
     }
     // SAFETY: own thread only.
     for inner in core::mem::take(&mut unsafe { thread.own() }.teams) {

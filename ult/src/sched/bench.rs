@@ -29,7 +29,7 @@ pub(crate) struct Waiting {
     pub(super) role: Role,
     ready: Ready,
     seek: Option<Seek>,
-    sleepers: Option<*const AtomicU32>,
+    pub(super) sleepers: Option<*const AtomicU32>,
     spin: Spin,
     yields: bool,
     finished: bool,
@@ -65,7 +65,7 @@ impl Waiting {
     }
 
     /// `newest`: is this the newest entry of its bench?
-    fn is_ready(&self, newest: bool) -> bool {
+    pub(super) fn is_ready(&self, newest: bool) -> bool {
         // SAFETY: the entry is on the bench, so the closure is alive (see the type).
         (self.yields && !newest) || unsafe { (*self.ready)() }
     }
@@ -168,6 +168,12 @@ impl Bench {
         taken
     }
 
+    /// The entry of the strand that has sat longest, if it can go on.
+    pub(super) fn take_ready_of(&mut self, strand: usize) -> Option<Waiting> {
+        let at = self.entries.iter().position(|e| e.role.strand == strand)?;
+        self.entries[at].is_ready(false).then(|| self.take(at))
+    }
+
     /// The entry with a role that is `wanted` which has sat longest and can go on.
     pub(super) fn take_other(&mut self, wanted: impl Fn(&Role) -> bool) -> Option<Waiting> {
         let found = (0..self.entries.len()).find(|&at| {
@@ -215,11 +221,12 @@ impl Bench {
     }
 
     /// Strands other than `strand` with a context here. One that waits for its next region, or an idle worker's own, counts
-    /// when there is something for it to do.
-    pub(super) fn other_strands(&self, strand: usize) -> u32 {
+    /// when there is something for it to do; `all`, or one that is away: in any case, for its waker may not come here.
+    pub(super) fn other_strands(&self, strand: usize, all: bool) -> u32 {
         let is_other = |at: &usize| {
             let entry = &self.entries[*at];
-            let counts = entry.role.is_of_a_region() || entry.is_ready(false);
+            let unseen = entry.role.away || (all && entry.sleepers.is_some());
+            let counts = entry.role.is_of_a_region() || unseen || entry.is_ready(false);
             entry.role.strand != strand && counts && self.is_top(*at)
         };
         (0..self.entries.len()).filter(is_other).count() as u32
@@ -231,9 +238,10 @@ impl Bench {
     }
 
     /// A context of another strand that runs for no region now: a thread between two of them, or an idle worker's own; and the
-    /// counter that makes its waker come.
+    /// counter that makes its waker come. The thread rather than the worker, where both are here.
     pub(super) fn resting(&self, strand: usize) -> Option<Option<&AtomicU32>> {
-        let entry = self.entries.iter().find(|e| e.role.strand != strand && !e.role.is_of_a_region())?;
+        let rests = |e: &&Waiting| e.role.strand != strand && !e.role.is_of_a_region();
+        let entry = self.entries.iter().filter(rests).max_by_key(|e| e.sleepers.is_some())?;
         // SAFETY: as in `Waiting::is_ready`.
         Some(entry.sleepers.map(|counter| unsafe { &*counter }))
     }

@@ -7,15 +7,30 @@
 //!
 //! * the running strand stays, with every older context of it;
 //! * if contexts of the kernel thread's own strand move (the program's main stack, a resident thread), the kernel thread lends
-//!   its own storage to them and idles under a borrowed identity until they come back ([`return_to`]): at the end of an
-//!   outermost region, or of a resident thread. Until then they run under another kernel thread's number;
-//! * what waits for no region never moves: the loop of an idle pool worker, and one that stands in itself.
+//!   its own storage to them and idles under a borrowed identity until they come back. Until then they run under another
+//!   kernel thread's number;
+//! * what waits for no region never moves: the loop of an idle pool worker, and one that stands in itself. A resident thread
+//!   whose next region has started does.
 //!
-//! Who makes an adopted context ready wakes the worker that it sat on before. So one that stands in polls, every
-//! [`super::look::HOLD_BACK`], until it has nothing left on its bench and the blocked worker moves again.
+//! *It ends as soon as it may.* When the blocked worker comes to its scheduler it tells those that stand in for it
+//! (`Worker::recall`). At its next switch point one that stands in goes back to its own context, and everything on its bench
+//! goes to the worker that was blocked ([`give_back`]). If its running code spins, it counts as one with somebody behind it, and
+//! is interrupted. If it blocks, another one stands in, for the same worker and since the same time, and gives back what
+//! it adopts. The end of an outermost region and of a resident thread waits for nobody's recall: their context goes home by
+//! itself ([`return_to`]).
 //!
-//! Rejected: forwarding wake-ups from the blocked worker to its heir (a chain of pointers to follow at every wake-up, for a
-//! rescue that happens once per region: code that was seen to block gets kernel threads of its own from its next fork on).
+//! *No context is lost.* A suspended one is on one bench or in one [`Parcel`]. A parcel is opened at every entry to the
+//! scheduler and at every look; who sends it wakes its receiver or makes it count as crowded. A kernel thread
+//! that stands in ends only on its own context, when all others of it are suspended, hence on its bench, and with empty queues.
+//! Who makes a context ready wakes the worker of its thread, as that one was when its region began, or when it began to wait.
+//! So one that stands in polls while it sleeps, every [`super::look::HOLD_BACK`], and so does any worker with a
+//! context that has been moved (`Role::away`, inherited by the jobs that run in its name), until that thread's region ends.
+//!
+//! Rejected: *standing in until the adopted threads have ended.* The threads of a gang that spins were then spread over more
+//! kernel threads than there are cores, with nobody behind any of them, so that nothing interrupted them: each
+//! barrier took a time slice of the kernel's, for the rest of the region. It looked like a hang.
+//! *Forwarding wake-ups* from the blocked worker to its heir: a chain of pointers to follow at every wake-up, for a
+//! rescue that happens once per region.
 
 use core::ptr;
 use core::sync::atomic::Ordering;
@@ -48,67 +63,98 @@ unsafe fn stand_in(argument: *mut ()) {
     // SAFETY: `hand_off` passes a worker record, and those are never freed.
     let blocked: &'static Worker = unsafe { &*argument.cast() };
     let me = worker::register_current();
-    me.stand_in(true);
-    let turns = blocked.watched.turns();
-    adopt(blocked, me);
-    super::wait(&Wait {
-        ready: &|| blocked.watched.turns() != turns && has_nothing_left(me),
-        seek: None,
-        sleepers: None,
-        spin: Spin { micros: 50 },
-        yields: false,
-        finished: true,
-    });
-    me.stand_in(false);
-}
-
-/// Is the context that stands in alone on the worker, and nothing queued? It may be on the bench or not (the first look of a
-/// wait comes before it sits down), and another one may be about to.
-fn has_nothing_left(me: &'static Worker) -> bool {
-    // SAFETY: own kernel thread: called by the scheduler of this worker.
-    let own = unsafe { &*me.own() };
-    let strand = ptr::from_ref(me) as usize;
-    let alone = own.role.strand == strand && !own.bench.has(|entry| entry.role.strand != strand);
-    alone && me.gang_deque.is_empty() && me.ults.is_empty()
-}
-
-/// Moves the suspended contexts of `blocked` to `me`, if it still runs program code.
-fn adopt(blocked: &'static Worker, me: &'static Worker) {
     super::enter(me);
-    if blocked.seize() {
-        // SAFETY: the gate is ours, so the owner does not touch its part; we are the owner of the other.
-        unsafe { adopt_seized(blocked, me) };
-        blocked.let_go();
-        blocked.publish_crowd();
-    }
+    let adopted = adopt(blocked, me);
     enter_program();
+    if adopted {
+        super::wait(&Wait {
+            ready: &|| may_end(me),
+            seek: None,
+            sleepers: None,
+            spin: Spin { micros: 50 },
+            yields: false,
+            finished: true,
+        });
+        give_back(me);
+    }
+}
+
+/// Has the blocked worker moved again, and is nothing queued here that a fork on this worker has left?
+fn may_end(me: &'static Worker) -> bool {
+    // SAFETY: own kernel thread: asked by the scheduler of this worker.
+    let since = unsafe { (*me.own()).stands_since };
+    let moved = me.stands_for().is_none_or(|blocked| blocked.watched.turns() != since);
+    moved && me.gang_deque.is_empty() && me.ults.is_empty()
+}
+
+/// On a worker that stands in, whose bench is in use: the context that ends this, if the time has come.
+pub(super) fn end_of_standing_in(worker: &'static Worker) -> Option<Waiting> {
+    if !worker.is_standing_in() {
+        return None;
+    }
+    // SAFETY: own kernel thread; conditions do not wait.
+    unsafe { (*worker.own()).bench.take_ready_of(ptr::from_ref(worker) as usize) }
+}
+
+/// Are there contexts here whose wakers may wake another worker?
+pub(super) fn has_adopted(worker: &'static Worker) -> bool {
+    // SAFETY: own kernel thread; nothing switches here.
+    worker.is_standing_in() || unsafe { (*worker.own()).bench.has(|entry| entry.role.away) }
+}
+
+/// Moves the suspended contexts of `blocked` to `me`, if it still runs program code. True if `me` stands in from here on:
+/// something was moved, or is queued at `blocked`.
+fn adopt(blocked: &'static Worker, me: &'static Worker) -> bool {
+    if !blocked.seize() {
+        return false;
+    }
+    // SAFETY: the gate is ours, so the owner does not touch its part; we are the owner of the other.
+    let adopted = unsafe { adopt_seized(blocked, me) };
+    blocked.let_go();
+    blocked.publish_crowd();
+    adopted
 }
 
 /// # Safety
 /// `blocked` is seized, `me` is the calling kernel thread's.
-unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) {
+unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) -> bool {
+    unpack(blocked);
     // SAFETY: as the caller says.
     let (theirs, mine) = unsafe { (&mut *blocked.own(), &mut *me.own()) };
     let running = theirs.role.strand;
     let own_strand = ptr::from_ref(blocked) as usize;
-    let idles = |entry: &Waiting| !entry.role.is_of_a_region();
-    let is_own = |entry: &Waiting| entry.role.strand == own_strand && !idles(entry);
+    let goes = |entry: &Waiting| entry.role.is_of_a_region() || (entry.sleepers.is_some() && entry.is_ready(false));
+    let native = theirs.native_identity;
+    let is_own = |entry: &Waiting| entry.role.strand == own_strand && goes(entry);
     let moves_own = running != own_strand && theirs.bench.has(is_own) && lend(theirs);
     let may_move = |entry: &Waiting| match entry.role.strand {
         strand if strand == running => false,
         // Where identities ran out, strands share one.
         _ if same(entry.role.identity, theirs.role.identity) => false,
-        strand if strand == own_strand => moves_own && !idles(entry),
-        _ => true,
+        strand if strand == own_strand => moves_own && goes(entry),
+        _ => !same(entry.role.identity, native),
     };
-    for entry in theirs.bench.take_all(may_move) {
-        // Contexts of one strand move together; a ULT is counted with its oldest.
-        let is_ult = entry.role.strand != own_strand && !mine.bench.has(|e| e.role.strand == entry.role.strand);
-        blocked.count_hosted(-i32::from(is_ult));
-        me.count_hosted(i32::from(is_ult));
-        mine.bench.sit(entry);
+    let moving = theirs.bench.take_all(may_move);
+    if moving.is_empty() && blocked.gang_deque.is_empty() && blocked.ults.is_empty() {
+        return false;
     }
+    // Who stands in for one that stands in does so for the same worker, since the same time.
+    let home = blocked.stands_for().unwrap_or(blocked);
+    mine.stands_since = if blocked.is_standing_in() { theirs.stands_since } else { blocked.watched.turns() };
+    me.begin_standing_in(home);
+    count_moved(&moving, home, blocked, me);
+    moving.into_iter().for_each(|entry| mine.bench.sit(entry));
     blocked.set_suspended_to_none();
+    true
+}
+
+/// Keeps the number of ULTs that each worker hosts; contexts of one strand move together, those of `home`'s own are no ULT.
+fn count_moved(moved: &[Waiting], home: &'static Worker, from: &'static Worker, to: &'static Worker) {
+    let own_strand = ptr::from_ref(home) as usize;
+    let is_first = |at: usize| moved[..at].iter().all(|e| e.role.strand != moved[at].role.strand);
+    let ults = (0..moved.len()).filter(|&at| moved[at].role.strand != own_strand && is_first(at)).count() as i32;
+    from.count_hosted(-ults);
+    to.count_hosted(ults);
 }
 
 fn same(a: Option<&'static Identity>, b: Option<&'static Identity>) -> bool {
@@ -121,7 +167,7 @@ fn lend(owner: &mut worker::Own) -> bool {
     if owner.lent.is_some() {
         return true;
     }
-    match identity::borrow() {
+    match owner.substitute.take().or_else(identity::borrow) {
         Some(substitute) => {
             owner.lent = Some(own);
             owner.native_identity = Some(substitute);
@@ -133,60 +179,123 @@ fn lend(owner: &mut worker::Own) -> bool {
 
 // ---- coming back ----------------------------------------------------------------------------------------------
 
-/// Makes the calling context go on at `home`, the worker that it was adopted from. Nothing to do if it is there.
-///
-/// `home` must come to its scheduler by itself: the code that blocked there has ended, or will.
-pub fn return_to(home: &'static Worker) {
-    let me = worker::register_current();
-    if ptr::eq(me, home) {
-        return;
-    }
+/// Contexts on their way to another worker.
+pub(crate) struct Parcel {
+    contexts: Vec<Waiting>,
+    next: *mut Parcel,
+}
+
+/// Sends all contexts of `me` but the calling one, which stands in, to the worker that it stood in for. Each of them is
+/// suspended: the calling one is the one that runs.
+fn give_back(me: &'static Worker) {
     super::enter(me);
-    // SAFETY: own kernel thread.
-    let own = unsafe { &mut *me.own() };
-    let mut entry = Waiting::interrupted(own.current, own.role);
-    let mut delivery = Delivery { home, entry: &raw mut entry };
-    let job = Job { run: deliver, data: (&raw mut delivery).cast() };
-    // SAFETY: the context is on no bench, so nobody but who takes `returning` resumes it; `entry` and `delivery` lie on
-    // its stack, which stays until then. The job runs on another stack and under another identity.
-    unsafe { run_on_runner(me, job, Role::none(me)) };
+    let strand = ptr::from_ref(me) as usize;
+    if let Some(home) = me.stands_for() {
+        // SAFETY: own kernel thread, in its scheduler.
+        let mut contexts = unsafe { (*me.own()).bench.take_all(|entry| entry.role.strand != strand) };
+        count_moved(&contexts, home, me, home);
+        for entry in &mut contexts {
+            // A thread of the worker's own that waits for its next region is waked there.
+            entry.role.away = entry.role.is_of_a_region() || entry.role.strand != ptr::from_ref(home) as usize;
+        }
+        me.end_standing_in();
+        if !contexts.is_empty() {
+            send(home, contexts);
+        }
+    }
     enter_program();
 }
 
-struct Delivery {
-    home: &'static Worker,
-    entry: *mut Waiting,
+/// Gives `contexts`, whose stacks have been left, to `home`.
+fn send(home: &'static Worker, contexts: Vec<Waiting>) {
+    let parcel = Box::into_raw(Box::new(Parcel { contexts, next: ptr::null_mut() }));
+    // ORDERING: Relaxed; compared only.
+    let mut first = home.returning.load(Ordering::Relaxed);
+    loop {
+        // SAFETY: not published yet.
+        unsafe { (*parcel).next = first };
+        // ORDERING: Release, pairs with the Acquire in `unpack`: the stacks have been left. A failure publishes nothing.
+        match home.returning.compare_exchange_weak(first, parcel, Ordering::Release, Ordering::Relaxed) {
+            Ok(_) => break,
+            Err(now) => first = now,
+        }
+    }
+    home.call();
 }
 
-unsafe fn deliver(data: *mut ()) {
-    // SAFETY: `return_to` passes its own delivery, whose stack has been left.
-    let (home, entry) = unsafe { ((*data.cast::<Delivery>()).home, (*data.cast::<Delivery>()).entry) };
-    // ORDERING: Release, pairs with the Acquire in `take_returning`: the stack has been left.
-    home.returning.store(entry, Ordering::Release);
-    home.wake();
-}
-
-/// Is a context of this worker coming back?
+/// Has something been sent to this worker?
 #[inline]
 pub(super) fn has_returning(worker: &Worker) -> bool {
     // ORDERING: Relaxed; taken with Acquire.
     !worker.returning.load(Ordering::Relaxed).is_null()
 }
 
-/// Takes it.
+/// Puts what was sent to this worker on its bench. By its owner in the scheduler, or by who has seized it.
 #[inline]
-pub(super) fn take_returning(worker: &'static Worker) -> Option<Waiting> {
-    if !has_returning(worker) {
-        return None;
+pub(super) fn unpack(worker: &'static Worker) {
+    if has_returning(worker) {
+        unpack_cold(worker);
     }
-    // ORDERING: Acquire, pairs with `deliver`.
-    let entry = worker.returning.swap(ptr::null_mut(), Ordering::Acquire);
-    // SAFETY: own kernel thread.
+}
+
+#[cold]
+fn unpack_cold(worker: &'static Worker) {
+    // ORDERING: Acquire, pairs with `send`.
+    let mut next = worker.returning.swap(ptr::null_mut(), Ordering::Acquire);
+    // SAFETY: the caller has the owner's part.
     let own = unsafe { &mut *worker.own() };
-    if let Some(lent) = own.lent.take() {
-        // The substitute is still worn here, and given up with the next switch: it is not lent to anybody else again.
-        own.native_identity = Some(lent);
+    while !next.is_null() {
+        // SAFETY: `send` made it, and the swap took it out for us alone.
+        let parcel = unsafe { Box::from_raw(next) };
+        next = parcel.next;
+        for entry in parcel.contexts {
+            if entry.role.strand == ptr::from_ref(worker) as usize
+                && let Some(lent) = own.lent.take()
+            {
+                // All contexts of a strand are in one place, so nobody else wears it now. The substitute may still be worn
+                // here until the next switch; it is kept for the next time.
+                own.substitute = own.native_identity.replace(lent);
+            }
+            own.bench.sit(entry);
+        }
     }
-    // SAFETY: `deliver` stored a pointer to an entry on the returning context's stack.
-    unsafe { entry.as_ref().copied() }
+}
+
+/// Makes the calling context go on at `home`, the worker that it was adopted from. Nothing to do if it is there.
+///
+/// `home` must come to its scheduler by itself, or be interrupted: the code that blocked there has ended, or will.
+pub fn return_to(home: &'static Worker) {
+    // In the child of a fork it may have no kernel thread.
+    while !ptr::eq(worker::register_current(), home) && home.watched.tid() != 0 {
+        travel(home);
+    }
+    settle(home);
+}
+
+/// The calling context, which has no team of its own any more, is waked at `home`, its first worker, if it is there.
+pub fn settle(home: &'static Worker) {
+    let me = worker::register_current();
+    if ptr::eq(me, home) {
+        // SAFETY: own kernel thread.
+        unsafe { (*me.own()).role.away = false };
+    }
+}
+
+fn travel(home: &'static Worker) {
+    let me = worker::register_current();
+    super::enter(me);
+    // SAFETY: own kernel thread.
+    let own = unsafe { &mut *me.own() };
+    let mut delivery = (home, Waiting::interrupted(own.current, own.role));
+    let job = Job { run: deliver, data: (&raw mut delivery).cast() };
+    // SAFETY: the context is on no bench, so nobody but who unpacks it resumes it; `delivery` lies on its stack, which stays
+    // until then. The job runs on another stack and under another identity.
+    unsafe { run_on_runner(me, job, Role::none(me)) };
+    enter_program();
+}
+
+unsafe fn deliver(data: *mut ()) {
+    // SAFETY: `travel` passes its own delivery, whose stack has been left.
+    let (home, entry) = unsafe { *data.cast::<(&'static Worker, Waiting)>() };
+    send(home, vec![entry]);
 }

@@ -37,7 +37,8 @@ pub(super) fn quickly(worker: &'static Worker) -> Option<Next> {
     // SAFETY: own kernel thread; conditions and seeks do not wait, so nobody else touches the part meanwhile.
     let own = unsafe { &mut *worker.own() };
     own.turns = own.turns.wrapping_add(1);
-    if own.turns.is_multiple_of(LOOK_AT_ALL_EVERY) || !worker.gang_deque.is_empty() || !worker.ults.is_empty() {
+    let busy = !worker.gang_deque.is_empty() || !worker.ults.is_empty() || worker.is_standing_in();
+    if busy || own.turns.is_multiple_of(LOOK_AT_ALL_EVERY) {
         return everywhere(worker, true);
     }
     if let Some(entry) = own.bench.take_newest() {
@@ -49,7 +50,8 @@ pub(super) fn quickly(worker: &'static Worker) -> Option<Next> {
 
 /// Everything, in the order of the module; one victim only if `steal` says so.
 pub(super) fn everywhere(worker: &'static Worker, steal: bool) -> Option<Next> {
-    if let Some(entry) = handoff::take_returning(worker) {
+    handoff::unpack(worker);
+    if let Some(entry) = handoff::end_of_standing_in(worker) {
         return Some(Next::Resume(entry));
     }
     at_home(worker, Look::Own)
@@ -118,8 +120,9 @@ fn start(seed: NonNull<Seed>, tag: GangTag) -> Next {
 /// Takes a ULT from the gang deque of `victim` for `worker`.
 pub(super) fn take_gang_ult(worker: &Worker, victim: &Worker, wanted: impl Fn(GangTag) -> bool) -> Option<Next> {
     let at_home = core::ptr::eq(worker, victim);
-    let may_leave = at_home || worker.is_standing_in();
-    let may_run = |group: u32| (may_leave || group & fork::PLACED == 0) && worker.accepts(group & !fork::PLACED);
+    let may_leave = at_home || worker.stands_for().is_some_and(|blocked| core::ptr::eq(blocked, victim));
+    // What is queued here runs here, whoever this worker serves by now.
+    let may_run = |group: u32| at_home || ((may_leave || group & fork::PLACED == 0) && worker.accepts(group & !fork::PLACED));
     let (seed, tag) = victim.gang_deque.take_if(|tag, group| may_run(group) && wanted(tag))?;
     victim.count_gang_load(-1);
     worker.count_gang_load(1);
@@ -173,7 +176,7 @@ fn steal_from(worker: &'static Worker, victim: &'static Worker) -> Option<Next> 
 /// The oldest ULT that `victim` forked without a gang. Of another group than the worker's own it is not taken, which can be
 /// told only while there is no other group.
 fn steal_ult(worker: &'static Worker, victim: &'static Worker) -> Option<Next> {
-    if victim.ults.is_empty() || !worker.may_steal_blindly() {
+    if victim.ults.is_empty() || !(worker.may_steal_blindly() || worker.is_of_one_group_with(victim)) {
         return None;
     }
     loop {
@@ -226,9 +229,9 @@ pub(super) unsafe fn publish_crowd(worker: &'static Worker) {
     unsafe {
         let own = &mut *worker.own();
         rest(worker, own);
-        let strands = if own.bench.is_empty() { 0 } else { own.bench.other_strands(own.role.strand) };
-        worker.urgency.set_running(own.role.tag);
-        worker.urgency.set_suspended(strands != 0 && own.bench.has_urgent(&own.role));
+        let strands = if own.bench.is_empty() { 0 } else { own.bench.other_strands(own.role.strand, worker.is_standing_in()) };
+            worker.urgency.set_running(own.role.tag);
+            worker.urgency.set_suspended(strands != 0 && own.bench.has_urgent(&own.role));
         worker.set_suspended(strands);
         worker.watched.set_region(own.role.region);
     }
@@ -251,6 +254,8 @@ fn rest(worker: &'static Worker, own: &mut worker::Own) {
 /// The worker is in its scheduler again.
 #[inline]
 pub(super) fn stir(worker: &'static Worker) {
+    worker.recall();
+    handoff::unpack(worker);
     // SAFETY: own kernel thread.
     let own = unsafe { &mut *worker.own() };
     if !own.rested.is_null() {

@@ -49,7 +49,8 @@ mod urgency;
 mod yielding;
 
 pub(crate) use bench::{Bench, Waiting};
-pub use handoff::{hand_off, return_to};
+pub(crate) use handoff::Parcel;
+pub use handoff::{hand_off, return_to, settle};
 pub(crate) use look::wake_idle;
 pub(crate) use patience::count_awake;
 pub use patience::{Spin, set_cores};
@@ -193,7 +194,7 @@ fn sleep(worker: &'static Worker) -> Option<Next> {
         found.is_some()
     };
     // What was adopted from another worker is made ready by those who wake that one.
-    let polls = held_back || worker.is_standing_in();
+    let polls = held_back || handoff::has_adopted(worker);
     let slept = worker.parker.park_unless(awake, polls.then_some(look::HOLD_BACK));
     renounce(worker);
     if found.is_none() && slept && held_back {

@@ -114,7 +114,9 @@ unsafe fn run_ult(worker: &'static Worker, seed: &'static Seed, tag: GangTag) {
         region: seed.region,
         strand: core::ptr::from_ref(seed) as usize,
         identity: identity.or_native(worker),
+        away: false,
     };
+    let charged = worker;
     // SAFETY: as in `run_job`.
     unsafe {
         worker::play(worker, role);
@@ -133,7 +135,7 @@ unsafe fn run_ult(worker: &'static Worker, seed: &'static Seed, tag: GangTag) {
     identity.end();
     worker.count_hosted(-1);
     if ganged {
-        worker.count_gang_load(-1);
+        charged.count_gang_load(-1);
     }
     // Only now: whoever learns that the ULT has ended may start the next one under the same identity.
     // SAFETY: whoever made the seed vouches for it. The seed may be gone when this returns.
