@@ -16,7 +16,7 @@ use core::sync::atomic::AtomicU32;
 use super::{Job, Look, Spin, Wait};
 use crate::gang::{GangTag, eligible};
 use crate::ult::Ult;
-use crate::worker::Role;
+use crate::worker::{Locals, Role};
 
 type Ready = *const (dyn Fn() -> bool + 'static);
 type Seek = *const (dyn Fn(Look) -> Option<Job> + 'static);
@@ -62,6 +62,12 @@ impl Waiting {
     pub(super) fn interrupted(ult: *mut Ult, role: Role) -> Self {
         let ready: Ready = &|| true;
         Self { ult, role, ready, seek: None, sleepers: None, spin: Spin { micros: 0 }, yields: false, finished: false, interrupted: true }
+    }
+
+    /// Not the loop of a kernel thread of the pool: a thread between regions, or code that runs for one.
+    pub(super) fn runs_for_a_thread(&self) -> bool {
+        // SAFETY: the entry is on a bench, so its context is suspended and the words are those it left.
+        self.sleepers.is_some() || unsafe { (*self.ult).locals } != Locals::default()
     }
 
     /// `newest`: is this the newest entry of its bench?

@@ -9,8 +9,10 @@
 //! * if contexts of the kernel thread's own strand move (the program's main stack, a resident thread), the kernel thread lends
 //!   its own storage to them and idles under a borrowed identity until they come back. Until then they run under another
 //!   kernel thread's number;
-//! * what waits for no region never moves: the loop of an idle pool worker, and one that stands in itself. A resident thread
-//!   whose next region has started does.
+//! * a strand moves as a whole or stays as a whole: it has one identity, and one kernel thread at a time runs for its thread;
+//! * what runs for no thread never moves: the loop of an idle pool worker, and one that stands in itself. A resident thread
+//!   between two regions does when it has something to do: its next region has started, or a task that it has taken
+//!   while it rests waits in the middle (then the resting context goes along).
 //!
 //! *It ends as soon as it may.* When the blocked worker comes to its scheduler it tells those that stand in for it
 //! (`Worker::recall`). At its next switch point one that stands in goes back to its own context, and everything on its bench
@@ -123,15 +125,15 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) -> bool {
     let (theirs, mine) = unsafe { (&mut *blocked.own(), &mut *me.own()) };
     let running = theirs.role.strand;
     let own_strand = ptr::from_ref(blocked) as usize;
-    let goes = |entry: &Waiting| entry.role.is_of_a_region() || (entry.sleepers.is_some() && entry.is_ready(false));
+    let wants = |entry: &Waiting| entry.role.is_of_a_region() || (entry.runs_for_a_thread() && entry.is_ready(false));
     let native = theirs.native_identity;
-    let is_own = |entry: &Waiting| entry.role.strand == own_strand && goes(entry);
+    let is_own = |entry: &Waiting| entry.role.strand == own_strand && wants(entry);
     let moves_own = running != own_strand && theirs.bench.has(is_own) && lend(theirs);
     let may_move = |entry: &Waiting| match entry.role.strand {
         strand if strand == running => false,
         // Where identities ran out, strands share one.
         _ if same(entry.role.identity, theirs.role.identity) => false,
-        strand if strand == own_strand => moves_own && goes(entry),
+        strand if strand == own_strand => moves_own,
         _ => !same(entry.role.identity, native),
     };
     let moving = theirs.bench.take_all(may_move);
