@@ -52,7 +52,7 @@ pub fn assemble(here: Here, wanted: u32, region: usize) -> (Box<Team>, u32) {
 fn housing(here: Here, wanted: u32, region: usize) -> Housing {
     if !may_share() || ult::stall::is_known_blocker(region) {
         Housing::Grown
-    } else if here.team().plan().active_level == 0 && wanted as usize - 1 <= pool::limit() {
+    } else if here.team().plan().active_around == 0 && wanted as usize - 1 <= pool::limit() {
         Housing::Resident
     } else {
         Housing::Shared
@@ -157,7 +157,7 @@ fn house(team: &Team, workers: Vec<&'static Worker>) {
 pub fn sow(team: &Team, outer: GangTag) {
     let plan = team.plan();
     let group = plan.home.map_or(0, |home| home.group());
-    let outermost = plan.active_level == 1;
+    let outermost = plan.active_around == 1;
     for num in 1..team.size() {
         let Some(thread) = team.thread(num) else { continue };
         team.count_present();

@@ -109,7 +109,7 @@ fn bind(thread: &Thread, place: u32, partition: Range<u32>) {
     own.partition = partition;
     own.place = place as i32;
     // The kernel thread follows, unless other threads run on it, too: those of nested teams that share workers.
-    let alone = thread.team().housing != Housing::Shared || thread.team().plan().active_level <= 1;
+    let alone = thread.team().housing != Housing::Shared || thread.team().plan().active_around <= 1;
     if !alone || !worker::move_to_place(place) {
         return;
     }

@@ -133,11 +133,9 @@ impl Region {
         }
     }
 
-    /// Does the join lead back to the initial thread's own code?
+    /// Does the join lead out of all active regions, back to the initial thread's own code?
     fn is_outermost(&self) -> bool {
-        let plan = self.team.plan();
-        // SAFETY: the forking thread, and with it its team, outlives the region.
-        self.team.size() > 1 && unsafe { plan.parent_thread.as_ref() }.is_some_and(|t| t.team().plan().level == 0)
+        self.team.size() > 1 && self.team.plan().active_around == 1
     }
 
     /// Joins: waits for the other threads and all tasks; the calling code is again what it was before the fork.
@@ -217,6 +215,7 @@ fn plan(here: Here, team: &Team, body: Body, size: u32, bind: Option<ProcBind>) 
     plan.body = body;
     plan.level = outer.level + 1;
     plan.active_level = outer.active_level + u32::from(size > 1);
+    plan.active_around = outer.active_around + u32::from(size > 1);
     plan.parent_thread = here.thread;
     plan.parent_task = here.task;
     plan.icv = icv.nested(settings);
@@ -269,7 +268,7 @@ fn launch(team: &Team, outer: GangTag) {
         Some(home) if is_ganged(team) => {
             stats::count_gang();
             let place = |i: usize| super::binding::worker_for(team, i as u32 + 1);
-            let places = team.plan().places.is_some() && team.plan().active_level == 1;
+            let places = team.plan().places.is_some() && team.plan().active_around == 1;
             fork::gang(count, level, home, seed, places.then_some(&place), |tag| {
                 // SAFETY: as above.
                 unsafe { team.plan_mut() }.gang = tag;
@@ -300,6 +299,6 @@ fn is_ganged(team: &Team) -> bool {
     match plan.icv.gang {
         GangSched::All => true,
         GangSched::None => false,
-        GangSched::Auto => plan.active_level == 1 || ult::stall::is_known_spinner(plan.body.function as usize),
+        GangSched::Auto => plan.active_around == 1 || ult::stall::is_known_spinner(plan.body.function as usize),
     }
 }

@@ -80,7 +80,7 @@ fn prepare() {
 fn leave() {
     let Some(here) = Here::if_known() else { return };
     let team = here.team();
-    if team.plan().level != 0 || team.size() != 1 {
+    if !team.plan().parent_thread.is_null() {
         return; // ends inside a region: nothing of it can be taken apart
     }
     if team.has_incomplete_tasks() {

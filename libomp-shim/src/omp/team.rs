@@ -56,6 +56,9 @@ pub struct Plan {
     pub level: u32,
     /// Nested active regions (`omp_get_active_level`).
     pub active_level: u32,
+    /// Active regions that the threads are really inside of: a target region on the host begins at level 0, but not outside
+    /// of the regions around it. Decides where threads run.
+    pub active_around: u32,
     /// The thread that forked; null for an initial team.
     pub parent_thread: *const Thread,
     /// The task that forked; null for an initial team.
@@ -166,6 +169,7 @@ impl Team {
                 body: Body::EMPTY,
                 level: 0,
                 active_level: 0,
+                active_around: 0,
                 parent_thread: ptr::null(),
                 parent_task: ptr::null(),
                 icv: Icv::INITIAL,
