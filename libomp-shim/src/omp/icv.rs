@@ -76,11 +76,14 @@ impl Icv {
     };
 
     /// The variables of the implicit tasks of a region that a task with `self` encounters (5.2, section 2.4.1): both
-    /// lists move on by one element if there is one; `bind` is what the `proc_bind` clause said, which replaces the
-    /// whole list's head for this region only and so does not matter here.
+    /// lists move on by one element if there is one. `bind` is what a `proc_bind` clause said, if that is to hold for
+    /// the regions inside as well, where the list says nothing about them.
     #[must_use]
-    pub fn nested(&self, settings: &Settings) -> Icv {
+    pub fn nested(&self, settings: &Settings, bind: Option<ProcBind>) -> Icv {
         let mut inner = *self;
+        if self.bind != ProcBind::False {
+            inner.bind = bind.unwrap_or(self.bind);
+        }
         let next = usize::from(self.nthreads_pos) + 1;
         if let Some(&n) = settings.nthreads_list.get(next) {
             inner.nthreads = n;
@@ -369,10 +372,10 @@ mod tests {
             ("OMP_NUM_THREADS", "4,3"),
             ("OMP_PROC_BIND", "spread,close"),
         ]);
-        let inner = s.initial.nested(&s);
+        let inner = s.initial.nested(&s, None);
         assert_eq!((s.initial.nthreads, s.initial.bind), (4, ProcBind::Spread));
         assert_eq!((inner.nthreads, inner.bind), (3, ProcBind::Close));
-        assert_eq!(inner.nested(&s), inner);
+        assert_eq!(inner.nested(&s, None), inner);
     }
 
     #[test]
@@ -380,11 +383,11 @@ mod tests {
         let s = test_settings(&[("OMP_NUM_THREADS", "4,3")]);
         let mut icv = s.initial;
         icv.set_num_threads(7);
-        assert_eq!(icv.nested(&s).nthreads, 3);
+        assert_eq!(icv.nested(&s, None).nthreads, 3);
         let one = test_settings(&[("OMP_NUM_THREADS", "4")]);
         let mut icv = one.initial;
         icv.set_num_threads(7);
-        assert_eq!(icv.nested(&one).nthreads, 7);
+        assert_eq!(icv.nested(&one, None).nthreads, 7);
         icv.set_num_threads(-1);
         assert_eq!(icv.nthreads, 1);
     }
@@ -393,11 +396,11 @@ mod tests {
     fn nested_regions_inherit_gang_scheduling() {
         let s = test_settings(&[("OMP_GANG_SCHED", "false"), ("OMP_NUM_THREADS", "4,3")]);
         let mut icv = s.initial;
-        assert_eq!(icv.nested(&s).gang, GangSched::None);
+        assert_eq!(icv.nested(&s, None).gang, GangSched::None);
         icv.set_gang_sched();
-        assert_eq!((icv.gang, icv.nested(&s).gang), (GangSched::All, GangSched::All));
+        assert_eq!((icv.gang, icv.nested(&s, None).gang), (GangSched::All, GangSched::All));
         icv.reset_gang_sched(&s);
-        assert_eq!(icv.nested(&s).gang, GangSched::None);
+        assert_eq!(icv.nested(&s, None).gang, GangSched::None);
     }
 
     #[test]

@@ -32,6 +32,9 @@ pub struct Request {
     pub num_threads: u32,
     /// `proc_bind`, `None` when not given.
     pub bind: Option<ProcBind>,
+    /// Does `proc_bind` hold for the regions inside, too? libgomp makes the clause the new `bind-var`, libomp does not; the
+    /// specification has the clause override the variable for its own region (5.2 §2.5).
+    pub bind_lasts: bool,
 }
 
 /// A region between its fork and its join, seen from the thread that forked it.
@@ -64,7 +67,7 @@ impl Region {
     /// Makes the calling code the initial thread of team `league.1` of `league.0`.
     pub fn begin_initial(here: Here, body: Body, league: (u32, u32), thread_limit: u32) -> Self {
         let team = serial_team(here);
-        plan(here, &team, body, 1, None);
+        plan(here, &team, body, 1, Request::default());
         // SAFETY: we are the forking thread and the team is between regions.
         let plan = unsafe { team.plan_mut() };
         plan.level -= 1;
@@ -82,14 +85,14 @@ impl Region {
         stats::count_region();
         let (wanted, counted) = reserve(here, team_size(here, request));
         let (team, size) = assemble(here, wanted, body.function as usize);
-        plan(here, &team, body, size, request.bind);
+        plan(here, &team, body, size, request);
         Self::enter(team, counted)
     }
 
     /// Makes the calling code the initial thread of a target region that runs on the host.
     pub fn begin_target(here: Here, body: Body, thread_limit: u32) -> Self {
         let team = serial_team(here);
-        plan(here, &team, body, 1, None);
+        plan(here, &team, body, 1, Request::default());
         // SAFETY: we are the forking thread and the team is between regions.
         let plan = unsafe { team.plan_mut() };
         plan.level = 0;
@@ -205,7 +208,7 @@ fn group_threads(here: Here) -> &'static AtomicU32 {
     unsafe { &*here.team().plan().group_threads }
 }
 
-fn plan(here: Here, team: &Team, body: Body, size: u32, bind: Option<ProcBind>) {
+fn plan(here: Here, team: &Team, body: Body, size: u32, request: Request) {
     let settings = env::settings();
     let outer = here.team().plan();
     let icv = here.task.icv.get();
@@ -218,14 +221,14 @@ fn plan(here: Here, team: &Team, body: Body, size: u32, bind: Option<ProcBind>) 
     plan.active_around = outer.active_around + u32::from(size > 1);
     plan.parent_thread = here.thread;
     plan.parent_task = here.task;
-    plan.icv = icv.nested(settings);
+    plan.icv = icv.nested(settings, request.bind.filter(|_| request.bind_lasts));
     plan.floating_point = ult::arch::fp_state();
     plan.league = outer.league;
     plan.group_threads = outer.group_threads;
     plan.spin = outer.spin;
     plan.gang = outer.gang;
     plan.home = outer.home;
-    plan.bind = bind.unwrap_or(icv.bind);
+    plan.bind = request.bind.unwrap_or(icv.bind);
     plan.places = super::binding::assignment(here, plan.bind, icv.bind, size);
     // SAFETY: own thread only.
     plan.partition = settings.places.is_some().then(|| unsafe { here.thread.own() }.partition.clone());

@@ -89,6 +89,7 @@ fn fork(function: *const (), arguments: *const *mut c_void, count: usize) {
     let request = Request {
         num_threads: clauses.num_threads,
         bind: ProcBind::from_omp(clauses.proc_bind).filter(|b| *b != ProcBind::False),
+        bind_lasts: false,
     };
     parallel::parallel(here, body_of(function, arguments, count), request);
 }
@@ -211,7 +212,7 @@ pub unsafe extern "C-unwind" fn __kmpc_fork_call_if(
 pub extern "C-unwind" fn __kmpc_serialized_parallel(_: Location, _gtid: c_int) {
     let here = Here::get();
     pushed(here);
-    let region = Region::begin(here, Body::EMPTY, Request { num_threads: 1, bind: None });
+    let region = Region::begin(here, Body::EMPTY, Request { num_threads: 1, ..Request::default() });
     let inner = Here::get();
     // SAFETY: own thread only. The region is kept by the thread that it made.
     unsafe { inner.thread.own() }.region = Some(Box::new(region));
