@@ -360,13 +360,29 @@ pub fn wait_to_run(here: Here, task: NonNull<Task>, items: impl Iterator<Item = 
 
 /// `taskwait depend(…)` (5.2 §15.5): waits for the children that the items depend on.
 pub fn wait_for(here: Here, items: impl Iterator<Item = Dependence>) {
-    if here.task.children_depend.get().is_none() {
-        return;
+    if let Some(node) = wait_and_hold(here, items) {
+        leave(here, node);
     }
+}
+
+/// As [`wait_for`], before a task that the caller runs itself. What this returns holds the mutexes of `mutexinoutset`: it is
+/// to be made the task's node, or given to [`leave`] when the task has ended. `None` if there is nothing to hold; who
+/// comes later then need not wait for the task, since the generating task does.
+#[must_use]
+pub fn wait_and_hold(here: Here, items: impl Iterator<Item = Dependence>) -> Option<NonNull<Node>> {
+    here.task.children_depend.get()?;
     let node = Node::new(ptr::null_mut());
     let reference = enter(here, node, items);
     wait_ready(here, &reference);
-    // The wait itself is complete at once: who comes later need not wait for it.
+    if reference.get().held.get() == 0 {
+        leave(here, node);
+        return None;
+    }
+    Some(node)
+}
+
+/// The end of what [`wait_and_hold`] began.
+pub fn leave(here: Here, node: NonNull<Node>) {
     complete(node, Some(here.thread), here.thread.team());
     Node::drop_reference(node);
 }

@@ -11,13 +11,14 @@
 
 use core::cell::{Cell, UnsafeCell};
 use core::ops::Range;
-use core::ptr;
+use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use ult::deque::Deque;
 use ult::fork::Seed;
 use ult::worker::{self, Locals, Worker};
 
+use super::depend::Node;
 use super::parallel::Region;
 use super::reduction::Way;
 use super::identities::Identities;
@@ -87,6 +88,8 @@ pub struct Own {
     pub region: Option<Box<Region>>,
     /// The way the reduction in progress has taken.
     pub reduction: Way,
+    /// The node, with mutexes, of an undeferred task that LLVM's compiler is about to begin.
+    pub entered: Option<NonNull<Node>>,
 }
 
 /// Clauses that arrive by calls of their own before the region they belong to.
@@ -139,6 +142,7 @@ impl Thread {
                 partition: 0..0,
                 region: None,
                 reduction: Way::default(),
+                entered: None,
             }),
         })
     }

@@ -247,7 +247,8 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_with_deps(
     0
 }
 
-/// Waits for the dependences of an undeferred task, or `taskwait depend(…)` of older compilers.
+/// Waits for the dependences of an undeferred task, whose beginning is the compiler's next call, or of a `taskwait`. Only the
+/// former may name `mutexinoutset` (5.2 §15.5); it begins with the mutexes held.
 ///
 /// # Safety
 /// Both lists hold as many items as said.
@@ -260,8 +261,14 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_wait_deps(
     count_noalias: c_int,
     noalias: *const DependInfo,
 ) {
+    let here = Here::get();
     // SAFETY: as for this function.
-    depend::wait_for(Here::get(), unsafe { items(list, count).chain(items(noalias, count_noalias)) });
+    let node = depend::wait_and_hold(here, unsafe { items(list, count).chain(items(noalias, count_noalias)) });
+    // SAFETY: own thread only.
+    let unused = core::mem::replace(unsafe { &mut here.thread.own().entered }, node);
+    if let Some(unused) = unused {
+        depend::leave(here, unused);
+    }
 }
 
 /// `taskwait depend(…) [nowait]`. With `nowait` the wait would be a task without code: the dependences are entered and
@@ -298,6 +305,10 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_begin_if0(_: Location, _gtid: c_
     // SAFETY: as for this function.
     let task = unsafe { task_of(task).as_ref() };
     prepare(task);
+    // SAFETY: own thread only.
+    if let Some(node) = unsafe { here.thread.own() }.entered.take() {
+        task.set_node(node);
+    }
     task::announce(here, task);
     task::begin(here.thread, task);
     // SAFETY: the task is alive until its completion, which sets the words back.
