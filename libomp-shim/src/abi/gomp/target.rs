@@ -1,17 +1,23 @@
 //! `target` constructs as gcc emits them, run on the host: there is no device yet.
+//!
+//! With `nowait` the region, or the mere end of its dependences, is an explicit task: the code behind the construct may be
+//! what the region waits for.
 
 use core::ffi::{c_int, c_uint, c_void};
 use core::{ptr, slice};
 
 use super::parallel::{Function, body_of};
-use super::task;
-use crate::omp::thread::Here;
+use super::task as front;
+use crate::omp::task::{self, Flags, Task};
+use crate::omp::thread::{Here, Thread};
 use crate::omp::{depend, icv, target};
 
 /// Map kind: a copy of the variable for the region.
 const FIRSTPRIVATE: u16 = 12;
 /// Identifier of the optional argument.
 const THREAD_LIMIT: usize = 2;
+/// Bit of the `flags` argument.
+const NOWAIT: c_uint = 1;
 
 /// The `thread_limit` among the optional arguments, 0 when not given.
 ///
@@ -77,16 +83,62 @@ impl Copies {
     }
 }
 
+/// A region on its way to where it runs.
+struct Region {
+    function: Function,
+    device: i64,
+    thread_limit: u32,
+    addresses: Vec<*mut c_void>,
+    copies: Copies,
+}
+
+/// Runs the region that is a task's payload, unless it is discarded.
+unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
+    // SAFETY: `defer` wrote the region, and a task is run or discarded once.
+    let mut region = unsafe { task.payload().cast::<Region>().read() };
+    if !discarded {
+        let body = body_of(region.function, region.addresses.as_mut_ptr().cast());
+        target::run_on_host(Here::get(), body, region.device, region.thread_limit);
+    }
+    drop(region.copies);
+    true
+}
+
+/// Makes the region an explicit task.
+///
 /// # Safety
 /// `depend` is null or the compiler's array.
-unsafe fn wait_for(depend: *mut *mut c_void) {
-    if !depend.is_null() {
+unsafe fn defer(here: Here, region: Region, depend: *mut *mut c_void) {
+    const { assert!(align_of::<Region>() <= align_of::<Task>()) };
+    let task = Task::allocate(here, size_of::<Region>(), run, Flags::default());
+    // SAFETY: a fresh task with room for a region.
+    unsafe { task.as_ref().payload().cast::<Region>().write(region) };
+    if depend.is_null() {
+        task::submit(here, task);
+    } else {
         // SAFETY: as the caller says.
-        depend::wait_for(Here::get(), unsafe { task::items(depend) }.into_iter());
+        depend::submit(here, task, unsafe { front::items(depend) }.into_iter());
     }
 }
 
-/// `target`. With `nowait` the region is run before this returns, which the standard allows.
+/// The dependences of a construct that has nothing to do on the host.
+///
+/// # Safety
+/// `depend` is null or the compiler's array.
+unsafe fn pass(flags: c_uint, depend: *mut *mut c_void) {
+    if depend.is_null() {
+        return;
+    }
+    // SAFETY: as the caller says.
+    unsafe {
+        match flags & NOWAIT {
+            0 => front::GOMP_taskwait_depend(depend),
+            _ => front::GOMP_taskwait_depend_nowait(depend),
+        }
+    }
+}
+
+/// `target`.
 ///
 /// # Safety
 /// Called by compiled code.
@@ -99,16 +151,30 @@ pub unsafe extern "C-unwind" fn GOMP_target_ext(
     addresses: *mut *mut c_void,
     sizes: *const usize,
     kinds: *const u16,
-    _flags: c_uint,
+    flags: c_uint,
     depend: *mut *mut c_void,
     args: *const *const c_void,
 ) {
+    let here = Here::get();
     // SAFETY: as for this function.
     unsafe {
-        wait_for(depend);
+        if flags & NOWAIT != 0 && !here.task.flags().has(Flags::FINAL) {
+            target::refuse_if_mandatory(here, device.into());
+            let mut own = if count == 0 { Vec::new() } else { slice::from_raw_parts(addresses, count).to_vec() };
+            let copies = Copies::make(count, own.as_mut_ptr(), sizes, kinds);
+            let thread_limit = thread_limit(args);
+            return defer(here, Region { function, device: device.into(), thread_limit, addresses: own, copies }, depend);
+        }
+        let held = match depend.is_null() {
+            true => None,
+            false => depend::wait_and_hold(here, front::items(depend).into_iter()),
+        };
         let copies = Copies::make(count, addresses, sizes, kinds);
-        target::run_on_host(Here::get(), body_of(function, addresses.cast()), device.into(), thread_limit(args));
+        target::run_on_host(here, body_of(function, addresses.cast()), device.into(), thread_limit(args));
         drop(copies);
+        if let Some(node) = held {
+            depend::leave(Here::get(), node);
+        }
     }
 }
 
@@ -169,12 +235,12 @@ pub unsafe extern "C-unwind" fn GOMP_target_update_ext(
     _addresses: *mut *mut c_void,
     _sizes: *const usize,
     _kinds: *const u16,
-    _flags: c_uint,
+    flags: c_uint,
     depend: *mut *mut c_void,
 ) {
     target::refuse_if_mandatory(Here::get(), device.into());
     // SAFETY: as for this function.
-    unsafe { wait_for(depend) };
+    unsafe { pass(flags, depend) };
 }
 
 /// `target update` of gcc before 5.
@@ -201,12 +267,12 @@ pub unsafe extern "C-unwind" fn GOMP_target_enter_exit_data(
     _addresses: *mut *mut c_void,
     _sizes: *const usize,
     _kinds: *const u16,
-    _flags: c_uint,
+    flags: c_uint,
     depend: *mut *mut c_void,
 ) {
     target::refuse_if_mandatory(Here::get(), device.into());
     // SAFETY: as for this function.
-    unsafe { wait_for(depend) };
+    unsafe { pass(flags, depend) };
 }
 
 /// `teams` inside `target`, called in a loop: true as long as the calling code is to run another team.
