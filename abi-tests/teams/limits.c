@@ -72,5 +72,9 @@ int main(void)
     most = team_size(8);
     CHECK(most >= 1 && most <= 2);
     CHECK_EQ(omp_get_thread_limit(), limit_before);
+    most = 0; // teams-thread-limit-var, set to 3 above
+#pragma omp target teams num_teams(2) map(tofrom : most) reduction(max : most)
+    most = team_size(8);
+    CHECK(most >= 1 && most <= 3);
     return check_result();
 }

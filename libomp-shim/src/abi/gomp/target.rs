@@ -288,9 +288,10 @@ pub extern "C" fn GOMP_teams4(low: c_uint, high: c_uint, thread_limit: c_uint, f
     } else {
         (1, 0)
     };
-    if first && thread_limit != 0 {
+    let limit = limit_of(thread_limit);
+    if first && limit != 0 {
         let mut icv = here.task.icv.get();
-        icv.thread_limit = icv.thread_limit.min(thread_limit);
+        icv.thread_limit = icv.thread_limit.min(limit);
         here.task.icv.set(icv);
     }
     // SAFETY: the team of a target region has one thread, this one, so nobody else reads its plan.
@@ -308,6 +309,11 @@ fn league_size(low: c_uint, high: c_uint) -> u32 {
     [high, low, icv::nteams()].into_iter().find(|&n| n != 0).unwrap_or(1)
 }
 
+/// The limit of each team's contention group: what the clause said, or `teams-thread-limit-var`; 0 for none.
+fn limit_of(thread_limit: c_uint) -> u32 {
+    if thread_limit != 0 { thread_limit } else { icv::teams_thread_limit() }
+}
+
 /// `teams` on the host: runs `function(data)` once per team.
 ///
 /// # Safety
@@ -320,6 +326,6 @@ pub unsafe extern "C-unwind" fn GOMP_teams_reg(
     thread_limit: c_uint,
     _flags: c_uint,
 ) {
-    let limit = [thread_limit, icv::teams_thread_limit()].into_iter().find(|&n| n != 0).unwrap_or(0);
-    crate::omp::parallel::league(Here::get(), body_of(function, data), league_size(0, num_teams), limit);
+    let teams = league_size(0, num_teams);
+    crate::omp::parallel::league(Here::get(), body_of(function, data), teams, limit_of(thread_limit));
 }
