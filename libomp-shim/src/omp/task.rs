@@ -36,6 +36,9 @@ const CHILDREN: u64 = REFERENCE - 1;
 /// The task sleeps, or is about to, until it has no incomplete children.
 const WAITING: u64 = 1 << 63;
 
+/// Alignment of whatever `malloc` returns.
+const MALLOC_ALIGN: usize = 16;
+
 /// Properties of a task, fixed before it starts.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Flags(u32);
@@ -111,6 +114,8 @@ pub struct Task {
     event: AtomicU32,
     /// Bytes of payload behind the descriptor.
     payload: Cell<usize>,
+    /// Bytes of the block before the descriptor.
+    offset: Cell<usize>,
     /// Two words for the front.
     pub front: [Cell<usize>; 2],
 }
@@ -145,6 +150,7 @@ impl Task {
             marks: Mark::default(),
             event: AtomicU32::new(0),
             payload: Cell::new(0),
+            offset: Cell::new(0),
             front: [Cell::new(0), Cell::new(0)],
         }
     }
@@ -176,10 +182,12 @@ impl Task {
     pub fn allocate(here: Here, payload: usize, run: RunFn, flags: Flags) -> NonNull<Task> {
         let layout = Self::layout(payload);
         // SAFETY: the layout is not empty.
-        let block = unsafe { std::alloc::alloc(layout) }.cast::<Task>();
-        let Some(block) = NonNull::new(block) else {
+        let Some(start) = NonNull::new(unsafe { std::alloc::alloc(layout) }) else {
             super::report::fatal("out of memory for a task")
         };
+        let block = start.map_addr(|a| a.saturating_add(a.get().wrapping_neg() % align_of::<Task>()));
+        let offset = block.addr().get() - start.addr().get();
+        let block = block.cast::<Task>();
         let parent = here.task;
         let mut task = Self::implicit();
         task.counts = AtomicU64::new(REFERENCE);
@@ -194,6 +202,7 @@ impl Task {
             flags.with(Flags::EXPLICIT).with_if(parent.flags().has(Flags::FINAL), Flags::FINAL),
         );
         task.payload = Cell::new(payload);
+        task.offset = Cell::new(offset);
         // SAFETY: the block is fresh and large enough.
         unsafe { block.write(task) };
         block
@@ -222,8 +231,11 @@ impl Task {
         unsafe { free(task.as_ptr()) };
     }
 
+    /// A block with room for an aligned descriptor wherever it begins: the C library is more than twice as fast at blocks with
+    /// its own alignment as at others.
     fn layout(payload: usize) -> Layout {
-        let Ok(layout) = Layout::from_size_align(size_of::<Task>() + payload, align_of::<Task>()) else {
+        let slack = align_of::<Task>() - MALLOC_ALIGN;
+        let Ok(layout) = Layout::from_size_align(size_of::<Task>() + payload + slack, MALLOC_ALIGN) else {
             super::report::fatal("a task's data are too large")
         };
         layout
@@ -696,6 +708,7 @@ unsafe fn free(task: *mut Task) {
             Node::drop_reference(node);
         }
         let layout = Task::layout((*task).payload.get());
-        std::alloc::dealloc(task.cast(), layout);
+        let start = task.cast::<u8>().sub((*task).offset.get());
+        std::alloc::dealloc(start, layout);
     }
 }
