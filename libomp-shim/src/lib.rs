@@ -9,3 +9,9 @@ pub mod omp;
 #[cfg(static_unwinder)]
 #[link(name = "gcc_eh", kind = "static", modifiers = "-bundle")]
 unsafe extern "C" {}
+
+// Arithmetic of 128-bit and of complex numbers (`abi::kmpc::atomic`), from the same directory. Where there is no static library
+// the shared one that the unwinder then comes from has it.
+#[cfg(static_unwinder)]
+#[link(name = "gcc", kind = "static", modifiers = "-bundle")]
+unsafe extern "C" {}

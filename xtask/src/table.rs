@@ -131,7 +131,6 @@ pub fn demanded(directory: &Path) -> Result<BTreeSet<String>, String> {
 fn left_out(symbol: &str) -> bool {
     let families = [
         "__atomic_",
-        "__kmpc_atomic_",
         "acc_",
         "GOACC_",
         "GOMP_PLUGIN_",

@@ -6,12 +6,15 @@
 //! | [`parallel`] | `parallel`, barriers, `master`, `masked`, `teams`, pushed clauses |
 //! | [`worksharing`] | loops, sections, single, copyprivate, ordered, doacross |
 //! | [`sync`] | `critical`, locks, `flush` |
+//! | `atomic` | the atomics that Intel's compilers call |
 //! | [`reduction`] | `reduction` on parallel and worksharing constructs |
 //! | [`task`], [`taskloop`], [`task_reduction`] | tasks, taskloop, taskgroup, task reductions |
 //! | [`threadprivate`] | threadprivate data without compiler TLS |
 //! | [`cancel`] | cancellation |
 //! | [`target`] | `target` constructs, run on the host |
 //! | [`memory`] | allocators, `error` |
+#[cfg(target_arch = "x86_64")]
+pub mod atomic;
 pub mod cancel;
 pub mod memory;
 pub mod parallel;
