@@ -79,3 +79,57 @@ pub unsafe extern "C-unwind" fn omp_get_device_from_uid(uid: *const c_char) -> c
     let host = !uid.is_null() && unsafe { core::ffi::CStr::from_ptr(uid) } == HOST_UID;
     if host { OTHERS } else { INVALID }
 }
+
+/// gfortran's name of [`omp_get_uid_from_device`]: the device by value, the string as address and length.
+///
+/// # Safety
+/// Both addresses are valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn omp_get_uid_from_device_(result: *mut *const c_char, length: *mut usize, device: c_int) {
+    // SAFETY: the same promise; the name is a C string.
+    unsafe { super::interop::fortran_string(result, length, omp_get_uid_from_device(device)) };
+}
+
+/// [`omp_get_uid_from_device_`] with a 64-bit integer.
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn omp_get_uid_from_device_8_(result: *mut *const c_char, length: *mut usize, device: i64) {
+    // SAFETY: the same promise.
+    unsafe { omp_get_uid_from_device_(result, length, super::narrow(device).cast_as()) };
+}
+
+/// gfortran's name of [`omp_get_device_from_uid`]: the string as address and length.
+///
+/// # Safety
+/// `uid` has `length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn omp_get_device_from_uid_(uid: *const c_char, length: usize) -> c_int {
+    // SAFETY: as the caller says.
+    let name = unsafe { core::slice::from_raw_parts(uid.cast::<u8>(), length) };
+    // Fortran pads with blanks.
+    if name.trim_ascii_end() == HOST_UID.to_bytes() { OTHERS } else { INVALID }
+}
+
+/// `omp_default_device` (6.0): the device that the default device variable names.
+const DEFAULT: c_int = -5;
+
+/// `omp_get_device_distances` (6.1): how far devices are from the running one: 0, as the host is the only one, and −1 for
+/// one that does not exist.
+///
+/// # Safety
+/// Both arrays have `count` elements.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn omp_get_device_distances(count: c_int, devices: *const c_int, distances: *mut c_int) {
+    for i in 0..count.max(0) as usize {
+        // SAFETY: as the caller says.
+        unsafe {
+            let device = match *devices.add(i) {
+                DEFAULT => icv().default_device,
+                named => named,
+            };
+            distances.add(i).write(if is_host(device) { 0 } else { -1 });
+        }
+    }
+}

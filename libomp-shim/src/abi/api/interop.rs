@@ -94,3 +94,63 @@ pub extern "C-unwind" fn omp_get_interop_type_desc(_object: *const c_void, _prop
 pub extern "C-unwind" fn omp_get_interop_rc_desc(_object: *const c_void, code: c_int) -> *const c_char {
     RETURN_CODES.iter().find(|(c, _)| *c == code).map_or(ptr::null(), |(_, text)| text.as_ptr())
 }
+
+// ---- Fortran ----------------------------------------------------------------------------------------------------------
+// Arguments are by value there, too. gfortran gets a string as address and length, through two arguments in front.
+
+/// Declares the Fortran name of a routine with the same arguments.
+macro_rules! same {
+    ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty = $c:ident;)*) => {$(
+        #[doc = concat!("The Fortran name of [`", stringify!($c), "`].")]
+        ///
+        /// # Safety
+        /// As there.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C-unwind" fn $name($($argument: $type),*) -> $result {
+            #[allow(unused_unsafe, reason = "some are safe")]
+            // SAFETY: the same promise.
+            unsafe { $c($($argument),*) }
+        }
+    )*};
+}
+
+same! {
+    omp_get_num_interop_properties_(object: *const c_void) -> c_int = omp_get_num_interop_properties;
+    omp_get_interop_int_(object: *const c_void, property: c_int, code: *mut c_int) -> isize = omp_get_interop_int;
+    omp_get_interop_ptr_(object: *const c_void, property: c_int, code: *mut c_int) -> *mut c_void = omp_get_interop_ptr;
+}
+
+/// Stores a C string as gfortran takes it.
+///
+/// # Safety
+/// Both addresses are valid; `text` is null or a C string.
+pub(super) unsafe fn fortran_string(result: *mut *const c_char, length: *mut usize, text: *const c_char) {
+    // SAFETY: as the caller says.
+    unsafe {
+        result.write(text);
+        length.write(if text.is_null() { 0 } else { libc::strlen(text) });
+    }
+}
+
+/// Declares the gfortran name of a routine that returns a string.
+macro_rules! strings {
+    ($($name:ident($($argument:ident: $type:ty),*) = $c:ident;)*) => {$(
+        #[doc = concat!("gfortran's name of [`", stringify!($c), "`].")]
+        ///
+        /// # Safety
+        /// As there; the first two addresses are valid.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C-unwind" fn $name(result: *mut *const c_char, length: *mut usize, $($argument: $type),*) {
+            #[allow(unused_unsafe, reason = "some are safe")]
+            // SAFETY: the same promise.
+            unsafe { fortran_string(result, length, $c($($argument),*)) };
+        }
+    )*};
+}
+
+strings! {
+    omp_get_interop_str_(object: *const c_void, property: c_int, code: *mut c_int) = omp_get_interop_str;
+    omp_get_interop_name_(object: *const c_void, property: c_int) = omp_get_interop_name;
+    omp_get_interop_type_desc_(object: *const c_void, property: c_int) = omp_get_interop_type_desc;
+    omp_get_interop_rc_desc_(object: *const c_void, code: c_int) = omp_get_interop_rc_desc;
+}

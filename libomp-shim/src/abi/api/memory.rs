@@ -170,4 +170,11 @@ handles! {
     omp_const_mem_space = alloc::MEMSPACES[2].1;
     omp_high_bw_mem_space = alloc::MEMSPACES[3].1;
     omp_low_lat_mem_space = alloc::MEMSPACES[4].1;
+    omp_null_mem_space = 0;
+    omp_target_host_mem_space = 100;
+    omp_target_shared_mem_space = 101;
+    omp_target_device_mem_space = 102;
+    omp_target_host_mem_alloc = 100;
+    omp_target_shared_mem_alloc = 101;
+    omp_target_device_mem_alloc = 102;
 }

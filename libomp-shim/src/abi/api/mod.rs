@@ -12,6 +12,7 @@
 //! | [`timing`] | 18.10 timing |
 //! | [`interop`] | 18.12 interoperability |
 //! | [`memory`] | 18.13 memory management |
+//! | [`memspace`], [`dims`] | 6.0 and 6.1: memory of given devices, dimensions of teams |
 //! | [`kmp`] | LLVM's extensions |
 //! | [`ompx`] | ours |
 //!
@@ -136,10 +137,12 @@ pub(crate) fn no_effect(routine: &str, instead: &str) {
 
 pub mod affinity;
 pub mod device;
+pub mod dims;
 pub mod interop;
 pub mod kmp;
 pub mod lock;
 pub mod memory;
+pub mod memspace;
 pub mod ompx;
 pub mod parallel;
 pub mod resources;

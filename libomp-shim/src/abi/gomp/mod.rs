@@ -9,7 +9,9 @@
 //! | [`cancel`] | cancellation |
 //! | [`target`] | `target` constructs, run on the host |
 //! | [`memory`] | allocators, `error` |
+//! | [`later`] | what compilers after gcc 12 call |
 pub mod cancel;
+pub mod later;
 pub mod memory;
 pub mod parallel;
 pub mod sync;

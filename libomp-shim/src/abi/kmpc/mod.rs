@@ -12,11 +12,14 @@
 //! | [`threadprivate`] | threadprivate data without compiler TLS |
 //! | [`cancel`] | cancellation |
 //! | [`target`] | `target` constructs, run on the host |
+//! | [`offload`], [`internal`] | what LLVM's library for offloading exports, and what parts of its runtime ask each other |
 //! | [`memory`] | allocators, `error` |
 #[cfg(target_arch = "x86_64")]
 pub mod atomic;
 pub mod cancel;
+pub mod internal;
 pub mod memory;
+pub mod offload;
 pub mod parallel;
 pub mod reduction;
 pub mod sync;

@@ -8,7 +8,7 @@ use crate::omp::target;
 use crate::omp::thread::Here;
 
 /// What a launch answers when the region was not run on a device.
-const NOT_OFFLOADED: c_int = -1;
+pub const NOT_OFFLOADED: c_int = -1;
 
 /// Launches a target region: not run on a device, so compiled code runs it on the host.
 #[unsafe(no_mangle)]

@@ -42,6 +42,7 @@ const _: () = assert!(size_of::<KmpTask>() == 40 && size_of::<DependInfo>() == 2
 const TIED: i32 = 1;
 const FINAL: i32 = 2;
 const DESTRUCTORS: i32 = 8;
+const PROXY: i32 = 16;
 const PRIORITY: i32 = 32;
 const DETACHABLE: i32 = 64;
 
@@ -110,7 +111,7 @@ pub extern "C" fn __kmpc_omp_task_alloc(
     let properties = Flags::default()
         .with_if(flags & TIED == 0, Flags::UNTIED)
         .with_if(flags & FINAL != 0, Flags::FINAL)
-        .with_if(flags & DETACHABLE != 0, Flags::DETACH);
+        .with_if(flags & (DETACHABLE | PROXY) != 0, Flags::DETACH);
     let task = Task::allocate(here, offset + shareds, run, properties);
     // SAFETY: a fresh task with a payload large enough.
     unsafe {

@@ -129,6 +129,51 @@ pub unsafe extern "C-unwind" fn __kmpc_threadprivate_cached(
     unsafe { copy_of(data, size) }
 }
 
+/// Says what copies of the `size` bytes at `data` start with: what stands at `initial` now.
+///
+/// # Safety
+/// Both have `size` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn kmp_threadprivate_insert_private_data(
+    _: c_int,
+    data: *mut c_void,
+    initial: *const c_void,
+    size: usize,
+) {
+    // SAFETY: as the caller says.
+    let bytes = unsafe { core::slice::from_raw_parts(initial.cast::<u8>(), size) };
+    variables().get_or_insert_default().entry(data as usize).or_default().initial = Some(bytes.into());
+}
+
+/// `struct private_common`: what LLVM's runtime knows of a copy.
+#[repr(C)]
+pub struct PrivateCommon {
+    next: *mut PrivateCommon,
+    link: *mut PrivateCommon,
+    /// The original.
+    data: *mut c_void,
+    /// The calling thread's copy.
+    copy: *mut c_void,
+    size: usize,
+}
+
+/// Makes the calling thread's copy of the `size` bytes at `data`, which is at `initial` in the main thread. The description of it
+/// is the caller's, for good.
+///
+/// # Safety
+/// As [`__kmpc_threadprivate`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn kmp_threadprivate_insert(
+    _: c_int,
+    data: *mut c_void,
+    _initial: *mut c_void,
+    size: usize,
+) -> *mut PrivateCommon {
+    // SAFETY: the same promise.
+    let copy = unsafe { copy_of(data, size) };
+    Box::into_raw(Box::new(PrivateCommon { next: ptr::null_mut(), link: ptr::null_mut(), data, copy, size }))
+}
+
 /// # Safety
 /// `data` is a threadprivate variable of `size` bytes.
 unsafe fn copy_of(data: *mut c_void, size: usize) -> *mut c_void {

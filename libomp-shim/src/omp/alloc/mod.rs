@@ -22,7 +22,7 @@ mod traits;
 
 pub use self::pool::{aligned_alloc, aligned_calloc, alloc, calloc, free, realloc};
 pub use self::traits::{
-    Alloctrait, MEMSPACES, PREDEFINED, destroy_allocator, init_allocator, trait_key, trait_value,
+    Alloctrait, MEMSPACES, PREDEFINED, destroy_allocator, init_allocator, is_space, trait_key, trait_value,
 };
 
 /// `omp_null_allocator`.

@@ -39,6 +39,9 @@ pub const MEMSPACES: [(&str, usize); 5] = [
     ("omp_low_lat_mem_space", 4),
 ];
 
+/// The default memory space in LLVM's header since 20, where 0 is the null one.
+const DEFAULT_SPACE_6: usize = 99;
+
 /// LLVM's memory spaces for offloading that host memory can serve: host and shared.
 const TARGET_SPACES: [usize; 2] = [100, 101];
 
@@ -112,13 +115,17 @@ pub(super) struct Allocator {
 /// `omp_init_allocator`: makes an allocator and returns its handle, or [`NULL_ALLOCATOR`] for an unknown memory space,
 /// trait or value. A key that comes twice: the last one counts.
 pub fn init_allocator(memspace: usize, traits: &[Alloctrait]) -> usize {
-    let known =
-        MEMSPACES.iter().any(|&(_, space)| space == memspace) || TARGET_SPACES.contains(&memspace);
-    match known.then(|| with_traits(traits)).flatten() {
+    match is_space(memspace).then(|| with_traits(traits)).flatten() {
         // An address is above the reserved handles: nothing is mapped in the first page.
         Some(allocator) => Box::into_raw(Box::new(allocator)).expose_provenance(),
         None => NULL_ALLOCATOR,
     }
+}
+
+/// Is this the handle of a memory space of the host?
+pub fn is_space(memspace: usize) -> bool {
+    let named = MEMSPACES.iter().any(|&(_, space)| space == memspace);
+    named || memspace == DEFAULT_SPACE_6 || TARGET_SPACES.contains(&memspace)
 }
 
 /// `omp_destroy_allocator`. Null and predefined handles are ignored.
