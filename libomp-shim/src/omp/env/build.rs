@@ -102,6 +102,7 @@ impl Settings {
             vars: vars.clone(),
         };
         accepted(&mut r);
+        super::devices::check(&mut r);
         (settings, r.complaints)
     }
 }

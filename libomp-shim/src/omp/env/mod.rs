@@ -11,6 +11,7 @@
 //! | `places`, `kmp_affinity`, `allocator` | the three small languages |
 //! | `build` | from the variables to [`Settings`] |
 //! | `threads`, `binding`, `scheduling` | what groups of variables mean together: numbers, sizes and waiting; places; workers and gangs |
+//! | `devices` | what concerns other devices: checked only |
 //! | `types` | the types of the fields |
 //!
 //! `getenv` at each use was rejected: programs change their environment while threads run.
@@ -18,6 +19,7 @@
 mod allocator;
 mod binding;
 mod build;
+mod devices;
 mod kmp_affinity;
 mod places;
 mod scheduling;
