@@ -111,6 +111,15 @@ pub fn all(places: &Places) -> Vec<Program> {
                 [4000, 20000],
             )
         },
+        Program {
+            bundled: true,
+            tolerance: 1e-6,
+            ..program(
+                "threadpoolctl and joblib from PyPI",
+                needs(&[&venv]).map(|()| vec![venv.clone(), script("thread_pools.py")]),
+                [2000, 20000],
+            )
+        },
         program(
             "own pthreads enter regions, gcc",
             pthreads.clone(),

@@ -10,6 +10,10 @@ use std::{fs, io};
 /// The names under which programs ask for their OpenMP runtime.
 const NAMES: [&str; 3] = ["libgomp.so.1", "libomp.so.5", "libiomp5.so"];
 
+/// The file they are links to. Programs that set numbers of threads from outside (threadpoolctl, and through it joblib and
+/// scikit-learn) follow the links and know a runtime by how that name begins.
+const FILE: &str = "libomp-libgangway.so";
+
 /// A runtime and the way it is put under a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Runtime {
@@ -55,25 +59,29 @@ impl Runtime {
     }
 }
 
-/// Makes `directory` hold the names of all OpenMP runtimes as links to `library`.
+/// Makes `directory` hold a copy of `library`, and the names of all OpenMP runtimes as links to it. Programs that run on an
+/// older copy keep it.
 ///
 /// # Errors
-/// A library that is not there, or a directory or a link that cannot be made. Links that exist are replaced; a file
+/// A library that is not there, or a directory, a copy or a link that cannot be made. Links that exist are replaced; a file
 /// of such a name that is not a link is an error, for it may be a real runtime.
 pub fn install_links(library: &Path, directory: &Path) -> io::Result<()> {
-    let library = library.canonicalize()?;
     fs::create_dir_all(directory)?;
+    let fresh = directory.join(format!("{FILE}.{}", std::process::id()));
+    fs::copy(library, &fresh)?;
+    fs::rename(&fresh, directory.join(FILE))?;
     for name in NAMES {
         let link = directory.join(name);
         if link.is_symlink() {
             fs::remove_file(&link)?;
         }
-        symlink(&library, &link)?;
+        symlink(FILE, &link)?;
     }
     Ok(())
 }
 
-/// The two ways in which Gangway is put under a program, with the directory of links made.
+/// The two ways in which Gangway is put under a program, with the directory of links made. What is preloaded is the copy
+/// there, whose name programs know.
 ///
 /// # Errors
 /// As [`install_links`].
@@ -81,7 +89,7 @@ pub fn gangway(places: &Places, library: &Path) -> io::Result<[Runtime; 2]> {
     let links = places.target.join("programs/links");
     install_links(library, &links)?;
     Ok([
-        Runtime::Preload(library.canonicalize()?),
+        Runtime::Preload(links.canonicalize()?.join(FILE)),
         Runtime::Links(links),
     ])
 }
