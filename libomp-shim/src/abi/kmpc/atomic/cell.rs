@@ -6,7 +6,9 @@
 use core::arch::asm;
 use core::ffi::c_int;
 use core::mem::{size_of, transmute_copy};
+use std::sync::OnceLock;
 
+use crate::omp::env;
 use crate::omp::lock::ATOMIC;
 
 /// An unsigned integer of a size that one instruction can exchange.
@@ -80,9 +82,15 @@ impl Word for u128 {
     }
 }
 
-/// Whether 16 bytes at `at` can be exchanged by one instruction.
+/// Whether 16 bytes at `at` are exchanged by one instruction.
 fn fits<T>(at: *const T) -> bool {
-    at.addr().is_multiple_of(16) && std::is_x86_feature_detected!("cmpxchg16b")
+    at.addr().is_multiple_of(16) && std::is_x86_feature_detected!("cmpxchg16b") && !as_gnu()
+}
+
+/// `KMP_ATOMIC_MODE=2`: 16 bytes are updated under the lock, as gcc's code does.
+fn as_gnu() -> bool {
+    static MODE: OnceLock<bool> = OnceLock::new();
+    *MODE.get_or_init(|| env::settings().vars.get("KMP_ATOMIC_MODE") == Some("2"))
 }
 
 /// Replaces what stands at `at` by `next` of it, atomically; returns the old and the new value. `next` may run several times.

@@ -15,6 +15,7 @@
 //! `GOMP_atomic_start` and [`__kmpc_atomic_start`]: what gcc emits for types that it has no instruction for.
 //! One location has one alignment, so these functions always agree on it among themselves. What cannot be had is agreement with both
 //! compilers where they disagree with each other: on aligned 16 bytes gcc without `-mcx16` takes the lock and clang does not.
+//! `KMP_ATOMIC_MODE=2` says that the program follows gcc there: then these functions take the lock, too.
 //!
 //! Rejected: one lock per size, as libomp's default has. It excludes neither gcc's atomics nor `__kmpc_atomic_start`.
 //! Rejected: C sources for the 80-bit forms. The library would need a C compiler where it now needs only a linker, for
