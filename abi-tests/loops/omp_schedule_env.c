@@ -8,6 +8,14 @@ int main(void)
     omp_get_schedule(&kind, &chunk);
     CHECK_EQ(kind & 7, omp_sched_dynamic);
     CHECK_EQ(chunk, 6);
+    /* Kinds that go without a chunk size say 1, but for static. */
+    omp_set_schedule(omp_sched_dynamic, 0);
+    omp_get_schedule(&kind, &chunk);
+    CHECK_EQ(chunk, 1);
+    omp_set_schedule(omp_sched_auto, 1);
+    omp_get_schedule(&kind, &chunk);
+    CHECK(kind == omp_sched_auto && chunk == 1);
+    omp_set_schedule((omp_sched_t)(omp_sched_dynamic | 0x80000000u), 6);
     long sum = 0;
     static int first[600];
 #pragma omp parallel for schedule(runtime) reduction(+ : sum)

@@ -233,20 +233,22 @@ impl Sched {
         })
     }
 
-    /// What `omp_get_schedule` stores: `(kind with modifier bit, chunk)`.
+    /// What `omp_get_schedule` stores: `(kind with modifier bit, chunk)`. `static_steal` is a way to be dynamic.
     pub fn to_omp(self) -> (u32, i32) {
         let bit = if self.modifier == SchedModifier::Monotonic {
             OMP_SCHED_MONOTONIC
         } else {
             0
         };
-        (self.kind as u32 | bit, self.effective_chunk())
+        let kind = if self.kind == SchedKind::StaticSteal { SchedKind::Dynamic } else { self.kind };
+        (kind as u32 | bit, self.effective_chunk())
     }
 
-    /// The chunk to use: what was given, else 1 for dynamic, guided and the like, 0 (divide evenly) for static and auto.
+    /// The chunk to use: what was given, else 0 (divide evenly) for static, 1 for all others. `auto` does without, but says
+    /// 1, too.
     pub fn effective_chunk(self) -> i32 {
         match (self.chunk, self.kind) {
-            (0, SchedKind::Static | SchedKind::Auto | SchedKind::StaticSteal) => 0,
+            (0, SchedKind::Static) => 0,
             (0, _) => 1,
             (chunk, _) => chunk,
         }

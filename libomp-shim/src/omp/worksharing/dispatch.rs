@@ -115,7 +115,7 @@ impl Dispatch {
                 let index = share.next.0.fetch_add(1, Ordering::Relaxed);
                 schedule::trapezoidal(trips, self.threads, self.schedule.chunk, index)
             }
-            Rule::Block | Rule::Chunked => self.take_static(),
+            Rule::Block | Rule::BlockMultiple | Rule::Chunked => self.take_static(),
         }
     }
 
@@ -127,8 +127,11 @@ impl Dispatch {
                 let index = turn.saturating_mul(self.threads).saturating_add(self.num);
                 schedule::chunk(self.space.trips, self.schedule.chunk, index)
             }
-            _ if turn == 0 => schedule::block(self.space.trips, self.threads, self.num),
-            _ => 0..0,
+            _ if turn != 0 => 0..0,
+            Rule::BlockMultiple => {
+                schedule::block_multiple(self.space.trips, self.threads, self.num, self.schedule.chunk)
+            }
+            _ => schedule::block(self.space.trips, self.threads, self.num),
         }
     }
 }

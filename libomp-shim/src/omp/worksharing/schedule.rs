@@ -17,6 +17,8 @@ pub enum Rule {
     /// One chunk per thread, as even as possible.
     #[default]
     Block,
+    /// As [`Rule::Block`] in multiples of the chunk size (`simd` modifier: the chunk size is a vector's length).
+    BlockMultiple,
     /// Chunks of one size, in turn.
     Chunked,
     /// Chunks of one size, first come first served.
@@ -74,12 +76,12 @@ impl Schedule {
 
 impl Schedule {
     /// What `run-sched-var` says for a loop with the `simd` modifier (5.2 §11.5.3): chunks are multiples of `width`, a
-    /// vector's length, except that a `static` division without a chunk size stays even.
+    /// vector's length.
     pub fn of_icv_simd(sched: Sched, width: i64) -> Self {
         let plain = Self::of_icv(sched);
         let chunk = plain.chunk.saturating_mul(u64::try_from(width).unwrap_or(1).max(1));
         match plain.rule {
-            Rule::Block => plain,
+            Rule::Block => Self { rule: Rule::BlockMultiple, chunk },
             Rule::Guided => Self { rule: Rule::GuidedMultiple, chunk },
             rule => Self { rule, chunk },
         }
@@ -163,11 +165,15 @@ fn chunked_part(trips: u64, parts: u64, num: u64, size: u64) -> Part {
     Part { range: (start, end), stride: size.saturating_mul(parts), last }
 }
 
+/// As [`block`], but every part that does not end the loop is a multiple of `unit`; the last ones may be empty.
+pub fn block_multiple(trips: u64, parts: u64, num: u64, unit: u64) -> Range<u64> {
+    let even = trips.div_ceil(parts);
+    chunk(trips, even.checked_next_multiple_of(unit.max(1)).unwrap_or(trips), num)
+}
+
 /// An even division into chunks that are multiples of `size` (LLVM's `static_balanced_chunked`, for `simd`).
 pub fn balanced_part(trips: u64, parts: u64, num: u64, size: u64) -> Part {
-    let even = trips.div_ceil(parts);
-    let size = even.checked_next_multiple_of(size.max(1)).unwrap_or(trips);
-    let Range { start, end } = chunk(trips, size, num);
+    let Range { start, end } = block_multiple(trips, parts, num, size);
     Part { range: (start, end), stride: trips, last: end == trips && start < end }
 }
 
@@ -274,6 +280,22 @@ mod tests {
             let balanced: Vec<_> = (0..parts).map(|n| balanced_part(trips, parts, n, size)).collect();
             assert_eq!(balanced.iter().filter(|p| p.last).count(), 1);
             assert_covers(trips, balanced.iter().map(|p| p.range.0..p.range.1).collect());
+        }
+    }
+
+    #[test]
+    fn simd_multiplies_every_kind() {
+        let simd = |kind, chunk| {
+            Schedule::of_icv_simd(Sched { kind, chunk, ..Sched::STATIC }, 4)
+        };
+        assert_eq!(simd(SchedKind::Static, 0), Schedule { rule: Rule::BlockMultiple, chunk: 4 });
+        assert_eq!(simd(SchedKind::Auto, 0), Schedule { rule: Rule::BlockMultiple, chunk: 4 });
+        assert_eq!(simd(SchedKind::Static, 2), Schedule { rule: Rule::Chunked, chunk: 8 });
+        assert_eq!(simd(SchedKind::Guided, 0), Schedule { rule: Rule::GuidedMultiple, chunk: 4 });
+        assert_eq!(simd(SchedKind::Dynamic, 3), Schedule { rule: Rule::Dynamic, chunk: 12 });
+        for num in 0..4 {
+            let part = block_multiple(26, 4, num, 4);
+            assert!(part.end == 26 || (part.end - part.start) == 8, "{part:?}");
         }
     }
 
