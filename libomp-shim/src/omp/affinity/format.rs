@@ -1,6 +1,6 @@
 //! `OMP_AFFINITY_FORMAT`: the fields of OpenMP 5.2, section 21.2.4, and the routines of section 18.4 that use it.
 //!
-//! A field is `%[0][.][width]<letter>` or `%[0][.][width]{<name>}`; `.` aligns to the right, `0` fills numbers with
+//! A field is `%[0][.][width]<letter>` or `%[0][.][width]{<name>}`; `.` aligns to the right, `0` then fills numbers with
 //! zeros. A field that nobody knows expands to `undefined`. The caller says where it is ([`Facts`]); this file knows
 //! neither teams nor threads.
 
@@ -128,8 +128,9 @@ pub fn expand(format: &str, facts: &Facts<'_>) -> String {
 }
 
 fn field(rest: &mut Peekable<Chars<'_>>, facts: &Facts<'_>, out: &mut String) {
-    let zeros = rest.next_if_eq(&'0').is_some();
-    let right = rest.next_if_eq(&'.').is_some() || zeros;
+    let zero = rest.next_if_eq(&'0').is_some();
+    let right = rest.next_if_eq(&'.').is_some();
+    let zeros = zero && right;
     let mut width = 0;
     while let Some(digit) = rest.peek().and_then(|c| c.to_digit(10)) {
         width = (width * 10 + digit as usize).min(WIDEST);
@@ -277,7 +278,7 @@ mod tests {
     fn widths() {
         assert_eq!(
             shown("[%5n][%.5n][%0.5n][%05n]"),
-            "[4    ][    4][00004][00004]"
+            "[4    ][    4][00004][4    ]"
         );
         assert_eq!(
             shown("[%12A][%.12{thread_affinity}][%0.12A]"),
