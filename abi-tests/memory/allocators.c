@@ -24,6 +24,10 @@ int main(void)
     void *b = omp_aligned_alloc(1024, 2048, mine);
     CHECK(b != NULL && (uintptr_t)b % 1024 == 0);
     omp_free(b, omp_null_allocator);
+    /* What a block costs beyond its size counts: a pool does not hold two halves of its size. */
+    void *first = omp_alloc(2048, mine), *second = omp_alloc(2048, mine);
+    CHECK(first != NULL && second == NULL);
+    omp_free(first, mine);
     unsigned char *c = (unsigned char *)omp_calloc(50, 4, omp_default_mem_alloc);
     int zero = 0;
     for (int i = 0; i < 200; i++)

@@ -26,7 +26,8 @@ pub(super) struct Header {
     pub allocator: usize,
 }
 
-const HEADER: usize = size_of::<Header>();
+/// Bytes that every block costs beyond what was asked for.
+pub(super) const HEADER: usize = size_of::<Header>();
 const PAGE: usize = 4096;
 
 /// What kind of memory a block is to have.
