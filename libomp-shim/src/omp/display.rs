@@ -146,6 +146,7 @@ fn others(s: &Settings) -> Vec<(&'static str, String)> {
             on(s.reduction_method == Some(ReductionMethod::Tree)),
         ),
         ("KMP_DEVICE_THREAD_LIMIT", s.device_thread_limit.to_string()),
+        ("KMP_ENABLE_TASK_THROTTLING", on(s.task_throttling)),
         (
             "KMP_FORCE_REDUCTION",
             s.reduction_method.map(reduction).unwrap_or_default().into(),

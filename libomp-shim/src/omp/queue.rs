@@ -25,6 +25,7 @@ use core::ptr::NonNull;
 use ult::deque::Steal;
 use ult::sched::{Job, Look, Wait};
 
+use super::env;
 use super::shelf::Found;
 use super::stats;
 use super::task::{self, Flags, Task};
@@ -238,7 +239,9 @@ pub const CHILDREN: u64 = 1024;
 #[inline]
 pub fn throttle(here: Here) {
     if here.thread.deque.len() >= THROTTLE {
-        run_some(here, THROTTLE / 4);
+        if env::settings().task_throttling {
+            run_some(here, THROTTLE / 4);
+        }
     } else if has_too_many_children(here) {
         hold_back(here);
     }
@@ -255,6 +258,9 @@ const TURNS: usize = 100;
 
 #[cold]
 fn hold_back(here: Here) {
+    if !env::settings().task_throttling {
+        return;
+    }
     run_some(here, THROTTLE / 4);
     for _ in 0..TURNS {
         if !has_too_many_children(here) {

@@ -1,7 +1,8 @@
 //! The one error reporter: every message of the runtime to its user goes through here.
 //!
 //! A message is one line, `gangway: <what> <where>; <what happens instead>`, and leaves in one `write(2)`, so that
-//! lines of several threads and processes do not mix. Nothing here allocates or locks: it may be called from a
+//! lines of several threads and processes do not mix. Lines about the environment begin like those of LLVM's runtime,
+//! which scripts look for, and with the number that has there: `OMP: Warning #42: `. Nothing here allocates or locks: it may be called from a
 //! signal handler and while the allocator's lock is held. `eprintln!` was rejected for both reasons.
 
 use core::fmt::{self, Write};
@@ -31,6 +32,13 @@ pub fn warn(what: impl fmt::Display) {
     }
 }
 
+/// As [`warn`] for a wrong value in the environment, in the form that programs and scripts know from LLVM's runtime.
+pub fn warn_environment(what: impl fmt::Display) {
+    if warnings() {
+        put(libc::STDERR_FILENO, Line::of("OMP: Warning #42: ", &what).bytes());
+    }
+}
+
 /// Writes `gangway: <what>` to stderr and aborts the process, where a debugger or a core file can see it.
 pub fn fatal(what: impl fmt::Display) -> ! {
     say(&what);
@@ -44,7 +52,7 @@ pub fn end(what: impl fmt::Display) -> ! {
 }
 
 fn say(what: &dyn fmt::Display) {
-    let line = Line::of(what);
+    let line = Line::of("", what);
     put(libc::STDERR_FILENO, line.bytes());
 }
 
@@ -78,13 +86,13 @@ struct Line {
 }
 
 impl Line {
-    fn of(what: &dyn fmt::Display) -> Line {
+    fn of(before: &str, what: &dyn fmt::Display) -> Line {
         let mut line = Line {
             text: [0; LINE],
             len: 0,
         };
         // A full buffer is the only error and means "cut here".
-        let _ = write!(line, "gangway: {what}");
+        let _ = write!(line, "{before}gangway: {what}");
         line.text[line.len] = b'\n';
         line.len += 1;
         line
@@ -114,13 +122,13 @@ mod tests {
 
     #[test]
     fn a_message_is_one_line() {
-        assert_eq!(Line::of(&"a\nb").bytes(), b"gangway: a?b\n");
+        assert_eq!(Line::of("", &"a\nb").bytes(), b"gangway: a?b\n");
     }
 
     #[test]
     fn a_long_message_is_cut_and_still_ends_in_a_newline() {
         let long = "x".repeat(5000);
-        let line = Line::of(&long);
+        let line = Line::of("", &long);
         assert_eq!(line.bytes().len(), LINE);
         assert_eq!(line.bytes()[LINE - 1], b'\n');
     }

@@ -95,6 +95,7 @@ impl Settings {
             tls: scheduling::tls(&mut r),
             stats: scheduling::stats(&mut r),
             stall_signal: scheduling::stall_signal(&mut r),
+            task_throttling: scheduling::task_throttling(&mut r),
             print_settings: r
                 .read("KMP_SETTINGS", "using false", boolean)
                 .unwrap_or(false),
@@ -191,6 +192,15 @@ fn tool(r: &mut Reader<'_>) -> Tool {
     }
 }
 
+/// `KMP_DISP_NUM_BUFFERS`, within the bounds that LLVM's runtime has.
+fn dispatch_buffers(text: &str) -> Result<i32, String> {
+    match integer(i32::MIN)(text)? {
+        n if n < 1 => Err("too small, not from 1 to 4096".into()),
+        n if n > 4096 => Err("too large, not from 1 to 4096".into()),
+        n => Ok(n),
+    }
+}
+
 /// Variables that are understood and need no action here: only their syntax is checked.
 fn accepted(r: &mut Reader<'_>) {
     r.read(
@@ -201,6 +211,7 @@ fn accepted(r: &mut Reader<'_>) {
     r.read("KMP_HOT_TEAMS_MODE", "it has no effect here", integer(0));
     r.read("KMP_DUPLICATE_LIB_OK", "it has no effect here", boolean);
     r.read("KMP_ATOMIC_MODE", "using 1", one_of(&[("1", ()), ("2", ())]));
+    r.read("KMP_DISP_NUM_BUFFERS", "it has no effect here", dispatch_buffers);
 }
 
 #[cfg(test)]

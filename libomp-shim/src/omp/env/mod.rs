@@ -109,6 +109,8 @@ pub struct Settings {
     pub stats: bool,
     /// `GANGWAY_STALL_SIGNAL`: a real-time signal for interrupting workers; `None` = the first free one.
     pub stall_signal: Option<i32>,
+    /// `KMP_ENABLE_TASK_THROTTLING`: may a task that makes many others be held back to run some of them?
+    pub task_throttling: bool,
     /// `KMP_SETTINGS`: print the variables at start.
     pub print_settings: bool,
     /// `KMP_AFFINITY=verbose`: say where each thread is bound.
@@ -139,7 +141,7 @@ pub fn settings() -> &'static Settings {
     static SETTINGS: OnceLock<Settings> = OnceLock::new();
     SETTINGS.get_or_init(|| {
         let (settings, complaints) = Settings::build(Vars::of_process(), &Machine::this());
-        complaints.iter().for_each(report::warn);
+        complaints.iter().for_each(report::warn_environment);
         display::at_start(&settings);
         stats::at_start(&settings);
         settings
@@ -225,7 +227,7 @@ mod tests {
         let (_, err) = run(&[("OMP_DYNAMIC", "perhaps")]);
         assert_eq!(
             err,
-            "gangway: OMP_DYNAMIC='perhaps': not true or false; using false\n"
+            "OMP: Warning #42: gangway: OMP_DYNAMIC='perhaps': not true or false; using false\n"
         );
         assert_eq!(
             run(&[("OMP_DYNAMIC", "perhaps"), ("KMP_WARNINGS", "0")]).1,

@@ -46,6 +46,11 @@ pub(super) fn stats(r: &mut Reader<'_>) -> bool {
     r.read("GANGWAY_STATS", "using false", boolean).unwrap_or(false)
 }
 
+/// `KMP_ENABLE_TASK_THROTTLING`.
+pub(super) fn task_throttling(r: &mut Reader<'_>) -> bool {
+    r.read("KMP_ENABLE_TASK_THROTTLING", "using true", boolean).unwrap_or(true)
+}
+
 /// `GANGWAY_STALL_SIGNAL`; `None` = the first signal that the program does not handle.
 pub(super) fn stall_signal(r: &mut Reader<'_>) -> Option<i32> {
     r.read("GANGWAY_STALL_SIGNAL", "using the first free one", signal)
