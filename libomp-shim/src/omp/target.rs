@@ -1,6 +1,8 @@
 //! `target` constructs without a device: the region runs on the host (OpenMP 5.2 §13.8), as the initial thread of a
 //! contention group of its own.
 
+use core::sync::atomic::{AtomicU8, Ordering};
+
 use super::env::{self, TargetOffload};
 use super::parallel::Region;
 use super::report;
@@ -11,6 +13,24 @@ use super::thread::Here;
 pub const DEFAULT_DEVICE: i64 = -1;
 /// What `default-device-var` is under `OMP_TARGET_OFFLOAD=MANDATORY` when there is no device (5.2 §2.2).
 pub const INVALID_DEVICE: i32 = -4;
+
+/// What a routine has made of `target-offload-var`; [`UNCHANGED`] = what the environment said.
+static OFFLOAD: AtomicU8 = AtomicU8::new(UNCHANGED);
+const UNCHANGED: u8 = u8::MAX;
+
+/// `target-offload-var`. Thread-safe.
+pub fn offload() -> TargetOffload {
+    let all = [TargetOffload::Disabled, TargetOffload::Default, TargetOffload::Mandatory];
+    // ORDERING: Relaxed; a value by itself.
+    let set = OFFLOAD.load(Ordering::Relaxed);
+    all.into_iter().find(|&v| v as u8 == set).unwrap_or_else(|| env::settings().target_offload)
+}
+
+/// Changes `target-offload-var` while the program runs.
+pub fn set_offload(value: TargetOffload) {
+    // ORDERING: Relaxed; a value by itself.
+    OFFLOAD.store(value as u8, Ordering::Relaxed);
+}
 
 /// Runs a target region for `device` on the host. `thread_limit` 0 when not given.
 pub fn run_on_host(here: Here, body: Body, device: i64, thread_limit: u32) {
@@ -23,7 +43,7 @@ pub fn run_on_host(here: Here, body: Body, device: i64, thread_limit: u32) {
 /// With `OMP_TARGET_OFFLOAD=MANDATORY` a construct that names a device which is not there ends the program. The host
 /// itself may be named: by its number, which is 0 as long as there are no devices, or by a false `if`.
 pub fn refuse_if_mandatory(here: Here, device: i64) {
-    if env::settings().target_offload != TargetOffload::Mandatory {
+    if offload() != TargetOffload::Mandatory {
         return;
     }
     let named = if device == DEFAULT_DEVICE { i64::from(here.task.icv.get().default_device) } else { device };

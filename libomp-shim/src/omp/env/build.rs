@@ -42,6 +42,7 @@ impl Settings {
             default_device: r
                 .read_all("OMP_DEFAULT_DEVICE", "using device 0", integer(-1))
                 .unwrap_or(default_device(target_offload)),
+            counts: None,
             nthreads_pos: 0,
             bind_pos: 0,
             bind: bind_list[0],
@@ -127,7 +128,7 @@ fn default_device(target_offload: TargetOffload) -> i32 {
     }
 }
 
-fn target_offload(r: &mut Reader<'_>) -> TargetOffload {
+pub(super) fn target_offload(r: &mut Reader<'_>) -> TargetOffload {
     let choices = [
         ("default", TargetOffload::Default),
         ("mandatory", TargetOffload::Mandatory),

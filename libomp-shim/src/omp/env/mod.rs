@@ -135,10 +135,29 @@ pub struct Machine {
     pub stack_limit: Option<usize>,
 }
 
+static SETTINGS: OnceLock<Settings> = OnceLock::new();
+
+/// Makes `name` count as set to `value` in the environment. False, with nothing done, when that has been read already.
+pub fn set_default(name: &str, value: &str) -> bool {
+    let early = SETTINGS.get().is_none();
+    if early {
+        vars::set_default(name, value);
+    }
+    early
+}
+
+/// A value of `OMP_TARGET_OFFLOAD`; a wrong one gives a line and `default`.
+pub fn target_offload(text: &str) -> TargetOffload {
+    let vars = Vars::of(&[("OMP_TARGET_OFFLOAD", text)]);
+    let mut reader = vars::Reader::new(&vars);
+    let value = build::target_offload(&mut reader);
+    reader.complaints.iter().for_each(report::warn_environment);
+    value
+}
+
 /// The settings of this process, parsed at the first call. Later calls cost one load. Thread-safe. The first call
 /// prints complaints about wrong values, and what `OMP_DISPLAY_ENV` and `KMP_SETTINGS` ask for.
 pub fn settings() -> &'static Settings {
-    static SETTINGS: OnceLock<Settings> = OnceLock::new();
     SETTINGS.get_or_init(|| {
         let (settings, complaints) = Settings::build(Vars::of_process(), &Machine::this());
         complaints.iter().for_each(report::warn_environment);

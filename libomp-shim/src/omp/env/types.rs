@@ -31,15 +31,16 @@ impl Spin {
     pub const DEFAULT: Spin = Spin::Micros(50);
 }
 
-/// `target-offload-var`.
+/// `target-offload-var`. The discriminants are those that LLVM's libraries tell each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub enum TargetOffload {
-    /// Use a device if there is one, else the host.
-    Default,
-    /// Stop the program when a region cannot run on a device.
-    Mandatory,
     /// As if there were no devices.
-    Disabled,
+    Disabled = 0,
+    /// Use a device if there is one, else the host.
+    Default = 1,
+    /// Stop the program when a region cannot run on a device.
+    Mandatory = 2,
 }
 
 /// How `reduction` clauses of worksharing constructs are combined (`KMP_FORCE_REDUCTION`).

@@ -1,9 +1,23 @@
 //! The variables as they came, and the reader that parses one and complains about it at most once.
 
 use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Prefixes of the variables that are the runtime's business.
 const PREFIXES: [&str; 4] = ["OMP_", "KMP_", "GOMP_", "GANGWAY_"];
+
+/// What the program has set by [`set_default`].
+static DEFAULTS: Mutex<Vec<(String, String)>> = Mutex::new(Vec::new());
+
+fn defaults() -> MutexGuard<'static, Vec<(String, String)>> {
+    // A panic aborts the process, so the lock is never poisoned where it matters.
+    DEFAULTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// From here on `name` counts as set to `value` in the process's environment, over what is there.
+pub fn set_default(name: &str, value: &str) {
+    defaults().push((name.to_owned(), value.to_owned()));
+}
 
 /// A snapshot of the runtime's environment variables; blank ones count as not set, values are trimmed.
 #[derive(Debug, Default, Clone)]
@@ -17,12 +31,13 @@ impl Vars {
                 .filter_map(|(k, v)| {
                     Some((k.into_string().ok()?, v.to_string_lossy().into_owned()))
                 })
+                .chain(defaults().iter().cloned())
                 .filter_map(relevant)
                 .collect(),
         )
     }
 
-    /// Given pairs, for tests.
+    /// Given pairs.
     pub fn of(pairs: &[(&str, &str)]) -> Vars {
         Vars(
             pairs

@@ -1,7 +1,6 @@
-//! Settings that programs change: `kmp_set_blocktime`, `kmp_set_stacksize`, `kmp_set_library`, `kmp_set_defaults`,
-//! warnings. What cannot be changed any more once the library runs says so in one line, and says what to do instead.
+//! Settings that programs change: `kmp_set_blocktime`, `kmp_set_stacksize`, `kmp_set_library`, warnings. What cannot be changed any more once the library runs says so in one line, and says what to do instead.
 
-use core::ffi::{c_char, c_int};
+use core::ffi::c_int;
 use core::sync::atomic::{AtomicI32, Ordering};
 
 use ult::sched::Spin;
@@ -153,21 +152,10 @@ routines! {
     }
 }
 
-address_routines! {
-    /// `kmp_set_defaults`: would change environment variables (`NAME=value`) of a library that has read them already.
-    fn kmp_set_defaults(_text: *const c_char) {
-        no_effect("kmp_set_defaults", "set the variable in the environment before the program starts");
-    }
-}
-
 c_aliases! {
     fn kmpc_set_blocktime(milliseconds: c_int) => kmp_set_blocktime;
     fn kmpc_set_stacksize(bytes: c_int) => kmp_set_stacksize;
     fn kmpc_set_stacksize_s(bytes: usize) => kmp_set_stacksize_s;
     fn kmpc_set_library(mode: c_int) => kmp_set_library;
     fn kmpc_set_disp_num_buffers(count: c_int) => kmp_set_disp_num_buffers;
-}
-
-c_aliases! {
-    unsafe fn kmpc_set_defaults(text: *const c_char) => kmp_set_defaults;
 }
