@@ -86,7 +86,19 @@ pub struct Node {
 struct Successors {
     complete: bool,
     list: Vec<NodeRef>,
+    /// What [`successors`] has given out.
+    shown: Vec<Box<[Successor]>>,
 }
+
+/// One element of a list of successors as tools see it (LLVM's `kmp_depnode_list_t`).
+#[repr(C)]
+pub struct Successor {
+    node: *const Node,
+    next: *const Successor,
+}
+
+// SAFETY: two addresses that nobody here reads through.
+unsafe impl Send for Successor {}
 
 // SAFETY: the cells are written by the creating thread before `release_entry` publishes the node (AcqRel on
 // `predecessors`), then by the thread that brings the count to zero, then by whoever hands it a mutex (under that mutex's
@@ -156,7 +168,9 @@ impl Node {
             return;
         }
         let mut successors = lock(&self.successors);
-        if !successors.complete {
+        // Edges are entered for one task after the other: if this edge is there already, it is the last one.
+        let known = successors.list.last().is_some_and(|last| last.0 == successor.0);
+        if !successors.complete && !known {
             // ORDERING: Relaxed; the creation guard keeps the count above zero until all edges are entered.
             successor.get().predecessors.fetch_add(1, Ordering::Relaxed);
             successors.list.push(successor.clone());
@@ -166,6 +180,21 @@ impl Node {
 
 fn lock<T>(mutex: &StdMutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|e| e.into_inner())
+}
+
+/// The nodes that wait for `node` now, as a linked list that lives as long as `node`; null when there are none.
+pub fn successors(node: &Node) -> *const Successor {
+    let mut successors = lock(&node.successors);
+    let items = successors.list.iter().map(|n| Successor { node: n.0.as_ptr(), next: ptr::null() });
+    let mut list: Box<[Successor]> = items.collect();
+    let Some(count) = list.len().checked_sub(1) else { return ptr::null() };
+    let first = list.as_mut_ptr();
+    for i in 0..count {
+        // SAFETY: both are elements of the list, which stays where it is when the box moves.
+        unsafe { (*first.add(i)).next = first.add(i + 1) };
+    }
+    successors.shown.push(list);
+    first
 }
 
 // ---- the table --------------------------------------------------------------------------------------------------
