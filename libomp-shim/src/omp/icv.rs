@@ -22,6 +22,7 @@
 use core::fmt;
 use core::sync::atomic::{AtomicU32, Ordering};
 
+use super::counts::CountList;
 use super::env::{Settings, settings};
 
 /// The largest value that `max-active-levels-var` can take (`omp_get_supported_active_levels`).
@@ -45,7 +46,9 @@ pub struct Icv {
     pub max_active_levels: u32,
     /// `default-device-var`: device number of constructs without `device`.
     pub default_device: i32,
-    /// Position in `Settings::nthreads_list` that [`Icv::nthreads`] was taken from.
+    /// The rest of `nthreads-var` where a `num_threads` clause has given it; otherwise `Settings::nthreads_list`.
+    pub counts: Option<&'static CountList>,
+    /// Position in that list that [`Icv::nthreads`] was taken from.
     pub nthreads_pos: u16,
     /// Position in `Settings::bind_list` that [`Icv::bind`] was taken from.
     pub bind_pos: u16,
@@ -68,6 +71,7 @@ impl Icv {
         thread_limit: NO_THREAD_LIMIT,
         max_active_levels: 1,
         default_device: 0,
+        counts: None,
         nthreads_pos: 0,
         bind_pos: 0,
         bind: ProcBind::False,
@@ -85,7 +89,8 @@ impl Icv {
             inner.bind = bind.unwrap_or(self.bind);
         }
         let next = usize::from(self.nthreads_pos) + 1;
-        if let Some(&n) = settings.nthreads_list.get(next) {
+        let counts = self.counts.map_or(&settings.nthreads_list[..], CountList::as_slice);
+        if let Some(&n) = counts.get(next) {
             inner.nthreads = n;
             inner.nthreads_pos = next as u16;
         }
@@ -95,6 +100,12 @@ impl Icv {
             inner.bind_pos = next as u16;
         }
         inner
+    }
+
+    /// The same with `nthreads-var` as a `num_threads` clause gives it.
+    #[must_use]
+    pub fn with_counts(self, counts: &'static CountList) -> Icv {
+        Icv { nthreads: counts.as_slice()[0], nthreads_pos: 0, counts: Some(counts), ..self }
     }
 
     /// `omp_set_num_threads`: replaces the first element of `nthreads-var`. Values below 1 are taken as 1.
@@ -378,6 +389,13 @@ mod tests {
         assert_eq!((s.initial.nthreads, s.initial.bind), (4, ProcBind::Spread));
         assert_eq!((inner.nthreads, inner.bind), (3, ProcBind::Close));
         assert_eq!(inner.nested(&s, None), inner);
+    }
+
+    #[test]
+    fn a_clause_s_list_replaces_the_environment_s() {
+        let s = test_settings(&[("OMP_NUM_THREADS", "4,3,2")]);
+        let inner = s.initial.with_counts(CountList::of(&[9, 8]).unwrap()).nested(&s, None);
+        assert_eq!((inner.nthreads, inner.nested(&s, None).nthreads), (8, 8));
     }
 
     #[test]

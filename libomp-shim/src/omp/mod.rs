@@ -2,7 +2,7 @@
 //!
 //! | room | what lives there |
 //! |---|---|
-//! | [`env`], [`icv`], [`display`] | the environment, control variables, and how they are shown |
+//! | [`env`], [`icv`], [`counts`], [`display`] | the environment, control variables, and how they are shown |
 //! | [`root`], [`thread`], [`team`], [`parallel`], [`assemble`] | initial threads, threads, teams and their barrier, fork and join, how a team is put together |
 //! | [`identities`] | the thread-local storage that numbered threads keep |
 //! | [`affinity`], [`binding`] | places, and binding threads to them |
@@ -21,6 +21,7 @@ pub mod alloc;
 pub mod assemble;
 pub mod binding;
 pub mod cancel;
+pub mod counts;
 pub mod depend;
 pub mod display;
 pub mod env;

@@ -9,6 +9,7 @@
 //! * A team that *shares* workers is launched by queueing its threads as ULTs: as a gang, which the scheduler places and
 //!   orders, or on the forking worker's own deque. Which regions are gangs: [`is_ganged`].
 
+use core::ffi::{CStr, c_char};
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use ult::fork;
@@ -18,6 +19,7 @@ use ult::worker::{self, Locals};
 
 use super::assemble::{assemble, begin_member, serial_team};
 
+use super::counts::CountList;
 use super::env::{self, Settings};
 use super::icv::{GangSched, NO_THREAD_LIMIT, ProcBind};
 use super::report;
@@ -30,11 +32,38 @@ use super::thread::{Here, Thread};
 pub struct Request {
     /// `num_threads`, 0 when not given; 1 also stands for a false `if`.
     pub num_threads: u32,
+    /// `num_threads` as a list, whose first element is `num_threads` above; `None` when it has no more.
+    pub counts: Option<&'static CountList>,
+    /// `strict` of `num_threads`.
+    pub strict: Option<Strict>,
     /// `proc_bind`, `None` when not given.
     pub bind: Option<ProcBind>,
     /// Does `proc_bind` hold for the regions inside, too? libgomp makes the clause the new `bind-var`, libomp does not; the
     /// specification has the clause override the variable for its own region (5.2 §2.5).
     pub bind_lasts: bool,
+}
+
+/// `num_threads(strict: …)` (6.0 §12.1.2): what to do about a team that is smaller than asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Strict {
+    /// `severity(fatal)`; otherwise a warning.
+    pub fatal: bool,
+    /// `message`: a C string that lives until the region begins, or null.
+    pub message: *const c_char,
+}
+
+impl Strict {
+    #[cold]
+    fn complain(self, wanted: u32, got: u32) {
+        // SAFETY: as the field says.
+        let text = (!self.message.is_null()).then(|| unsafe { CStr::from_ptr(self.message) }.to_string_lossy());
+        let text = text.as_deref().unwrap_or("num_threads(strict)");
+        let what = format!("{text}: a team of {wanted} threads was asked for, {got} can be had");
+        if self.fatal {
+            report::end(format_args!("{what}; the program stops"));
+        }
+        report::warn(format_args!("{what}; the team is smaller"));
+    }
 }
 
 /// A region between its fork and its join, seen from the thread that forked it.
@@ -85,6 +114,9 @@ impl Region {
         stats::count_region();
         let (wanted, counted) = reserve(here, team_size(here, request));
         let (team, size) = assemble(here, wanted, body.function as usize);
+        if size < request.num_threads && let Some(strict) = request.strict {
+            strict.complain(request.num_threads, size);
+        }
         plan(here, &team, body, size, request);
         Self::enter(team, counted)
     }
@@ -221,7 +253,10 @@ fn plan(here: Here, team: &Team, body: Body, size: u32, request: Request) {
     plan.active_around = outer.active_around + u32::from(size > 1);
     plan.parent_thread = here.thread;
     plan.parent_task = here.task;
-    plan.icv = icv.nested(settings, request.bind.filter(|_| request.bind_lasts));
+    plan.icv = request
+        .counts
+        .map_or(icv, |counts| icv.with_counts(counts))
+        .nested(settings, request.bind.filter(|_| request.bind_lasts));
     plan.floating_point = ult::arch::fp_state();
     plan.league = outer.league;
     plan.group_threads = outer.group_threads;

@@ -18,8 +18,9 @@ use ult::deque::Deque;
 use ult::fork::Seed;
 use ult::worker::{self, Locals, Worker};
 
+use super::counts::CountList;
 use super::depend::Node;
-use super::parallel::Region;
+use super::parallel::{Region, Strict};
 use super::reduction::Way;
 use super::identities::Identities;
 use super::task::Task;
@@ -97,6 +98,10 @@ pub struct Own {
 pub struct Pushed {
     /// `num_threads`, 0 when not given.
     pub num_threads: u32,
+    /// `num_threads` as a list.
+    pub counts: Option<&'static CountList>,
+    /// `strict`.
+    pub strict: Option<Strict>,
     /// `proc_bind` as the ABI counts it, 0 when not given.
     pub proc_bind: u32,
     /// `num_teams` lower and upper bound, 0 when not given.

@@ -27,7 +27,7 @@ pub fn body_of(function: Function, data: *mut c_void) -> Body {
 /// What a region's `num_threads` and `flags` arguments ask for.
 pub fn request_of(num_threads: c_uint, flags: c_uint) -> Request {
     let bind = ProcBind::from_omp(flags & 7).filter(|b| *b != ProcBind::False);
-    Request { num_threads, bind, bind_lasts: true }
+    Request { num_threads, bind, bind_lasts: true, ..Request::default() }
 }
 
 /// `#pragma omp parallel`: runs `function(data)` in each thread of a new team.

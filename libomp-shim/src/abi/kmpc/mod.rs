@@ -3,12 +3,13 @@
 //!
 //! | file | constructs |
 //! |---|---|
-//! | [`parallel`] | `parallel`, barriers, `master`, `masked`, `teams`, pushed clauses |
+//! | [`parallel`], [`num_threads`] | `parallel`, barriers, `master`, `masked`, `teams`, pushed clauses |
 //! | [`worksharing`] | loops, sections, single, copyprivate, ordered, doacross |
 //! | [`sync`] | `critical`, locks, `flush` |
 //! | `atomic` | the atomics that Intel's compilers call |
 //! | [`reduction`] | `reduction` on parallel and worksharing constructs |
 //! | [`task`], [`taskloop`], [`task_reduction`] | tasks, taskloop, taskgroup, task reductions |
+//! | [`graph`] | looking at the dependence graph |
 //! | [`threadprivate`] | threadprivate data without compiler TLS |
 //! | [`cancel`] | cancellation |
 //! | [`target`] | `target` constructs, run on the host |
@@ -20,6 +21,8 @@ pub mod cancel;
 pub mod internal;
 pub mod memory;
 pub mod offload;
+pub mod graph;
+pub mod num_threads;
 pub mod parallel;
 pub mod reduction;
 pub mod sync;

@@ -1,4 +1,5 @@
-//! `parallel`, barriers, `master` and `masked`, `teams`, and the clauses that are pushed before a region.
+//! `parallel`, barriers, `master` and `masked`, `teams`, and the clauses that are pushed before a region. Those of
+//! `num_threads` are in [`super::num_threads`].
 
 use core::arch::naked_asm;
 use core::ffi::{c_int, c_void};
@@ -88,6 +89,8 @@ fn fork(function: *const (), arguments: *const *mut c_void, count: usize) {
     let clauses = pushed(here);
     let request = Request {
         num_threads: clauses.num_threads,
+        counts: clauses.counts,
+        strict: clauses.strict,
         bind: ProcBind::from_omp(clauses.proc_bind).filter(|b| *b != ProcBind::False),
         bind_lasts: false,
     };
@@ -231,36 +234,10 @@ pub extern "C-unwind" fn __kmpc_end_serialized_parallel(_: Location, _gtid: c_in
 
 // ---- clauses ------------------------------------------------------------------------------------------------------
 
-fn push(set: impl FnOnce(&mut Pushed)) {
+/// Notes a clause of the next region.
+pub(super) fn push(set: impl FnOnce(&mut Pushed)) {
     // SAFETY: own thread only.
     set(unsafe { &mut Here::get().thread.own().pushed });
-}
-
-/// `num_threads(n)` of the next region.
-#[unsafe(no_mangle)]
-pub extern "C" fn __kmpc_push_num_threads(_: Location, _gtid: c_int, n: c_int) {
-    push(|p| p.num_threads = n.max(0) as u32);
-}
-
-/// `num_threads(strict: n)` of the next region; fewer threads than asked for are reported by severity and message.
-///
-/// # Safety
-/// `message` is null or a C string.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __kmpc_push_num_threads_strict(
-    _: Location,
-    _gtid: c_int,
-    n: c_int,
-    _severity: c_int,
-    _message: *const core::ffi::c_char,
-) {
-    push(|p| p.num_threads = n.max(0) as u32);
-}
-
-/// Drops a pushed `num_threads`.
-#[unsafe(no_mangle)]
-pub extern "C" fn __kmpc_pop_num_threads(_: Location, _gtid: c_int) {
-    push(|p| p.num_threads = 0);
 }
 
 /// `proc_bind(policy)` of the next region.
