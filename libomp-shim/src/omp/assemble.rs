@@ -194,7 +194,7 @@ pub fn begin_member(thread: &Thread, team: &Team) {
     // SAFETY: the plan names the forking task, which is suspended in the region.
     unsafe { thread.implicit.begin_implicit(team, thread, plan.parent_task, plan.icv) };
     super::binding::bind_member(thread, plan);
-    super::binding::display_member(thread);
+    super::binding::display_member(thread, plan);
 }
 
 /// The life of a resident member: wait for a region, run its share, arrive, again; until the team is dismissed.

@@ -18,21 +18,79 @@ pub fn assignment(here: Here, policy: ProcBind, bind_var: ProcBind, size: u32) -
         return None;
     }
     env::settings().places.as_ref()?;
+    if here.team().plan().level == 0 {
+        bind_initial(here.thread);
+    }
     // SAFETY: own thread only.
     let own = unsafe { here.thread.own() };
     assign(policy, u32::try_from(own.place).ok(), own.partition.clone(), size)
 }
 
-/// Binds the initial thread, as the first element of `bind-var` asks.
-pub fn bind_initial(thread: &Thread) {
+/// Lets an initial thread use all places. It is bound when it forks its first region, or asks where it is: a program
+/// may start threads that inherit its mask, and threads that never fork are the program's own.
+pub fn begin_initial(thread: &Thread) {
+    if let Some(places) = &env::settings().places {
+        // SAFETY: own thread only.
+        unsafe { thread.own() }.partition = places.all();
+    }
+}
+
+/// Binds an initial thread, if it is not bound yet, as the first element of `bind-var` asks.
+fn bind_initial(thread: &Thread) {
     let settings = env::settings();
-    let Some(places) = &settings.places else { return };
     // SAFETY: own thread only.
     let own = unsafe { thread.own() };
-    own.partition = places.all();
-    if settings.initial.bind != ProcBind::False && !own.partition.is_empty() {
+    if settings.initial.bind == ProcBind::False || own.place >= 0 || own.partition.is_empty() {
+        return;
+    }
+    if settings.affinity_reset {
+        own.unbound = ult::topology::current_thread_cpus();
+    }
+    bind(thread, 0, own.partition.clone());
+}
+
+/// Binds the running thread if it is an initial one that has not been: what it is about to say depends on it. Under
+/// `KMP_AFFINITY=reset` it stays where it is.
+pub fn settle(here: Here) {
+    let settings = env::settings();
+    if settings.places.is_some() && !settings.affinity_reset && here.team().plan().level == 0 {
+        bind_initial(here.thread);
+    }
+}
+
+/// The joining thread is outside all regions again: with `KMP_AFFINITY=reset` it may run where it could before.
+pub fn after_region(here: Here) {
+    if !env::settings().affinity_reset || here.team().plan().level != 0 {
+        return;
+    }
+    // SAFETY: own thread only.
+    let own = unsafe { here.thread.own() };
+    if own.place >= 0 && worker::move_to_place(NOWHERE) {
         own.place = -1;
-        bind(thread, 0, places.all());
+        // A refusal leaves the thread where it is: nothing else can be done.
+        let _ = ult::topology::bind_current_thread(&own.unbound);
+    }
+}
+
+/// What a kernel thread that is not bound is noted as.
+const NOWHERE: u32 = u32::MAX;
+
+/// Binds the initial thread of a team of a league (5.2 §10.2): the teams share the forking thread's places as
+/// `KMP_TEAMS_PROC_BIND` says, by default each gets a part of them. Returns the team's places.
+pub fn bind_team(here: Here, primary: &Thread, (teams, number): (u32, u32)) -> Option<Range<u32>> {
+    let bind_var = here.task.icv.get().bind;
+    let assignment = assignment(here, env::settings().teams_bind, bind_var, teams)?;
+    let (place, partition) = assignment.thread(number);
+    bind(primary, place, partition.clone());
+    Some(partition)
+}
+
+/// Brings the running thread back to its own place when its teams have run on others.
+pub fn return_to_place(here: Here) {
+    // SAFETY: own thread only.
+    let own = unsafe { here.thread.own() };
+    if let Ok(place) = u32::try_from(own.place) {
+        bind(here.thread, place, own.partition.clone());
     }
 }
 
@@ -88,17 +146,30 @@ pub fn with_facts<R>(thread: &Thread, use_facts: impl FnOnce(&Facts<'_>) -> R) -
     })
 }
 
-/// `OMP_DISPLAY_AFFINITY` (5.2 §21.2.5): one line when a member begins its first region, and when its place or the
-/// size of its team has changed since.
-pub fn display_member(thread: &Thread) {
+/// Decides whether the threads of a team of `size` that is being forked say where they are (5.2 §21.2.5): when it is the
+/// first at its level, and when its size or places differ from the last one's. A region inside, which thread 0 has run
+/// meanwhile, counts as a difference.
+pub fn is_to_display(here: Here, plan: &Plan, size: u32) -> bool {
     if !env::settings().display_affinity {
-        return;
+        return false;
     }
+    let outer = here.team().plan().parent_thread;
+    // SAFETY: thread 0 runs on its forking thread's kernel thread, which is suspended in the region: own thread only.
+    if let Some(outer) = unsafe { outer.as_ref() }.filter(|_| here.thread.num() == 0) {
+        // SAFETY: as above.
+        unsafe { outer.own() }.displayed = None;
+    }
+    let state = Some((size, plan.places.clone()));
     // SAFETY: own thread only.
-    let own = unsafe { thread.own() };
-    let state = Some((thread.team().size(), own.place));
-    if own.displayed != state {
-        own.displayed = state;
+    let own = unsafe { here.thread.own() };
+    let differs = own.displayed != state;
+    own.displayed = state;
+    differs
+}
+
+/// Says where a member of a team is that has just started a region, if the plan wants it.
+pub fn display_member(thread: &Thread, plan: &Plan) {
+    if plan.displays {
         with_facts(thread, |facts| display_affinity(None, facts));
     }
 }

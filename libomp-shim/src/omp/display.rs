@@ -70,11 +70,12 @@ fn kmp_settings(settings: &Settings) -> String {
             .iter()
             .map(|(name, value)| (name.to_owned(), value.to_owned())),
     );
-    let effective = list(
-        &mut values(settings)
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value)),
-    );
+    // Places that a word stands for are shown by it, as LLVM's users know it; OMP_DISPLAY_ENV lists them.
+    let shown = |(name, value): (&str, String)| match (name, &settings.places_name) {
+        ("OMP_PLACES", Some(word)) => (name.to_owned(), word.clone()),
+        _ => (name.to_owned(), value),
+    };
+    let effective = list(&mut values(settings).into_iter().map(shown));
     format!("\nUser settings:\n\n{user}\nEffective settings:\n\n{effective}\n")
 }
 
@@ -151,8 +152,10 @@ fn others(s: &Settings) -> Vec<(&'static str, String)> {
             "KMP_FORCE_REDUCTION",
             s.reduction_method.map(reduction).unwrap_or_default().into(),
         ),
+        ("KMP_HW_SUBSET", s.vars.get("KMP_HW_SUBSET").unwrap_or_default().into()),
         ("KMP_SETTINGS", on(s.print_settings)),
         ("KMP_STACKSIZE", size(s.stacksize)),
+        ("KMP_TEAMS_PROC_BIND", s.teams_bind.to_string()),
         ("KMP_TEAMS_THREAD_LIMIT", s.teams_thread_limit.to_string()),
         ("KMP_WARNINGS", on(report::warnings())),
         ("OMP_GANG_SCHED", s.gang.to_string()),

@@ -425,12 +425,13 @@ mod tests {
 
     #[test]
     fn schedules_go_through_omp_sched_t_and_back() {
-        for (kind, chunk) in [(1, 0), (2, 5), (3, 1), (4, 0), (0x8000_0002, 3)] {
+        for (kind, chunk) in [(1, 0), (2, 5), (3, 1), (4, 1), (0x8000_0002, 3)] {
             assert_eq!(
                 Sched::from_omp(kind, chunk).unwrap().to_omp(),
                 (kind, chunk)
             );
         }
+        assert_eq!(Sched::from_omp(102, 0).unwrap().to_omp(), (2, 1));
         assert_eq!(Sched::from_omp(9, 1), None);
         assert_eq!(Sched::from_omp(2, -4).unwrap().effective_chunk(), 1);
     }

@@ -19,6 +19,7 @@ use ult::worker::{self, Locals};
 
 use super::assemble::{assemble, begin_member, serial_team};
 
+use super::binding;
 use super::counts::CountList;
 use super::env::{self, Settings};
 use super::icv::{GangSched, NO_THREAD_LIMIT, ProcBind};
@@ -90,6 +91,7 @@ pub fn league(here: Here, body: Body, teams: u32, thread_limit: u32) {
         region.run_primary();
         region.end();
     }
+    binding::return_to_place(here);
 }
 
 impl Region {
@@ -106,6 +108,12 @@ impl Region {
         }
         plan.league = league;
         plan.group_threads = &raw const team.group_threads;
+        plan.places = None;
+        if let Some(primary) = team.thread(0)
+            && let Some(partition) = binding::bind_team(here, primary, league)
+        {
+            plan.partition = Some(partition);
+        }
         Self::enter(team, 0)
     }
 
@@ -118,6 +126,9 @@ impl Region {
             strict.complain(request.num_threads, size);
         }
         plan(here, &team, body, size, request);
+        // SAFETY: we are the forking thread and the team is between regions.
+        let plan = unsafe { team.plan_mut() };
+        plan.displays = binding::is_to_display(here, plan, size);
         Self::enter(team, counted)
     }
 
@@ -190,6 +201,9 @@ impl Region {
         worker::set_locals(self.outer);
         let here = Here::get();
         unreserve(here, self.counted);
+        if self.team.plan().places.is_some() {
+            binding::after_region(here);
+        }
         // SAFETY: own thread only.
         unsafe { here.thread.own() }.teams.push(self.team);
     }
@@ -264,8 +278,9 @@ fn plan(here: Here, team: &Team, body: Body, size: u32, request: Request) {
     plan.gang = outer.gang;
     plan.home = outer.home;
     plan.bind = request.bind.unwrap_or(icv.bind);
-    plan.places = super::binding::assignment(here, plan.bind, icv.bind, size);
+    plan.places = binding::assignment(here, plan.bind, icv.bind, size);
     // SAFETY: own thread only.
+    plan.displays = false;
     plan.partition = settings.places.is_some().then(|| unsafe { here.thread.own() }.partition.clone());
 }
 
@@ -305,7 +320,7 @@ fn launch(team: &Team, outer: GangTag) {
     match home {
         Some(home) if is_ganged(team) => {
             stats::count_gang();
-            let place = |i: usize| super::binding::worker_for(team, i as u32 + 1);
+            let place = |i: usize| binding::worker_for(team, i as u32 + 1);
             let places = team.plan().places.is_some() && team.plan().active_around == 1;
             fork::gang(count, level, home, seed, places.then_some(&place), |tag| {
                 // SAFETY: as above.

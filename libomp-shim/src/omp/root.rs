@@ -45,7 +45,7 @@ pub fn enter() -> Here {
     thread.move_in(worker);
     // SAFETY: an initial task has no parent.
     unsafe { thread.implicit.begin_implicit(team, thread, ptr::null(), settings.initial) };
-    super::binding::bind_initial(thread);
+    super::binding::begin_initial(thread);
     // ORDERING: Relaxed; a statistic.
     THREADS.fetch_add(1, Ordering::Relaxed);
     // SAFETY: thread and task live until `leave`, which clears the words first.

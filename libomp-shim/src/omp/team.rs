@@ -83,6 +83,8 @@ pub struct Plan {
     pub places: Option<Assignment>,
     /// The forking thread's place partition, which members that are not bound inherit; `None` without places.
     pub partition: Option<Range<u32>>,
+    /// The threads say where they are when they start (`OMP_DISPLAY_AFFINITY`).
+    pub displays: bool,
 }
 
 /// Where the threads of a team run.
@@ -182,6 +184,7 @@ impl Team {
                 bind: ProcBind::False,
                 places: None,
                 partition: None,
+                displays: false,
             }),
             housing,
             slots,

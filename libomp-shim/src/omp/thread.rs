@@ -18,6 +18,7 @@ use ult::deque::Deque;
 use ult::fork::Seed;
 use ult::worker::{self, Locals, Worker};
 
+use super::affinity::Assignment;
 use super::counts::CountList;
 use super::depend::Node;
 use super::parallel::{Region, Strict};
@@ -81,8 +82,10 @@ pub struct Own {
     pub pushed: Pushed,
     /// The place this thread is bound to, −1 when it is not.
     pub place: i32,
-    /// Team size and place when the thread's affinity was last displayed.
-    pub displayed: Option<(u32, i32)>,
+    /// Size and places of the team this thread forked last, if that one's affinity was displayed.
+    pub displayed: Option<(u32, Option<Assignment>)>,
+    /// Where an initial thread may run when it is not bound, with `KMP_AFFINITY=reset`.
+    pub unbound: Vec<usize>,
     /// Places this thread may use.
     pub partition: Range<u32>,
     /// The region whose thread 0 this is, where a front forks and joins by separate calls.
@@ -144,6 +147,7 @@ impl Thread {
                 pushed: Pushed::default(),
                 place: -1,
                 displayed: None,
+                unbound: Vec::new(),
                 partition: 0..0,
                 region: None,
                 reduction: Way::default(),

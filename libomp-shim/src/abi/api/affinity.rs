@@ -10,6 +10,7 @@ use core::ops::Range;
 
 use super::parallel::icv;
 use crate::omp::affinity::Places;
+use crate::omp::binding;
 use crate::omp::env;
 use crate::omp::thread::Here;
 
@@ -31,7 +32,14 @@ fn procs(place: c_int) -> &'static [usize] {
 /// The places that the running thread may use.
 fn partition() -> Range<u32> {
     // SAFETY: own thread only; the range is copied at once.
-    unsafe { Here::get().thread.own() }.partition.clone()
+    unsafe { settled().thread.own() }.partition.clone()
+}
+
+/// The running thread, bound if it is to be.
+pub(super) fn settled() -> Here {
+    let here = Here::get();
+    binding::settle(here);
+    here
 }
 
 routines! {
@@ -42,6 +50,7 @@ routines! {
 
     /// `omp_get_num_places` (18.3.2).
     fn omp_get_num_places() -> c_int {
+        settled();
         places().map_or(0, |places| places.len() as c_int)
     }
 
@@ -53,7 +62,7 @@ routines! {
     /// `omp_get_place_num` (18.3.5): the place the running thread is bound to, −1 when it is not.
     fn omp_get_place_num() -> c_int {
         // SAFETY: own thread only.
-        unsafe { Here::get().thread.own() }.place
+        unsafe { settled().thread.own() }.place
     }
 
     /// `omp_get_partition_num_places` (18.3.6).

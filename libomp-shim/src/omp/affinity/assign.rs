@@ -5,7 +5,7 @@ use core::ops::Range;
 use crate::omp::icv::ProcBind;
 
 /// Where the threads of one team go. Cheap to copy; ask [`Assignment::thread`] for each, or iterate.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assignment {
     policy: ProcBind,
     /// The parent's place, relative to the start of its partition.

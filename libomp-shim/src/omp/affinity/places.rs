@@ -42,7 +42,7 @@ impl Places {
 
     /// One place per thing of this level, all of them.
     pub fn at_level(machine: &Machine, level: Level) -> Places {
-        let all = || vec![(machine.cpus)().iter().map(|cpu| cpu.os).collect()];
+        let all = || vec![machine.cpus().iter().map(|cpu| cpu.os).collect()];
         Places::of(grouped(machine, level))
             .or_else(|| Places::of(all()))
             .unwrap_or(Places(Box::new([Box::new([0])])))
@@ -52,7 +52,7 @@ impl Places {
     pub fn from_kmp(machine: &Machine, kind: KmpKind, kmp: &KmpAffinity) -> Places {
         let level = kmp.granularity.unwrap_or(Level::Core);
         let mut sets = grouped(machine, level);
-        let order = Order::new((machine.cpus)(), kind, kmp.permute as usize);
+        let order = Order::new(machine.cpus(), kind, kmp.permute as usize);
         sets.sort_by_key(|set| order.key(set[0]));
         let offset = kmp.offset as usize % sets.len().max(1);
         sets.rotate_left(offset);
@@ -115,14 +115,14 @@ impl fmt::Display for Places {
 /// Usable processors grouped by `level`, in the order socket, NUMA node, core, processor.
 fn grouped(machine: &Machine, level: Level) -> Vec<Vec<usize>> {
     let caches = match level {
-        Level::LastCache => (machine.ll_caches)((machine.cpus)()),
+        Level::LastCache => (machine.ll_caches)(machine.cpus()),
         _ => Vec::new(),
     };
     if !caches.is_empty() {
         return caches;
     }
     let of = |cpu: &Cpu| [cpu.socket, cpu.numa, cpu.core, cpu.os];
-    let mut cpus: Vec<[usize; 4]> = (machine.cpus)().iter().map(of).collect();
+    let mut cpus: Vec<[usize; 4]> = machine.cpus().iter().map(of).collect();
     cpus.sort_unstable();
     let same = |a: &[usize; 4], b: &[usize; 4]| match level {
         Level::Thread => a == b,
@@ -140,7 +140,7 @@ fn grouped(machine: &Machine, level: Level) -> Vec<Vec<usize>> {
 }
 
 fn explicit(machine: &Machine, list: &[Vec<usize>]) -> (Option<Places>, usize) {
-    let usable = |os: &usize| (machine.cpus)().iter().any(|cpu| cpu.os == *os);
+    let usable = |os: &usize| machine.cpus().iter().any(|cpu| cpu.os == *os);
     let mut unusable: Vec<usize> = list
         .iter()
         .flatten()

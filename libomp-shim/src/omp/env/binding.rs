@@ -1,43 +1,95 @@
 //! Who binds threads to what: five variables of three origins become one policy and one list of places.
 
 use super::kmp_affinity::{KmpAffinity, KmpKind, kmp_affinity};
-use super::places::{PlacesSpec, gomp_cpu_affinity, places};
+use super::places::{PlacesSpec, gomp_cpu_affinity, nearest, places};
 use super::value::proc_bind;
 use super::vars::Reader;
 use super::Machine;
 use crate::omp::affinity::{Level, Places};
 use crate::omp::icv::ProcBind;
 
-/// Who binds what. `OMP_PROC_BIND` and `OMP_PLACES` win over `GOMP_CPU_AFFINITY`, which wins over `KMP_AFFINITY`.
-/// Places without a policy mean `true`; a policy without places means cores. Returns also `KMP_AFFINITY=verbose`.
-pub(super) fn binding(r: &mut Reader<'_>, machine: &Machine) -> (Vec<ProcBind>, Option<Places>, bool) {
+/// Who is bound to what.
+pub(super) struct Binding {
+    /// `bind-var` per nesting level; not empty.
+    pub list: Vec<ProcBind>,
+    /// The places; `None` when nothing asked for places or binding.
+    pub places: Option<Places>,
+    /// How the places were named, if by a word.
+    pub places_name: Option<String>,
+    /// `KMP_AFFINITY=verbose`.
+    pub verbose: bool,
+    /// `KMP_AFFINITY=reset`.
+    pub reset: bool,
+}
+
+/// `OMP_PROC_BIND` and `OMP_PLACES` win over `GOMP_CPU_AFFINITY`, which wins over `KMP_AFFINITY`. Places without a policy
+/// mean `true`; a policy without places means cores. A subset of the machine is a place if nothing else is said.
+pub(super) fn binding(r: &mut Reader<'_>, machine: &Machine) -> Binding {
     let omp_bind = r.read_all("OMP_PROC_BIND", "threads are not bound", proc_bind);
-    let omp_places = r.read_all("OMP_PLACES", "using cores if threads are bound", places);
+    let omp_places = omp_places(r);
     let gomp = r
         .read("GOMP_CPU_AFFINITY", "it is ignored", gomp_cpu_affinity)
         .map(PlacesSpec::Explicit);
     let kmp = r.read("KMP_AFFINITY", "it is ignored", kmp_affinity);
-    let verbose = kmp.as_ref().is_some_and(|k| k.verbose);
+    let (verbose, reset) = kmp.as_ref().map_or((false, false), |k| (k.verbose, k.reset));
     let spec = omp_places
         .map(|s| ("OMP_PLACES", s))
         .or(gomp.map(|s| ("GOMP_CPU_AFFINITY", s)));
-    if let (None, None, Some(kmp)) = (&omp_bind, &spec, kmp) {
-        let (bind, places) = from_kmp(r, machine, &kmp);
-        return (vec![bind], places, verbose);
-    }
-    let bound = omp_bind
-        .as_ref()
-        .is_some_and(|list| list[0] != ProcBind::False);
+    let (list, places, places_name) = match (omp_bind, spec, kmp) {
+        (None, None, Some(kmp)) if kmp.kind.is_some() => {
+            let (bind, places) = from_kmp(r, machine, &kmp);
+            (vec![bind], places, None)
+        }
+        (bind, spec, _) => from_omp(r, machine, bind, spec),
+    };
+    let whole = if list.is_empty() { subset_as_place(machine) } else { None };
+    let default = if whole.is_some() || places.is_some() { ProcBind::True } else { ProcBind::False };
+    let mut list = if list.is_empty() { vec![default] } else { list };
+    list.truncate(usize::from(u16::MAX));
+    Binding { list, places: places.or(whole), places_name, verbose, reset }
+}
+
+/// Policy, places and their name, as the standard's variables say. The policy's list is empty where none is given and
+/// there are no places, either.
+fn from_omp(
+    r: &mut Reader<'_>,
+    machine: &Machine,
+    bind: Option<Vec<ProcBind>>,
+    spec: Option<(&str, PlacesSpec)>,
+) -> (Vec<ProcBind>, Option<Places>, Option<String>) {
+    let bound = bind.as_ref().is_some_and(|list| list[0] != ProcBind::False);
+    let cores = PlacesSpec::Abstract(Level::Core, None);
+    let name = match (&spec, bound) {
+        (Some((_, spec)), _) => spec.name(),
+        (None, true) => cores.name(),
+        (None, false) => None,
+    };
     let given = spec.and_then(|(name, spec)| resolve(r, machine, name, &spec));
     let places = given.or_else(|| bound.then(|| Places::at_level(machine, Level::Core)));
-    let default = if places.is_some() {
-        ProcBind::True
-    } else {
-        ProcBind::False
-    };
-    let mut bind = omp_bind.unwrap_or_else(|| vec![default]);
-    bind.truncate(usize::from(u16::MAX));
-    (bind, places, verbose)
+    let default = if places.is_some() { vec![ProcBind::True] } else { Vec::new() };
+    let name = name.filter(|_| places.is_some());
+    (bind.unwrap_or(default), places, name)
+}
+
+/// `OMP_PLACES`. Who gives it wants to be bound: where it is wrong, the nearest name is used.
+fn omp_places(r: &mut Reader<'_>) -> Option<PlacesSpec> {
+    let text = r.vars.get("OMP_PLACES").or(r.vars.get("OMP_PLACES_ALL"))?;
+    let nearest = nearest(text);
+    let instead = format!("using {}", nearest.name().unwrap_or_default());
+    r.read_all("OMP_PLACES", &instead, places).or(Some(nearest))
+}
+
+/// Places of the processors that `KMP_HW_SUBSET` has left, all in one.
+fn subset_as_place(machine: &Machine) -> Option<Places> {
+    let mut cpus: Vec<usize> = machine.subset?.iter().map(|cpu| cpu.os).collect();
+    cpus.sort_unstable();
+    Places::resolve(machine, &PlacesSpec::Explicit(vec![cpus])).0
+}
+
+/// `KMP_TEAMS_PROC_BIND`.
+pub(super) fn teams_bind(r: &mut Reader<'_>) -> ProcBind {
+    let list = r.read("KMP_TEAMS_PROC_BIND", "using spread", proc_bind);
+    list.map_or(ProcBind::Spread, |list| list[0])
 }
 
 fn resolve(r: &mut Reader<'_>, machine: &Machine, name: &str, spec: &PlacesSpec) -> Option<Places> {
@@ -126,6 +178,12 @@ mod tests {
         );
         let (s, lines) = build(&[("OMP_PLACES", "{0},{99}")]);
         assert_eq!((s.places.unwrap().len(), lines.len()), (1, 1));
+        let (s, lines) = build(&[("OMP_PLACES", "sockets(")]);
+        assert_eq!((s.places.unwrap().len(), s.places_name.as_deref(), lines.len()), (2, Some("sockets"), 1));
+        let (s, lines) = build(&[("OMP_PLACES", "chips")]);
+        assert_eq!((s.places.unwrap().len(), s.places_name.as_deref(), lines.len()), (8, Some("cores"), 1));
+        let s = good(&[("OMP_PLACES", "threads(4)"), ("KMP_TEAMS_PROC_BIND", "close")]);
+        assert_eq!((s.places_name.as_deref(), s.teams_bind), (Some("threads(4)"), ProcBind::Close));
         let (s, lines) = build(&[("OMP_PLACES", "{99}")]);
         assert_eq!(
             (s.places.is_none(), s.initial.bind, lines.len()),

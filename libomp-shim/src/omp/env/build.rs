@@ -2,11 +2,11 @@
 //! several speak about one thing, `threads`, `binding` and `scheduling` say who wins.
 
 use super::allocator::{AllocatorSpec, allocator};
-use super::binding::binding;
+use super::binding::{Binding, binding, teams_bind};
 use super::types::{DisplayEnv, ReductionMethod, TargetOffload, Tool, VerboseInit};
 use super::value::{boolean, count, integer, one_of, schedule};
 use super::vars::{Reader, Vars};
-use super::{Machine, NO_PRIORITY_LIMIT, Settings, scheduling, threads};
+use super::{Machine, NO_PRIORITY_LIMIT, Settings, hw_subset, scheduling, threads};
 use crate::omp::icv::{Icv, Sched};
 use crate::omp::{alloc, display, report};
 
@@ -18,11 +18,12 @@ impl Settings {
         if let Some(on) = r.read("KMP_WARNINGS", "warnings stay on", boolean) {
             report::set_warnings(on);
         }
+        let machine = &hw_subset::restrict(&mut r, machine);
         let workers = scheduling::workers(&mut r, machine);
         let gang = scheduling::gang_sched(&mut r);
         let (thread_limit, device_thread_limit) = threads::thread_limits(&mut r);
         let nthreads_list = threads::nthreads(&mut r, workers);
-        let (bind_list, places, affinity_verbose) = binding(&mut r, machine);
+        let Binding { list: bind_list, places, places_name, verbose, reset } = binding(&mut r, machine);
         let (def_allocator, allocator_text) = def_allocator(&mut r);
         let dynamic = r
             .read_all("OMP_DYNAMIC", "using false", boolean)
@@ -100,7 +101,10 @@ impl Settings {
             print_settings: r
                 .read("KMP_SETTINGS", "using false", boolean)
                 .unwrap_or(false),
-            affinity_verbose,
+            affinity_verbose: verbose,
+            affinity_reset: reset,
+            teams_bind: teams_bind(&mut r),
+            places_name,
             vars: vars.clone(),
         };
         accepted(&mut r);
@@ -227,7 +231,8 @@ pub(super) mod tests {
     /// Eight cores with two hardware threads each in two sockets; processor n and n+8 share core n.
     pub(crate) fn machine() -> Machine {
         Machine {
-            cpus,
+            usable: cpus,
+            subset: None,
             ll_caches: |_| Vec::new(),
             num_procs: 16,
             worker_target: 16,
@@ -295,12 +300,13 @@ pub(super) mod tests {
 
     #[test]
     fn every_wrong_value_gives_one_line_and_the_default() {
-        let names = "OMP_NUM_THREADS OMP_DYNAMIC OMP_NESTED OMP_MAX_ACTIVE_LEVELS OMP_SCHEDULE OMP_PROC_BIND OMP_PLACES \
+        let names = "OMP_NUM_THREADS OMP_DYNAMIC OMP_NESTED OMP_MAX_ACTIVE_LEVELS OMP_SCHEDULE OMP_PROC_BIND \
             OMP_STACKSIZE OMP_WAIT_POLICY OMP_THREAD_LIMIT OMP_CANCELLATION OMP_DISPLAY_ENV OMP_DISPLAY_AFFINITY \
             OMP_DEFAULT_DEVICE OMP_TARGET_OFFLOAD OMP_MAX_TASK_PRIORITY OMP_ALLOCATOR OMP_NUM_TEAMS \
             OMP_TEAMS_THREAD_LIMIT OMP_TOOL OMP_DEBUG KMP_AFFINITY KMP_BLOCKTIME KMP_STACKSIZE KMP_SETTINGS \
             KMP_ALL_THREADS KMP_DEVICE_THREAD_LIMIT KMP_TEAMS_THREAD_LIMIT KMP_WARNINGS KMP_DETERMINISTIC_REDUCTION \
             KMP_FORCE_REDUCTION KMP_HOT_TEAMS_MAX_LEVEL KMP_HOT_TEAMS_MODE KMP_DUPLICATE_LIB_OK KMP_ATOMIC_MODE KMP_LIBRARY \
+            KMP_TEAMS_PROC_BIND KMP_HW_SUBSET KMP_ENABLE_TASK_THROTTLING KMP_DISP_NUM_BUFFERS \
             GOMP_CPU_AFFINITY GOMP_SPINCOUNT GOMP_STACKSIZE OMP_SCHEDULE_ALL \
             OMP_GANG_SCHED GANGWAY_WORKERS GANGWAY_VICTIM GANGWAY_TLS GANGWAY_STATS GANGWAY_STALL_SIGNAL";
         for name in names.split_whitespace() {

@@ -31,6 +31,8 @@ pub struct KmpAffinity {
     pub permute: u32,
     /// `offset`: the place of the first thread.
     pub offset: u32,
+    /// `reset`: an initial thread is bound only while it is in a region.
+    pub reset: bool,
     /// `verbose`: say what is bound where.
     pub verbose: bool,
 }
@@ -43,6 +45,7 @@ pub fn kmp_affinity(text: &str) -> Result<KmpAffinity, String> {
         proclist: Vec::new(),
         permute: 0,
         offset: 0,
+        reset: false,
         verbose: false,
     };
     let mut numbers = Vec::new();
@@ -82,9 +85,12 @@ fn keyword(parsed: &mut KmpAffinity, word: &str) -> Result<(), String> {
             parsed.verbose = word == "verbose";
             return Ok(());
         }
+        "reset" | "noreset" => {
+            parsed.reset = word == "reset";
+            return Ok(());
+        }
         // Always respected, always warned about; accepted because people write them.
-        "respect" | "norespect" | "warnings" | "nowarnings" | "reset" | "noreset"
-        | "duplicates" | "noduplicates" => return Ok(()),
+        "respect" | "norespect" | "warnings" | "nowarnings" | "duplicates" | "noduplicates" => return Ok(()),
         _ => {
             return Err(format!(
                 "'{word}' is neither a type (none, compact, scatter, balanced, explicit) nor a modifier"
@@ -175,8 +181,8 @@ mod tests {
             (k.kind, k.granularity, k.permute, k.offset),
             (Some(KmpKind::Compact), Some(Level::Thread), 1, 0)
         );
-        let k = kmp_affinity("verbose,Scatter").unwrap();
-        assert_eq!((k.kind, k.verbose), (Some(KmpKind::Scatter), true));
+        let k = kmp_affinity("verbose,Scatter,reset").unwrap();
+        assert_eq!((k.kind, k.verbose, k.reset), (Some(KmpKind::Scatter), true, true));
         assert_eq!(kmp_affinity("disabled").unwrap().kind, Some(KmpKind::None));
         assert_eq!(kmp_affinity("verbose").unwrap().kind, None);
         let k = kmp_affinity("proclist=[3,0,{1,2},4-8:2],explicit").unwrap();

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `vars` | the snapshot of the variables, and the reader that complains |
 //! | `value` | parsers of single values |
-//! | `places`, `kmp_affinity`, `allocator` | the three small languages |
+//! | `places`, `kmp_affinity`, `hw_subset`, `allocator` | the four small languages |
 //! | `build` | from the variables to [`Settings`] |
 //! | `threads`, `binding`, `scheduling` | what groups of variables mean together: numbers, sizes and waiting; places; workers and gangs |
 //! | `devices` | what concerns other devices: checked only |
@@ -20,6 +20,7 @@ mod allocator;
 mod binding;
 mod build;
 mod devices;
+mod hw_subset;
 mod kmp_affinity;
 mod places;
 mod scheduling;
@@ -75,6 +76,12 @@ pub struct Settings {
     pub dynamic: bool,
     /// `OMP_DISPLAY_ENV`.
     pub display_env: DisplayEnv,
+    /// `KMP_AFFINITY=reset`: an initial thread is bound only while it is in a region.
+    pub affinity_reset: bool,
+    /// `KMP_TEAMS_PROC_BIND`: how the initial threads of a league are placed.
+    pub teams_bind: ProcBind,
+    /// What names the places, where a word does (`cores(4)`).
+    pub places_name: Option<String>,
     /// `display-affinity-var`.
     pub display_affinity: bool,
     /// The initial `affinity-format-var`.
@@ -123,7 +130,9 @@ pub struct Settings {
 #[derive(Clone, Debug)]
 pub struct Machine {
     /// Usable processors, never empty. A function for the same reason as the next one: only who binds needs them.
-    pub cpus: fn() -> &'static [Cpu],
+    pub usable: fn() -> &'static [Cpu],
+    /// The part of them that `KMP_HW_SUBSET` leaves, never empty.
+    pub subset: Option<&'static [Cpu]>,
     /// Finds the last-level caches of these processors: sets of processor numbers, empty = not known. A function,
     /// because the answer costs several files per processor and next to nobody asks.
     pub ll_caches: fn(&[Cpu]) -> Vec<Vec<usize>>,
@@ -172,12 +181,20 @@ impl Machine {
     pub fn this() -> Machine {
         let processors = topology::worker_target().max(1) as u32;
         Machine {
-            cpus: topology::usable,
+            usable: topology::usable,
+            subset: None,
             ll_caches: affinity::last_level,
             num_procs: processors,
             worker_target: processors,
             stack_limit: stack_limit(),
         }
+    }
+}
+
+impl Machine {
+    /// The processors that places may be made of.
+    pub fn cpus(&self) -> &'static [Cpu] {
+        self.subset.unwrap_or_else(self.usable)
     }
 }
 

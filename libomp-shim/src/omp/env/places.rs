@@ -19,6 +19,31 @@ pub enum PlacesSpec {
     Explicit(Vec<Vec<usize>>),
 }
 
+/// Words for the levels.
+const NAMES: [(&str, Level); 5] = [
+    ("threads", Level::Thread),
+    ("cores", Level::Core),
+    ("ll_caches", Level::LastCache),
+    ("numa_domains", Level::Numa),
+    ("sockets", Level::Socket),
+];
+
+impl PlacesSpec {
+    /// The word that stands for these places, with their number if one was given.
+    pub fn name(&self) -> Option<String> {
+        let PlacesSpec::Abstract(level, count) = self else { return None };
+        let (name, _) = NAMES.iter().find(|(_, l)| l == level)?;
+        Some(count.map_or_else(|| (*name).to_owned(), |n| format!("{name}({n})")))
+    }
+}
+
+/// What a text that [`places`] refuses may have meant: the word it begins with, else cores.
+pub fn nearest(text: &str) -> PlacesSpec {
+    let word = text.split('(').next().unwrap_or_default();
+    let level = super::value::one_of(&NAMES)(word.trim()).unwrap_or(Level::Core);
+    PlacesSpec::Abstract(level, None)
+}
+
 /// Parses `OMP_PLACES`.
 pub fn places(text: &str) -> Result<PlacesSpec, String> {
     match text.as_bytes()[0].is_ascii_alphabetic() {
@@ -41,14 +66,7 @@ fn named(text: &str) -> Result<PlacesSpec, String> {
             )
         }
     };
-    let level = super::value::one_of(&[
-        ("threads", Level::Thread),
-        ("cores", Level::Core),
-        ("ll_caches", Level::LastCache),
-        ("numa_domains", Level::Numa),
-        ("sockets", Level::Socket),
-    ])(name.trim())
-    .map_err(|why| {
+    let level = super::value::one_of(&NAMES)(name.trim()).map_err(|why| {
         format!(
             "neither a list of places nor {}",
             why.trim_start_matches("not ")

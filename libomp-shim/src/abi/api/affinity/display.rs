@@ -9,7 +9,6 @@ use crate::omp::affinity::{
 };
 use crate::omp::binding;
 use crate::omp::display;
-use crate::omp::thread::Here;
 
 /// # Safety
 /// Null, or a C string.
@@ -84,7 +83,7 @@ pub unsafe extern "C-unwind" fn omp_get_affinity_format_(buffer: *mut c_char, si
 pub unsafe extern "C-unwind" fn omp_display_affinity(format: *const c_char) {
     // SAFETY: the same promise.
     let format = unsafe { of_c(format) };
-    binding::with_facts(Here::get().thread, |facts| display_affinity(format.as_deref(), facts));
+    binding::with_facts(super::settled().thread, |facts| display_affinity(format.as_deref(), facts));
 }
 
 /// The Fortran name of [`omp_display_affinity`].
@@ -95,7 +94,7 @@ pub unsafe extern "C-unwind" fn omp_display_affinity(format: *const c_char) {
 pub unsafe extern "C-unwind" fn omp_display_affinity_(format: *const c_char, length: usize) {
     // SAFETY: the same promise.
     let format = unsafe { of_fortran(format, length) };
-    binding::with_facts(Here::get().thread, |facts| display_affinity(format.as_deref(), facts));
+    binding::with_facts(super::settled().thread, |facts| display_affinity(format.as_deref(), facts));
 }
 
 /// `omp_capture_affinity` (18.3.11): the line that `omp_display_affinity` would print.
@@ -106,7 +105,7 @@ pub unsafe extern "C-unwind" fn omp_display_affinity_(format: *const c_char, len
 pub unsafe extern "C-unwind" fn omp_capture_affinity(buffer: *mut c_char, size: usize, format: *const c_char) -> usize {
     // SAFETY: the same promise.
     let format = unsafe { of_c(format) };
-    let text = binding::with_facts(Here::get().thread, |facts| capture_affinity(format.as_deref(), facts));
+    let text = binding::with_facts(super::settled().thread, |facts| capture_affinity(format.as_deref(), facts));
     // SAFETY: the same promise.
     unsafe { copy_out(&text, buffer, size) }
 }
@@ -124,7 +123,7 @@ pub unsafe extern "C-unwind" fn omp_capture_affinity_(
 ) -> c_int {
     // SAFETY: the same promise.
     let format = unsafe { of_fortran(format, length) };
-    let text = binding::with_facts(Here::get().thread, |facts| capture_affinity(format.as_deref(), facts));
+    let text = binding::with_facts(super::settled().thread, |facts| capture_affinity(format.as_deref(), facts));
     // SAFETY: the same promise.
     unsafe { copy_out_fortran(&text, buffer, size) as c_int }
 }
