@@ -6,6 +6,7 @@
 mod abi_tests;
 mod answer;
 mod conform;
+mod conformance;
 mod demo;
 mod elf;
 mod exec;
@@ -19,6 +20,7 @@ mod suite;
 mod symbols;
 mod table;
 
+use conformance::Suite;
 use factorizations::Extent;
 use programs::Places;
 use report::Report;
@@ -40,6 +42,8 @@ cargo xtask <command>
                          --filter TEXT  --own  on their own runtimes
   abi-tests            the ABI programs only
                          --filter TEXT  --own  --jobs N  --stress
+  conformance [SUITE]  test suites of other runtimes: llvm, gcc, ours; all without a word
+                         --filter TEXT  --full
   factorizations       GFlop/s of tiled Cholesky, LU and QR under libgomp, libomp and Gangway
                          --quick  --full  --runs N  --filter TEXT  --out DIR (default: docs/plots for a whole run)
                          --check  only whether results are right and nothing hangs, as in test
@@ -112,6 +116,7 @@ fn dispatch(
         "symbols" => check_symbols(options, places, report),
         "programs" => real_programs(options, places, report),
         "abi-tests" => abi(options, places),
+        "conformance" => conformance_suites(options, places, report),
         "factorizations" => factorize(options, places, report),
         "help" | "--help" | "-h" => {
             println!("{HELP}");
@@ -233,6 +238,19 @@ fn abi(options: &mut Options, places: &Places) -> Result<bool, String> {
         stress,
     })?;
     Ok(outcome.failed == 0)
+}
+
+fn conformance_suites(
+    options: &mut Options,
+    places: &Places,
+    report: &mut Report,
+) -> Result<bool, String> {
+    let named: Vec<Suite> = Suite::ALL.into_iter().filter(|s| options.flag(s.word())).collect();
+    let suites = if named.is_empty() { Suite::ALL.to_vec() } else { named };
+    let (filter, full) = (options.value("--filter"), options.flag("--full"));
+    let library = library(options, places)?;
+    conformance::run(places, &conformance::Request { library, suites, filter, full }, report);
+    Ok(report.finish() == 0)
 }
 
 fn factorize(

@@ -1,0 +1,112 @@
+//! `cargo xtask conformance`: the test suites of LLVM's and GCC's runtimes, and our own ABI programs, on the library.
+//!
+//! Lives here: which suites there are and how one is run. What a suite's driver prints is read in `driver`, the page
+//! docs/conformance.md is written in `page`. The drivers are Python programs in conformance/ that fetch the tests; their
+//! lists of known failures are in conformance/known.
+
+mod driver;
+mod page;
+
+use crate::programs::Places;
+use crate::report::Report;
+use crate::{abi_tests, conformance::driver::Outcome};
+use std::path::{Path, PathBuf};
+
+/// A suite of tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Suite {
+    /// LLVM's openmp/runtime/test.
+    Llvm,
+    /// GCC's libgomp/testsuite.
+    Gcc,
+    /// The programs in abi-tests/.
+    Ours,
+}
+
+impl Suite {
+    /// All of them, in the order in which they run.
+    pub const ALL: [Suite; 3] = [Suite::Llvm, Suite::Gcc, Suite::Ours];
+
+    /// The word for it on the command line, also the name of its driver, lists and section.
+    pub fn word(self) -> &'static str {
+        match self {
+            Suite::Llvm => "llvm",
+            Suite::Gcc => "gcc",
+            Suite::Ours => "ours",
+        }
+    }
+}
+
+/// What to run.
+pub struct Request {
+    /// The library under test.
+    pub library: PathBuf,
+    /// The suites.
+    pub suites: Vec<Suite>,
+    /// Only tests whose names match this (a regular expression in the drivers, a text in our own programs).
+    pub filter: Option<String>,
+    /// All tests instead of the bounded subset; rewrites the suite's section of docs/conformance.md.
+    pub full: bool,
+}
+
+/// Runs the suites and counts their tests in `report`.
+pub fn run(places: &Places, request: &Request, report: &mut Report) {
+    for &suite in &request.suites {
+        report.step(&format!("suite {}", suite.word()));
+        let ran = if suite == Suite::Ours { ours(places, request) } else { theirs(places, request, suite) };
+        match ran {
+            Ok(outcome) => conclude(places, request, suite, &outcome, report),
+            Err(why) => report.fail(suite.word(), &why),
+        }
+    }
+}
+
+fn conclude(places: &Places, request: &Request, suite: Suite, outcome: &Outcome, report: &mut Report) {
+    let counts = outcome.total;
+    let words = format!("{} passed, {} failed, {} skipped", counts.passed, counts.failed, counts.skipped);
+    report.row(if counts.failed == 0 { "pass" } else { "FAIL" }, suite.word(), &words);
+    report.add(counts.passed, counts.failed, counts.skipped);
+    if request.full
+        && request.filter.is_none()
+        && let Err(why) = page::refresh(&places.root, suite, outcome)
+    {
+        report.fail("docs/conformance.md", &why);
+    }
+}
+
+/// One of the suites that have a driver.
+fn theirs(places: &Places, request: &Request, suite: Suite) -> Result<Outcome, String> {
+    let script = places.root.join(format!("conformance/{}_suite.py", suite.word()));
+    let cache = places.target.join("conformance").join(suite.word());
+    std::fs::create_dir_all(&cache).map_err(|e| format!("{}: {e}", cache.display()))?;
+    let jobs = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let text = |path: &Path| path.display().to_string();
+    let mut argv = vec!["python3".into(), text(&script), text(&cache)];
+    argv.extend(["--runtime".into(), text(&request.library), "-j".into(), jobs.to_string()]);
+    argv.extend(["--known".into(), text(&known(&places.root, suite))]);
+    argv.extend(["--json".into(), text(&cache.join("verdicts.json"))]);
+    argv.extend(["--logs".into(), text(&cache.join("logs"))]);
+    if request.full {
+        argv.push("--full".into());
+    }
+    argv.extend(request.filter.iter().flat_map(|f| ["--filter".to_string(), f.clone()]));
+    driver::run(&argv)
+}
+
+fn ours(places: &Places, request: &Request) -> Result<Outcome, String> {
+    let counts = abi_tests::run(&abi_tests::Options {
+        root: places.root.clone(),
+        cache: places.target.join("abi-tests"),
+        library: Some(request.library.clone()),
+        filter: request.filter.clone(),
+        jobs: std::thread::available_parallelism().map_or(1, |n| n.get()),
+        stress: request.full,
+    })?;
+    let total = driver::Counts { passed: counts.passed, failed: counts.failed, skipped: counts.skipped };
+    Ok(Outcome { groups: vec![("abi-tests".into(), total)], total })
+}
+
+/// The suite's list of known failures.
+fn known(root: &Path, suite: Suite) -> PathBuf {
+    root.join(format!("conformance/known/{}.txt", suite.word()))
+}

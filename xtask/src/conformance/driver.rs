@@ -1,0 +1,91 @@
+//! Runs the driver of a suite, passes its lines on as they come, and reads the counts among them.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
+
+/// Tests by outcome.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// As they should be.
+    pub passed: usize,
+    /// Not so, or passed in spite of being listed as known failures.
+    pub failed: usize,
+    /// Not run, or failed as known.
+    pub skipped: usize,
+}
+
+/// What a suite has come to.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// Groups of tests with their counts, in the driver's order.
+    pub groups: Vec<(String, Counts)>,
+    /// All together.
+    pub total: Counts,
+}
+
+/// Runs `argv`.
+///
+/// # Errors
+/// When it cannot be started or ends without counts.
+pub fn run(argv: &[String]) -> Result<Outcome, String> {
+    let (program, arguments) = argv.split_first().ok_or("nothing to run")?;
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut child = command.spawn().map_err(|e| format!("{program}: {e}"))?;
+    let (mut outcome, mut total) = (Outcome::default(), None);
+    for line in child.stdout.take().into_iter().flat_map(|out| BufReader::new(out).lines()).map_while(Result::ok) {
+        println!("    {line}");
+        match read(&line) {
+            Some((None, counts)) => total = Some(counts),
+            Some((Some(group), counts)) => outcome.groups.push((group, counts)),
+            None => {}
+        }
+    }
+    let status = child.wait().map_err(|e| format!("{program}: {e}"))?;
+    outcome.total = total.ok_or(format!("the driver ended without counts ({status})"))?;
+    if !status.success() && outcome.total.failed == 0 {
+        return Err(format!("the driver failed though no test did ({status})"));
+    }
+    Ok(outcome)
+}
+
+/// `[group: ]N passed, N failed, N skipped`
+fn read(line: &str) -> Option<(Option<String>, Counts)> {
+    let (group, counts) = match line.rsplit_once(": ") {
+        Some((group, counts)) => (Some(group.to_string()), counts),
+        None => (None, line),
+    };
+    let parts: Vec<&str> = counts.split(", ").collect();
+    let [passed, failed, skipped] = parts[..] else { return None };
+    let number = |text: &str, word: &str| text.strip_suffix(word)?.trim_end().parse().ok();
+    let counts = Counts {
+        passed: number(passed, "passed")?,
+        failed: number(failed, "failed")?,
+        skipped: number(skipped, "skipped")?,
+    };
+    Some((group, counts))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_told_from_other_lines() {
+        let counts = Counts { passed: 3, failed: 0, skipped: 12 };
+        assert_eq!(read("3 passed, 0 failed, 12 skipped"), Some((None, counts)));
+        assert_eq!(read("a/b: 3 passed, 0 failed, 12 skipped"), Some((Some("a/b".into()), counts)));
+        for other in ["FAIL a/b.c [0.1 s] 3 passed, 0 failed", "fetching 3 passed", ""] {
+            assert_eq!(read(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_driver_without_counts_is_an_error() {
+        let shell = |script: &str| run(&["sh".into(), "-c".into(), script.into()]);
+        assert!(shell("echo hello").is_err());
+        assert!(shell("echo 1 passed, 0 failed, 0 skipped; exit 3").is_err());
+        let outcome = shell("echo g: 1 passed, 2 failed, 0 skipped; echo 1 passed, 2 failed, 0 skipped; exit 1");
+        assert_eq!(outcome.map(|o| (o.groups.len(), o.total.failed)), Ok((1, 2)));
+    }
+}
