@@ -279,8 +279,8 @@ fn plan(here: Here, team: &Team, body: Body, size: u32, request: Request) {
     plan.home = outer.home;
     plan.bind = request.bind.unwrap_or(icv.bind);
     plan.places = binding::assignment(here, plan.bind, icv.bind, size);
-    // SAFETY: own thread only.
     plan.displays = false;
+    // SAFETY: own thread only.
     plan.partition = settings.places.is_some().then(|| unsafe { here.thread.own() }.partition.clone());
 }
 
