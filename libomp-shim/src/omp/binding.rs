@@ -58,10 +58,14 @@ pub fn settle(here: Here) {
     }
 }
 
-/// The joining thread is outside all regions again: with `KMP_AFFINITY=reset` it may run where it could before.
+/// The joining thread is outside all regions again: back on its place, from which a member that ran here meanwhile may have
+/// taken it; with `KMP_AFFINITY=reset`, wherever it could run before.
 pub fn after_region(here: Here) {
-    if !env::settings().affinity_reset || here.team().plan().level != 0 {
+    if here.team().plan().level != 0 {
         return;
+    }
+    if !env::settings().affinity_reset {
+        return return_to_place(here);
     }
     // SAFETY: own thread only.
     let own = unsafe { here.thread.own() };
