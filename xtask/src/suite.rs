@@ -5,6 +5,7 @@
 
 use crate::programs::Places;
 use crate::report::Report;
+use crate::conformance::{self, Suite};
 use crate::{abi_tests, conform, exec, factorizations, setup, symbols};
 use std::fs;
 use std::process::{Command, Stdio};
@@ -42,6 +43,11 @@ pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
     }
     report.step("ABI programs");
     abi(places, !quick, report);
+    if !quick {
+        let suites = vec![Suite::Llvm, Suite::Gcc];
+        let request = conformance::Request { library: places.library(), suites, filter: None, full: false };
+        conformance::run(places, &request, report);
+    }
     report.step("factorizations");
     factorizations::check(places, &places.library(), report);
     report.step("real programs");
