@@ -53,7 +53,7 @@ pub const fn usual_rounds(extent: Extent) -> usize {
 /// # Errors
 /// Programs that cannot be built with any compiler, and files that cannot be written.
 pub fn run(places: &Places, request: &Request) -> Result<bool, String> {
-    let builds = build::all(places);
+    let builds = build::all(places, request.extent == Extent::Ranks);
     for why in builds.absent.iter().chain(&builds.broken) {
         println!("left out: {why}");
     }

@@ -45,7 +45,7 @@ cargo xtask <command>
   conformance [SUITE]  test suites of other runtimes: llvm, gcc, ours; all without a word
                          --filter TEXT  --full
   factorizations       GFlop/s of tiled Cholesky, LU and QR under libgomp, libomp and Gangway
-                         --quick  --full  --runs N  --filter TEXT  --out DIR (default: docs/plots for a whole run)
+                         --quick  --full  --ranks (by MPI)  --runs N  --filter TEXT  --out DIR (default: docs/plots for a whole run)
                          --check  only whether results are right and nothing hangs, as in test
 
   --library FILE       with all commands: this library instead of a release build";
@@ -262,11 +262,12 @@ fn factorize(
         factorizations::check(places, &library(options, places)?, report);
         return Ok(report.finish() == 0);
     }
-    let extent = match (options.flag("--quick"), options.flag("--full")) {
-        (true, true) => return Err("--quick and --full exclude each other".into()),
-        (true, false) => Extent::Quick,
-        (false, true) => Extent::Full,
-        (false, false) => Extent::Usual,
+    let extent = match (options.flag("--quick"), options.flag("--full"), options.flag("--ranks")) {
+        (true, false, false) => Extent::Quick,
+        (false, true, false) => Extent::Full,
+        (false, false, true) => Extent::Ranks,
+        (false, false, false) => Extent::Usual,
+        _ => return Err("--quick, --full and --ranks exclude each other".into()),
     };
     let rounds = match options.value("--runs") {
         None => factorizations::usual_rounds(extent),
@@ -276,7 +277,7 @@ fn factorize(
         },
     };
     let filter = options.value("--filter").unwrap_or_default();
-    let whole = extent != Extent::Quick && filter.is_empty();
+    let whole = matches!(extent, Extent::Usual | Extent::Full) && filter.is_empty();
     let out = options.value("--out").map(PathBuf::from);
     let out = out.or(whole.then(|| places.root.join("docs/plots")));
     let library = library(options, places)?;

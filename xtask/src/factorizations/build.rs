@@ -1,4 +1,4 @@
-//! Builds `factorize` and `spin_barriers` with g++ and clang++.
+//! Builds `factorize` and `spin_barriers` with g++ and clang++, with MPI if asked for.
 //!
 //! The programs' own Makefile knows the flags; this module finds the compilers and the pthread flavour of OpenBLAS,
 //! and says in one line what is not there.
@@ -31,13 +31,17 @@ pub struct Builds {
     pub broken: Vec<String>,
 }
 
-/// Builds with all compilers that are there.
-pub fn all(places: &Places) -> Builds {
+/// Builds with all compilers that are there; `mpi`: for several ranks.
+pub fn all(places: &Places, mpi: bool) -> Builds {
     let mut builds = Builds {
         ready: vec![],
         absent: vec![],
         broken: vec![],
     };
+    if mpi && !(exec::on_path("mpicxx") && exec::on_path("mpirun")) {
+        builds.absent.push("mpicxx or mpirun is not there (libopenmpi-dev, openmpi-bin)".into());
+        return builds;
+    }
     if !PathBuf::from(OPENBLAS).join("libopenblas.so").exists() || !exec::on_path("make") {
         let why = "make or the pthread flavour of OpenBLAS is not there; `cargo xtask setup` installs them";
         builds.absent.push(why.into());
@@ -53,7 +57,7 @@ pub fn all(places: &Places) -> Builds {
                 "{} is not there; `cargo xtask setup` installs it",
                 names[0]
             )),
-            Some(compiler) => match build(places, name, runtime, compiler) {
+            Some(compiler) => match build(places, name, runtime, compiler, mpi) {
                 Ok(built) => builds.ready.push(built),
                 Err(why) => builds.broken.push(why),
             },
@@ -74,7 +78,9 @@ fn build(
     name: &str,
     runtime: &'static str,
     compiler: &str,
+    mpi: bool,
 ) -> Result<Built, String> {
+    let name = if mpi { format!("{name}-mpi") } else { name.into() };
     let directory = places.target.join("factorizations").join(name);
     let argv: Vec<String> = [
         "make",
@@ -83,6 +89,7 @@ fn build(
         &format!("CXX={compiler}"),
         &format!("OUT={}", directory.display()),
         &format!("BLAS_DIR={OPENBLAS}"),
+        &format!("MPI={}", u8::from(mpi)),
     ]
     .map(str::to_string)
     .to_vec();

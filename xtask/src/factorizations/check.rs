@@ -15,7 +15,7 @@ const ENOUGH: usize = 3;
 
 /// Runs everything on `library`, in the build of every compiler.
 pub fn run(places: &Places, library: &Path, report: &mut Report) {
-    let builds = build::all(places);
+    let builds = build::all(places, false);
     for why in &builds.absent {
         report.skip("factorizations", why);
     }
@@ -99,5 +99,6 @@ fn cell(routine: Routine, threads: u32, panel: u32) -> Cell {
         threads,
         panel,
         pinned: threads == 4,
+        ranks: (1, 1),
     }
 }

@@ -201,6 +201,7 @@ mod tests {
         n: 500,
         nb: 64,
         threads: 2,
+        ranks: (1, 1),
         panel: 2,
         pinned: false,
     };

@@ -55,6 +55,8 @@ pub struct Cell {
     pub panel: u32,
     /// Whether threads are bound to cores.
     pub pinned: bool,
+    /// Rows and columns of the grid of MPI ranks; (1, 1) is the program without MPI.
+    pub ranks: (u32, u32),
 }
 
 impl fmt::Display for Cell {
@@ -70,7 +72,11 @@ impl fmt::Display for Cell {
             panel,
             ..
         } = self;
-        write!(f, "{routine} n={n} nb={nb} T={threads} P={panel}{pinned}")
+        write!(f, "{routine} n={n} nb={nb} T={threads} P={panel}{pinned}")?;
+        match self.ranks {
+            (1, 1) => Ok(()),
+            (p, q) => write!(f, " ranks={p}x{q}"),
+        }
     }
 }
 
@@ -83,6 +89,8 @@ pub enum Extent {
     Usual,
     /// Orders up to 4000.
     Full,
+    /// Ranks of MPI, each with threads of its own.
+    Ranks,
 }
 
 /// Factorizations within one process, of which the median counts, after one that does not.
@@ -112,6 +120,7 @@ impl Cell {
         match (extent, peer) {
             (Extent::Quick, true) => 3,
             (Extent::Quick, false) => 10,
+            (Extent::Ranks, _) => 120,
             (Extent::Usual, true) if self.is_crowded() => 20,
             (Extent::Usual, true) if self.panel > 1 => 8 + check / 4,
             (Extent::Full, true) if self.panel > 1 => 60 + check,
@@ -122,6 +131,7 @@ impl Cell {
     /// The ratio to the better peer that we aim at.
     pub fn target(&self) -> Option<f64> {
         match (self.threads, self.panel) {
+            _ if self.ranks != (1, 1) => Some(1.0),
             (2, 1) => Some(0.98),
             (2, 2) => Some(5.0),
             (4, 2) => Some(3.0),
@@ -133,6 +143,9 @@ impl Cell {
 
 /// All rows in the order in which they are measured.
 pub fn cells(extent: Extent) -> Vec<Cell> {
+    if extent == Extent::Ranks {
+        return with_ranks();
+    }
     let mut all = Vec::new();
     for routine in Routine::ALL {
         for (n, nb, threads, panel) in shapes(extent) {
@@ -152,10 +165,18 @@ pub fn cells(extent: Extent) -> Vec<Cell> {
                 threads,
                 panel,
                 pinned,
+                ranks: (1, 1),
             }));
         }
     }
     all
+}
+
+/// Two and four ranks of two threads. The order is a multiple of nb, which QR on several rows of ranks asks for.
+fn with_ranks() -> Vec<Cell> {
+    let grids = [(1, 2), (2, 2)];
+    let cell = |routine, ranks| Cell { routine, n: 1024, nb: 128, threads: 2, panel: 1, pinned: false, ranks };
+    Routine::ALL.into_iter().flat_map(|routine| grids.map(|ranks| cell(routine, ranks))).collect()
 }
 
 /// n, nb, T, P.
@@ -163,7 +184,7 @@ fn shapes(extent: Extent) -> Vec<(u32, u32, u32, u32)> {
     let orders: &[u32] = match extent {
         Extent::Quick => return vec![(1000, 128, 2, 1), (1000, 128, 2, 2), (500, 128, 4, 2)],
         Extent::Usual => &[500, 1000, 2000],
-        Extent::Full => &[500, 1000, 2000, 4000],
+        Extent::Full | Extent::Ranks => &[500, 1000, 2000, 4000],
     };
     let mut shapes = Vec::new();
     for &n in orders {
@@ -196,10 +217,10 @@ pub fn barriers(extent: Extent) -> Vec<Barriers> {
         (4, 4, [Some(25.0), None]),
         (2, 8, [Some(40.0), None]),
     ];
-    let count = if extent == Extent::Quick {
-        1
-    } else {
-        shapes.len()
+    let count = match extent {
+        Extent::Quick => 1,
+        Extent::Ranks => 0,
+        Extent::Usual | Extent::Full => shapes.len(),
     };
     let row = |(teams, panel, targets): (u32, u32, [Option<f64>; 2])| {
         [false, true].map(|yields| Barriers {

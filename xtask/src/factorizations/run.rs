@@ -58,7 +58,8 @@ pub enum Ended {
 
 /// The words that run `cell` on `lane`.
 pub fn factorize(lane: &Lane, cell: &Cell, (warmup, runs): (u32, u32), check: bool) -> Vec<String> {
-    let mut words = environment(lane, cell.pinned);
+    let mut words = mpirun(cell.ranks);
+    words.extend(environment(lane, cell.pinned));
     words.push(program(lane, "factorize"));
     words.extend(["--routine".into(), cell.routine.name().into()]);
     let numbers = [
@@ -69,6 +70,8 @@ pub fn factorize(lane: &Lane, cell: &Cell, (warmup, runs): (u32, u32), check: bo
         ("--panel-threads", cell.panel),
         ("--warmup", warmup),
         ("--runs", runs),
+        ("--p", cell.ranks.0),
+        ("--q", cell.ranks.1),
     ];
     words.extend(
         numbers
@@ -78,6 +81,18 @@ pub fn factorize(lane: &Lane, cell: &Cell, (warmup, runs): (u32, u32), check: bo
     words.extend(["--check".into(), if check { "yes" } else { "no" }.into()]);
     words.push("--tsv".into());
     words
+}
+
+/// What starts so many ranks on this machine, however few cores it has; nothing for one. Gangway is preloaded into the ranks
+/// alone.
+fn mpirun((p, q): (u32, u32)) -> Vec<String> {
+    if (p, q) == (1, 1) {
+        return vec![];
+    }
+    let count = (p * q).to_string();
+    let may_be_root = ["env", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"];
+    let words = may_be_root.into_iter().chain(["mpirun", "--oversubscribe", "--bind-to", "none", "-np", &count]);
+    words.map(str::to_string).collect()
 }
 
 /// The words that run a row of spin barriers on `lane`, with `threads` threads in the outer region.

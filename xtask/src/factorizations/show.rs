@@ -1,7 +1,7 @@
 //! Tables for people (Markdown, which a terminal shows well enough), tables for programs, and plots.
 
 use super::measure::{Comparison, Ending, Row, Samples};
-use super::plan::Routine;
+use super::plan::{Cell, Routine};
 use super::run::Lane;
 use super::spin::{self, Time};
 use super::statistics;
@@ -10,13 +10,14 @@ use svg::{Chart, Series};
 
 /// The rows of one routine.
 pub fn table(routine: Routine, rows: &[Row], lanes: &[Lane]) -> String {
-    let mut lines = vec![["n", "nb", "T", "P", "pinned"].map(String::from).to_vec()];
+    let mut lines = vec![["ranks", "n", "nb", "T", "P", "pinned"].map(String::from).to_vec()];
     lines[0].extend(lanes.iter().map(|lane| lane.name.clone()));
     lines[0].extend(["Gangway / better peer", "target"].map(String::from));
     for row in rows.iter().filter(|row| row.cell.routine == routine) {
         let cell = &row.cell;
         let numbers = [cell.n, cell.nb, cell.threads, cell.panel].map(|n| n.to_string());
-        let mut line = numbers.to_vec();
+        let mut line = vec![ranks(cell)];
+        line.extend(numbers);
         line.push(if cell.pinned { "yes" } else { "no" }.into());
         line.extend(row.samples.iter().map(speed));
         line.push(row.comparison().map_or("-".into(), ratio));
@@ -130,16 +131,22 @@ fn markdown(lines: &[Vec<String>]) -> String {
     text
 }
 
+/// The grid of ranks.
+fn ranks(cell: &Cell) -> String {
+    format!("{}x{}", cell.ranks.0, cell.ranks.1)
+}
+
 /// One line for each process of a factorization, and one for each lane that has fewer than the others.
 pub fn samples_tsv(rows: &[Row], lanes: &[Lane]) -> String {
     let mut text =
-        "routine\tn\tnb\tT\tP\tpinned\tcompiler\truntime\tround\tgflops\tnote\n".to_string();
+        "routine\tranks\tn\tnb\tT\tP\tpinned\tcompiler\truntime\tround\tgflops\tnote\n".to_string();
     for row in rows {
         let cell = &row.cell;
         for (samples, lane) in row.samples.iter().zip(lanes) {
             let head = format!(
-                "{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}",
+                "{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}",
                 cell.routine.name(),
+                ranks(cell),
                 cell.n,
                 cell.nb,
                 cell.threads,
@@ -203,7 +210,8 @@ pub fn plot(routine: Routine, rows: &[Row], lanes: &[Lane]) -> Option<String> {
     let rows: Vec<&Row> = rows.iter().filter(own).collect();
     let label = |row: &&Row| {
         let cell = &row.cell;
-        format!("{}/{} {}·{}", cell.n, cell.nb, cell.threads, cell.panel)
+        let ranks = if cell.ranks == (1, 1) { String::new() } else { format!(" {}x{}", cell.ranks.0, cell.ranks.1) };
+        format!("{}/{} {}·{}{ranks}", cell.n, cell.nb, cell.threads, cell.panel)
     };
     let groups: Vec<String> = rows.iter().map(label).collect();
     let series = lanes.iter().enumerate().map(|(at, lane)| Series {
