@@ -4,6 +4,8 @@
 // All matrices are column-major; `ld` is the distance between columns in elements.
 #pragma once
 
+#include <ctime>
+
 extern "C" {
 void dgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*,
             const double*, const int*, const double*, double*, const int*);
@@ -27,16 +29,34 @@ void dpotrf_(const char*, const int*, double*, const int*, int*);
 
 namespace blas {
 
+/// If not zero, the kernels on whole tiles do nothing but sleep, for as long as their work would take at so many GFlop/s. Workers
+/// beyond the cores then make a difference: a stand-in for tasks that wait for messages or for a device.
+inline double sleeping_gflops = 0.0;
+
+/// Sleeps instead of so many operations, if that is asked for.
+inline bool sleeps(double operations)
+{
+    if (sleeping_gflops == 0.0)
+        return false;
+    timespec time{0, static_cast<long>(operations / sleeping_gflops)};
+    nanosleep(&time, nullptr);
+    return true;
+}
+
 /// C = alpha op(A) op(B) + beta C, where op is 'N' or 'T'; C is m x n, the inner size is k.
 inline void gemm(char ta, char tb, int m, int n, int k, double alpha, const double* a, int lda, const double* b, int ldb,
                  double beta, double* c, int ldc)
 {
+    if (sleeps(2.0 * m * n * k))
+        return;
     dgemm_(&ta, &tb, &m, &n, &k, &alpha, a, &lda, b, &ldb, &beta, c, &ldc);
 }
 
 /// C -= A A^T in the lower triangle of the n x n matrix C; A is n x k.
 inline void syrk_lower(int n, int k, const double* a, int lda, double* c, int ldc)
 {
+    if (sleeps(1.0 * n * n * k))
+        return;
     const char uplo = 'L', trans = 'N';
     const double minus = -1.0, one = 1.0;
     dsyrk_(&uplo, &trans, &n, &k, &minus, a, &lda, &one, c, &ldc);
@@ -45,6 +65,8 @@ inline void syrk_lower(int n, int k, const double* a, int lda, double* c, int ld
 /// Solves op(A) X = B (side 'L') or X op(A) = B (side 'R') in place of B, which is m x n.
 inline void trsm(char side, char uplo, char trans, char diag, int m, int n, const double* a, int lda, double* b, int ldb)
 {
+    if (sleeps(1.0 * m * n * (side == 'L' ? m : n)))
+        return;
     const double one = 1.0;
     dtrsm_(&side, &uplo, &trans, &diag, &m, &n, &one, a, &lda, b, &ldb);
 }
@@ -53,6 +75,8 @@ inline void trsm(char side, char uplo, char trans, char diag, int m, int n, cons
 inline void trmm(char side, char uplo, char trans, char diag, int m, int n, double alpha, const double* a, int lda,
                  double* b, int ldb)
 {
+    if (sleeps(1.0 * m * n * (side == 'L' ? m : n)))
+        return;
     dtrmm_(&side, &uplo, &trans, &diag, &m, &n, &alpha, a, &lda, b, &ldb);
 }
 
@@ -108,6 +132,8 @@ inline int iamax(int n, const double* x)
 /// Cholesky factor of the lower triangle of A, in place. Returns LAPACK's info: 0 when A is positive definite.
 inline int potrf_lower(int n, double* a, int lda)
 {
+    if (sleeps(n / 3.0 * n * n))
+        return 0;
     const char uplo = 'L';
     int info = 0;
     dpotrf_(&uplo, &n, a, &lda, &info);

@@ -1,6 +1,8 @@
 // The command line.
 #include "options.hpp"
 
+#include "blas.hpp"
+
 #include <omp.h>
 
 #include <cstdio>
@@ -16,7 +18,7 @@ namespace {
                  "usage: factorize [--routine potrf|getrf|geqrf] [--n N] [--nb NB] [--ib IB] [--threads T]\n"
                  "                 [--panel-threads P] [--lookahead L] [--barrier spin|omp] [--runs R] [--warmup W]\n"
                  "                 [--check yes|no] [--priority yes|no] [--seed S] [--p P] [--q Q]\n"
-                 "                 [--trace] [--tsv] [--damage]\n",
+                 "                 [--trace] [--tsv] [--damage] [--sleep GFLOPS]\n",
                  why.c_str());
     std::exit(2);
 }
@@ -58,6 +60,10 @@ bool take(Options& o, const std::string& name, const char* value)
     else if (name == "--warmup") o.warmup = count(0);
     else if (name == "--check") o.check = yes();
     else if (name == "--priority") o.priority = yes();
+    else if (name == "--sleep") {
+        blas::sleeping_gflops = count(1);
+        o.check = false; // nothing is computed
+    }
     else if (name == "--seed") o.seed = static_cast<std::uint64_t>(number(name, value, 0, 1L << 62));
     else return false;
     return true;

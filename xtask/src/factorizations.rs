@@ -33,10 +33,16 @@ pub struct Request {
     pub extent: Extent,
     /// Rounds of a row. At least 1.
     pub rounds: usize,
-    /// Only rows whose name contains this.
+    /// Only rows whose name contains this, or one of the texts between bars.
     pub filter: String,
     /// Where figures and plots go; nothing for nowhere.
     pub out: Option<PathBuf>,
+}
+
+impl Request {
+    fn asks_for(&self, name: &str) -> bool {
+        self.filter.split('|').any(|text| name.contains(text))
+    }
 }
 
 /// Rounds of a row if nobody says otherwise.
@@ -78,7 +84,7 @@ pub fn run(places: &Places, request: &Request) -> Result<bool, String> {
 
 fn rows(request: &Request, lanes: &[Lane]) -> Vec<Row> {
     let mut cells = plan::cells(request.extent);
-    cells.retain(|cell| cell.to_string().contains(&request.filter));
+    cells.retain(|cell| request.asks_for(&cell.to_string()));
     let count = cells.len();
     let measured = cells.into_iter().enumerate().map(|(at, cell)| {
         progress(&format!("{cell} ({} of {count})", at + 1));
@@ -93,7 +99,7 @@ fn rows(request: &Request, lanes: &[Lane]) -> Vec<Row> {
 }
 
 fn barriers(request: &Request, lanes: &[Lane]) -> Vec<spin::Row> {
-    if !"spin barriers".contains(&request.filter) {
+    if !request.asks_for("spin barriers") {
         return vec![];
     }
     let measured = plan::barriers(request.extent).into_iter().map(|one| {
