@@ -38,6 +38,9 @@ pub(super) struct Episode {
     handed: u64,
     asleep: Run,
     awkward: Run,
+    /// The kernel has said that others have the processors: `ran` is the value of an earlier look then, so that what the thread
+    /// gets of them adds up.
+    deprived: bool,
 }
 
 /// Looks in a row that agree.
@@ -92,6 +95,7 @@ impl Episode {
         handed: 0,
         asleep: Run::NONE,
         awkward: Run::NONE,
+        deprived: false,
     };
 
     /// One look at `watched`, whose notes these are.
@@ -146,15 +150,21 @@ impl Episode {
     /// A whole interval without a switch point.
     fn judge(&mut self, watched: &'static Watched, aim: &Aim, now: u64, ran: u64) {
         let (from, interval, used) = (self.at, now - self.at, ran.saturating_sub(self.ran));
-        (self.at, self.ran) = (now, ran);
+        let enough = if self.deprived { interval.min(self.period) } else { interval };
+        self.at = now;
         if !core::mem::replace(&mut self.counted, true) {
             count(&TALLY.stalls);
         }
         let tid = watched.tid();
-        if 2 * used >= interval {
+        if 2 * used >= enough {
+            self.deprived &= 2 * used < interval;
+            self.ran = ran;
             self.asleep = Run::NONE;
             self.consumes(watched, aim, from, now);
         } else {
+            if !self.deprived {
+                self.ran = ran;
+            }
             self.asleep.another(from);
             self.rests(watched, tid, now);
         }
@@ -231,7 +241,10 @@ impl Episode {
             return;
         }
         match clock::state(tid) {
-            State::Runnable => self.asleep = Run::NONE, // kept from a processor
+            State::Runnable => {
+                self.asleep = Run::NONE; // kept from a processor
+                self.deprived = true;
+            }
             State::Held => self.hand_off(watched),
             State::Asleep | State::Unknown if blocker => self.hand_off(watched),
             State::Asleep | State::Unknown => {
