@@ -47,6 +47,7 @@ impl GangTag {
 /// left out is a circle that `docs/models/gang.md` shows).
 #[must_use]
 pub fn eligible(ult: GangTag, worker: GangTag) -> bool {
+    if crate::mutant!(eligible_inverted) { return ult.level == worker.level && ult.id >= worker.id }
     ult.level > worker.level || (ult.level == worker.level && ult.id <= worker.id)
 }
 

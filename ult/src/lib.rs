@@ -20,6 +20,7 @@
 //! | [`gang`] | the tag (gang id, nest level) that workers and ULTs carry, and the order of gangs |
 //! | [`victim`] | which worker an idle one steals from |
 //! | [`stall`] | the monitor that finds workers which reach no switch point while others wait behind them
+//! | [`mutants`] | deliberate mistakes for the tests to find; nothing in an ordinary build
 //! | [`sync`] | the one place where loom replaces the atomics |
 pub mod arch;
 pub mod deque;
@@ -28,6 +29,7 @@ pub mod fault;
 pub mod fork;
 pub mod gang;
 pub mod identity;
+pub mod mutants;
 mod objects;
 pub mod park;
 pub mod pool;

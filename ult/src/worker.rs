@@ -226,6 +226,7 @@ impl Worker {
     /// one that woke it. Any thread.
     #[inline]
     pub fn wake(&self) -> bool {
+        if crate::mutant!(wake_up_lost) { return false }
         let woken = self.parker.unpark();
         // ORDERING: Relaxed; behind the full fence of `unpark`, see `set_resting`.
         if !woken && self.resting.load(Ordering::Relaxed) {

@@ -17,6 +17,7 @@ mod meta;
 mod plan;
 mod report;
 mod silence;
+pub mod single;
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;

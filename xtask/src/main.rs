@@ -11,6 +11,7 @@ mod demo;
 mod elf;
 mod exec;
 mod factorizations;
+mod mutants;
 mod programs;
 mod report;
 mod runtime;
@@ -44,6 +45,8 @@ cargo xtask <command>
                          --filter TEXT  --own  --jobs N  --stress
   conformance [SUITE]  test suites of other runtimes: llvm, gcc, ours; all without a word
                          --filter TEXT  --full
+  mutants              whether the ABI programs notice deliberate mistakes in the library
+                         --filter TEXT  --jobs N
   factorizations       GFlop/s of tiled Cholesky, LU and QR under libgomp, libomp and Gangway
                          --quick  --full  --ranks (by MPI)  --runs N  --filter TEXT  --out DIR (default: docs/plots for a whole run)
                          --check  only whether results are right and nothing hangs, as in test
@@ -117,6 +120,7 @@ fn dispatch(
         "programs" => real_programs(options, places, report),
         "abi-tests" => abi(options, places),
         "conformance" => conformance_suites(options, places, report),
+        "mutants" => find_mutants(options, places),
         "factorizations" => factorize(options, places, report),
         "help" | "--help" | "-h" => {
             println!("{HELP}");
@@ -218,9 +222,7 @@ fn real_programs(
 
 fn abi(options: &mut Options, places: &Places) -> Result<bool, String> {
     let filter = options.value("--filter");
-    let jobs = options.value("--jobs").map_or(Ok(2), |j| {
-        j.parse().map_err(|_| format!("--jobs {j}: not a number"))
-    })?;
+    let jobs = jobs(options)?;
     let (own, stress) = (options.flag("--own"), options.flag("--stress"));
     let library = if own {
         None
@@ -251,6 +253,18 @@ fn conformance_suites(
     let library = library(options, places)?;
     conformance::run(places, &conformance::Request { library, suites, filter, full }, report);
     Ok(report.finish() == 0)
+}
+
+fn find_mutants(options: &mut Options, places: &Places) -> Result<bool, String> {
+    let filter = options.value("--filter").unwrap_or_default();
+    let jobs = jobs(options)?;
+    nothing_left(options)?;
+    mutants::run(places, &filter, jobs)
+}
+
+/// The number of `--jobs`, 2 without it.
+fn jobs(options: &mut Options) -> Result<usize, String> {
+    options.value("--jobs").map_or(Ok(2), |j| j.parse().map_err(|_| format!("--jobs {j}: not a number")))
 }
 
 fn factorize(

@@ -20,7 +20,7 @@ pub enum Construct {
 
 /// `cancel`: true when the construct is cancelled now, and the thread goes to its end.
 pub fn cancel(here: Here, construct: Construct) -> bool {
-    if !env::settings().cancellation {
+    if !env::settings().cancellation || ult::mutant!(cancel_ignored) {
         return false;
     }
     match construct {

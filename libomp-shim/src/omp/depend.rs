@@ -288,6 +288,7 @@ impl DependTable {
     }
 
     fn enter_all_memory(&mut self, node: &NodeRef) {
+        if ult::mutant!(all_memory_ignored) { return }
         for sets in self.addresses.values() {
             // A set's predecessors are complete when its members are, but a set may consist of `node` alone.
             for before in sets.current.iter().chain(&sets.previous) {
@@ -319,6 +320,7 @@ impl Sets {
             return self.mutex.clone();
         }
         let kind = if again { Kind::Out } else { kind };
+        let kind = if ult::mutant!(inoutset_as_in) && kind == Kind::InOutSet { Kind::In } else { kind };
         if self.kind != Some(kind) || kind == Kind::Out {
             self.begin_set(node, kind);
         }
@@ -333,7 +335,7 @@ impl Sets {
     /// The current set becomes the previous one. If the new task is its only member (it has named the address before)
     /// the previous set stays in force.
     fn begin_set(&mut self, node: &NodeRef, kind: Kind) {
-        self.current.retain(|n| n.0 != node.0);
+        self.current.retain(|n| n.0 != node.0 && !loses_edge(self.kind, kind));
         if !self.current.is_empty() || self.kind.is_none() {
             self.previous = core::mem::take(&mut self.current);
         }
@@ -347,6 +349,16 @@ impl Sets {
         if self.current.len() == self.current.capacity() && self.current.len() >= 8 {
             self.current.retain(|n| !n.get().is_complete());
         }
+    }
+}
+
+/// A mutant that forgets this edge?
+fn loses_edge(from: Option<Kind>, to: Kind) -> bool {
+    match (from, to) {
+        (Some(Kind::In), Kind::Out) => ult::mutant!(in_to_out_lost),
+        (Some(Kind::Out), Kind::In) => ult::mutant!(out_to_in_lost),
+        (Some(Kind::Out), Kind::Out) => ult::mutant!(out_to_out_lost),
+        _ => false,
     }
 }
 
@@ -438,7 +450,7 @@ fn enter(here: Here, node: NonNull<Node>, items: impl Iterator<Item = Dependence
 fn wait_ready(here: Here, reference: &NodeRef) {
     let node = reference.get();
     node.waiter.set(Some(here.thread.worker()));
-    if release_entry(node) {
+    if release_entry(node) || ult::mutant!(undeferred_ignores_depend) {
         return;
     }
     // ORDERING: Acquire, pairs with the Release in `make_ready`.
@@ -460,7 +472,7 @@ fn acquire_mutexes(node: &Node) -> bool {
     let mutexes = unsafe { &*node.mutexes.as_ptr() };
     while let Some(mutex) = mutexes.get(node.held.get()) {
         let mut state = lock(&mutex.state);
-        if state.held {
+        if state.held && !ult::mutant!(mutexinoutset_shared) {
             // ORDERING: Relaxed; our caller holds a reference.
             node.references.fetch_add(1, Ordering::Relaxed);
             state.line.push_back(NodeRef(NonNull::from(node)));

@@ -23,6 +23,7 @@ impl Identities {
         while self.lent.len() <= at {
             self.lent.push(identity::borrow()?);
         }
+        if ult::mutant!(identities_swapped) && at == 1 { self.lent.swap(0, 1) }
         Some(self.lent[at])
     }
 

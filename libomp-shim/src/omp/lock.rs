@@ -86,7 +86,7 @@ impl Lock {
         loop {
             let seen = self.load();
             if seen & LOCKED != 0 {
-                return false;
+                return ult::mutant!(lock_shared);
             }
             if self.take(seen, seen | LOCKED) {
                 return true;
@@ -225,7 +225,7 @@ impl NestLock {
     }
 
     fn set_again(&self) -> u32 {
-        self.count.set(self.count.get() + 1);
+        self.count.set(self.count.get() + 1 + u32::from(ult::mutant!(nest_lock_counts_wrong) && self.count.get() > 0));
         self.count.get()
     }
 }

@@ -87,7 +87,7 @@ pub fn parallel(here: Here, body: Body, request: Request) {
 /// §10.2). `thread_limit` is that of each team's contention group, 0 when not given.
 pub fn league(here: Here, body: Body, teams: u32, thread_limit: u32) {
     for number in 0..teams.max(1) {
-        let region = Region::begin_initial(here, body, (teams.max(1), number), thread_limit);
+        let region = Region::begin_initial(here, body, (teams.max(1), number + u32::from(ult::mutant!(team_num_wrong))), thread_limit);
         region.run_primary();
         region.end();
     }
@@ -215,7 +215,7 @@ impl Region {
 fn team_size(here: Here, request: Request) -> u32 {
     let icv = here.task.icv.get();
     let active = here.team().plan().active_level;
-    if request.num_threads == 1 || active >= icv.max_active_levels {
+    if request.num_threads == 1 || (active >= icv.max_active_levels && !ult::mutant!(max_active_levels_ignored)) {
         return 1;
     }
     let wanted = if request.num_threads == 0 { icv.nthreads } else { request.num_threads };
@@ -230,7 +230,7 @@ const MOST_THREADS: u32 = 0xFFFF;
 /// size the team may have and how many threads were counted, which the end of the region gives back.
 fn reserve(here: Here, wanted: u32) -> (u32, u32) {
     let limit = here.task.icv.get().thread_limit.min(env::settings().device_thread_limit);
-    if limit >= NO_THREAD_LIMIT || wanted == 1 {
+    if limit >= NO_THREAD_LIMIT || wanted == 1 || ult::mutant!(thread_limit_ignored) {
         return (wanted, 0);
     }
     let free = |used: u32| (wanted - 1).min(limit.saturating_sub(1).saturating_sub(used));
@@ -262,7 +262,7 @@ fn plan(here: Here, team: &Team, body: Body, size: u32, request: Request) {
     let plan = unsafe { team.plan_mut() };
     team.set_size(size);
     plan.body = body;
-    plan.level = outer.level + 1;
+    plan.level = outer.level + 1 + u32::from(ult::mutant!(level_wrong) && outer.level > 0);
     plan.active_level = outer.active_level + u32::from(size > 1);
     plan.active_around = outer.active_around + u32::from(size > 1);
     plan.parent_thread = here.thread;

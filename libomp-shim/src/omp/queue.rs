@@ -66,7 +66,7 @@ fn newest_tied(thread: &Thread) -> Option<&Task> {
 
 /// May `thread` start `task` now?
 fn allowed(thread: &Thread, task: &Task) -> bool {
-    task.flags().has(Flags::UNTIED) || newest_tied(thread).is_none_or(|newest| task.descends_from(newest))
+    ult::mutant!(tied_constraint_ignored) || task.flags().has(Flags::UNTIED) || newest_tied(thread).is_none_or(|newest| task.descends_from(newest))
 }
 
 /// Finds a task that `thread`, which waits at a task scheduling point, may start.
@@ -187,6 +187,7 @@ fn steal_from(thread: &Thread, team: &Team, num: u32) -> Option<NonNull<Task>> {
                 stats::count_steal_aborted();
                 core::hint::spin_loop();
             }
+            Steal::Success(_) if ult::mutant!(stolen_task_lost) => return None,
             Steal::Success(task) => {
                 stats::count_steal_success();
                 // SAFETY: a stolen task is ours.

@@ -153,7 +153,7 @@ impl Part {
         let mut levels = self.lock();
         // ORDERING: Relaxed; under the lock.
         let number = self.puts.load(Ordering::Relaxed);
-        let level = levels.entry(priority).or_default();
+        let level = levels.entry(if ult::mutant!(priority_inverted) { -priority } else { priority }).or_default();
         let entry = Entry { number, task, told };
         if flags.has(Flags::UNTIED) {
             level.untied.push_back(entry);

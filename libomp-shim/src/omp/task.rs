@@ -194,12 +194,12 @@ impl Task {
         task.parent = Cell::new(parent);
         task.team = Cell::new(here.thread.team());
         task.run = Cell::new(Some(run));
-        task.icv = Cell::new(parent.icv.get());
-        task.taskgroup = Cell::new(parent.taskgroup.get());
+        task.icv = Cell::new(if ult::mutant!(icv_not_inherited) { Icv::INITIAL } else { parent.icv.get() });
+        task.taskgroup = Cell::new(if ult::mutant!(taskgroup_misses_grandchildren) { ptr::null() } else { parent.taskgroup.get() });
         task.member_of = Cell::new(parent.taskgroup.get());
         task.depth = Cell::new(parent.depth.get() + 1);
         task.flags = Cell::new(
-            flags.with(Flags::EXPLICIT).with_if(parent.flags().has(Flags::FINAL), Flags::FINAL),
+            flags.with(Flags::EXPLICIT).with_if(parent.flags().has(Flags::FINAL) && !ult::mutant!(final_not_inherited), Flags::FINAL),
         );
         task.payload = Cell::new(payload);
         task.offset = Cell::new(offset);
@@ -275,7 +275,7 @@ impl Task {
     /// Gives a task that has not been submitted the `priority` (5.2 §12.4) that its construct names, limited by
     /// *max-task-priority-var*. Negative ones are not allowed, and count as 0.
     pub fn set_priority(&self, given: i32) {
-        self.priority.set(given.clamp(0, env::settings().max_task_priority));
+        self.priority.set(given.clamp(0, if ult::mutant!(priority_ignored) { 0 } else { env::settings().max_task_priority }));
     }
     /// An explicit task (and not an implicit one)?
     #[inline(always)]
@@ -391,7 +391,7 @@ fn wait_for_children(here: Here) {
     // ORDERING: Release, for `drop_child_of_untied`: who sees the bit sees the thread that waits. Otherwise only its place
     // in the word's modification order matters, see `drop_child`.
     task.counts.fetch_or(WAITING, Ordering::Release);
-    here.team().help_until(here.thread, &|| task.children() == 0);
+    here.team().help_until(here.thread, &|| task.children() <= u64::from(ult::mutant!(taskwait_misses_last_child)));
     // ORDERING: Relaxed; see above.
     task.counts.fetch_and(!WAITING, Ordering::Relaxed);
 }
@@ -470,6 +470,7 @@ unsafe fn execute(thread: &Thread, task: NonNull<Task>, whole: bool) {
         task_ref.run.get().is_none_or(|run| unsafe { run(thread, task_ref, discarded) })
     };
     let mut finished = run_part();
+    if ult::mutant!(task_runs_twice) { finished = run_part() }
     while whole && !finished {
         finished = run_part();
     }
@@ -507,7 +508,7 @@ fn is_discarded(task: &Task) -> bool {
     }
     // SAFETY: a taskgroup is alive while it has members.
     let group = unsafe { task.member_of.get().as_ref() };
-    group.is_some_and(Taskgroup::is_cancelled) || task.team().is_cancelled()
+    (group.is_some_and(Taskgroup::is_cancelled) || task.team().is_cancelled()) && !ult::mutant!(cancelled_tasks_run)
 }
 
 /// Marks a task as started by `thread`.
@@ -539,7 +540,7 @@ pub unsafe fn body_done(thread: &Thread, task: NonNull<Task>) {
     // SAFETY: the task's own reference is ours.
     let task_ref = unsafe { task.as_ref() };
     DependTable::discard(&task_ref.children_depend);
-    if task_ref.flags().has(Flags::DETACH) {
+    if task_ref.flags().has(Flags::DETACH) && !ult::mutant!(detach_completes_at_once) {
         // ORDERING: AcqRel; pairs with the same in `fulfill`: whoever comes second sees what the first wrote.
         let before = task_ref.event.fetch_or(EVENT_BODY_DONE, Ordering::AcqRel);
         if before & EVENT_FULFILLED == 0 {

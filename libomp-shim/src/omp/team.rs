@@ -399,7 +399,7 @@ impl Team {
             self.release(passed);
             return true;
         }
-        self.await_release(thread, passed);
+        if !(ult::mutant!(barrier_passed_early) && thread.num() == 1) { self.await_release(thread, passed) }
         false
     }
 
@@ -524,7 +524,7 @@ impl Team {
 
     /// Waits until no explicit task of the team is incomplete. All other threads wait at the same barrier.
     fn await_quiet(&self, thread: &Thread) {
-        if !self.has_used_tasks() || self.is_quiet() {
+        if !self.has_used_tasks() || self.is_quiet() || ult::mutant!(barrier_ignores_tasks) {
             return;
         }
         // ORDERING: Release, pairs with the Acquire in `notify_closer`. The full fences in `park_unless` (here) and
@@ -685,7 +685,7 @@ impl Team {
     #[inline(always)]
     pub fn adopt_floating_point(&self) {
         let wanted = self.plan().floating_point;
-        if ult::arch::fp_state() != wanted {
+        if ult::arch::fp_state() != wanted && !ult::mutant!(rounding_mode_not_passed_on) {
             // SAFETY: a state that was read from a running thread.
             unsafe { ult::arch::set_fp_state(wanted) };
         }
@@ -713,7 +713,7 @@ impl Team {
     }
 
     fn forget_cancelled_construct(&self) {
-        if self.is_construct_cancelled() {
+        if self.is_construct_cancelled() && !ult::mutant!(construct_stays_cancelled) {
             // ORDERING: Relaxed; ordered by the barrier that the caller is about to release.
             self.construct_cancelled.store(false, Ordering::Relaxed);
         }
@@ -740,7 +740,7 @@ impl Team {
             self.tasks_used.store(false, Ordering::Relaxed);
         }
         if constructs || self.is_cancelled() || self.is_construct_cancelled() {
-            self.cancelled.store(false, Ordering::Relaxed);
+            self.cancelled.store(self.is_cancelled() && ult::mutant!(cancel_leaks), Ordering::Relaxed);
             self.construct_cancelled.store(false, Ordering::Relaxed);
             self.arrived.0.store(0, Ordering::Relaxed);
             self.ring.reset();

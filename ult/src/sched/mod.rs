@@ -139,7 +139,7 @@ fn wait_cold(wait: &Wait<'_>) {
         Next::Resume(entry) if entry.ult == me => resume_in_place(worker, &entry),
         other => leave_for(worker, other),
     }
-    set_errno(errno);
+    set_errno(if crate::mutant!(errno_of_another) { 0 } else { errno });
     enter_program();
 }
 

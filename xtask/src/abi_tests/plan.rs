@@ -85,6 +85,31 @@ impl<'a> Program<'a> {
         records
     }
 
+    /// Builds what [`Program::run_once`] runs. The error is the first line of the compiler's.
+    pub fn build_once(&self, builder: &Builder) -> Result<(), String> {
+        match builder.binary(&self.recipe(), Mode::Preload).map_err(|message| does_not_build(&message)) {
+            Err(Verdict::Failed(what, _)) => Err(what),
+            _ => Ok(()),
+        }
+    }
+
+    /// Builds it and runs it once, preloaded, with more environment and at most `limit` seconds.
+    pub fn run_once(&self, builder: &Builder, threads: u32, more: &[(String, String)], limit: u32) -> Verdict {
+        let binary = match builder.binary(&self.recipe(), Mode::Preload) {
+            Ok(binary) => binary,
+            Err(message) => return does_not_build(&message),
+        };
+        let mut run = self.prepare(builder, Mode::Preload, threads, binary);
+        run.env.extend_from_slice(more);
+        run.timeout = run.timeout.min(limit);
+        let limit = run.timeout;
+        match run.start() {
+            Err(message) => Verdict::Failed(message, run.line()),
+            Ok(ended) if ended.hung => Verdict::Failed(format!("no end within {limit} s"), run.line()),
+            Ok(ended) => self.fault(&ended, true).map_or(Verdict::Passed, |what| Verdict::Failed(what, run.line())),
+        }
+    }
+
     fn cases(&self, with_library: bool) -> Vec<(Mode, u32)> {
         let all = |mode| self.source.threads.iter().map(move |threads| (mode, *threads));
         if !with_library {

@@ -57,7 +57,7 @@ routines! {
 
     /// `omp_get_thread_num` (18.2.4).
     fn omp_get_thread_num() -> c_int {
-        Here::get().thread.num() as c_int
+        Here::get().thread.num().wrapping_add(u32::from(ult::mutant!(thread_num_wrong_nested) && Here::get().team().plan().level > 1)) as c_int
     }
 
     /// `omp_get_num_procs` (18.7.1): processors that the process may use.

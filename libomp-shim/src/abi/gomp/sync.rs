@@ -7,7 +7,7 @@ use crate::omp::lock::{ATOMIC, CRITICAL, Lock};
 /// `#pragma omp critical` without a name: takes the one lock of all of them.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_critical_start() {
-    CRITICAL.lock();
+    if !ult::mutant!(critical_shared) { CRITICAL.lock() }
 }
 
 /// The end of an unnamed `critical`.
@@ -24,7 +24,8 @@ pub extern "C-unwind" fn GOMP_critical_end() {
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn GOMP_critical_name_start(name: NonNull<Lock>) {
     // SAFETY: eight static bytes, used for nothing else.
-    unsafe { Lock::at(name.as_ptr()) }.lock();
+    let lock = unsafe { Lock::at(name.as_ptr()) };
+    if !ult::mutant!(critical_shared) { lock.lock() }
 }
 
 /// The end of a named `critical`.
@@ -40,7 +41,7 @@ pub unsafe extern "C-unwind" fn GOMP_critical_name_end(name: NonNull<Lock>) {
 /// `#pragma omp atomic` on a type that no instruction handles: takes the one lock of all of them.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_atomic_start() {
-    ATOMIC.lock();
+    if !ult::mutant!(atomic_shared) { ATOMIC.lock() }
 }
 
 /// The end of such an `atomic`.

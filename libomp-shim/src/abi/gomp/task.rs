@@ -70,9 +70,10 @@ pub unsafe fn create(here: Here, function: Function, arguments: Arguments, flags
         let block = task.as_ref().payload().map_addr(|a| a.next_multiple_of(align));
         match arguments.copy {
             Some(copy) => copy(block.cast(), arguments.data),
+            None if ult::mutant!(firstprivate_not_copied) => block.write_bytes(0, arguments.size),
             None => ptr::copy_nonoverlapping(arguments.data.cast(), block, arguments.size),
         }
-        set_code(task.as_ref(), function, block.cast());
+        set_code(task.as_ref(), function, if ult::mutant!(firstprivate_copied_late) { arguments.data } else { block.cast() });
     }
     task
 }
@@ -123,7 +124,7 @@ pub unsafe extern "C-unwind" fn GOMP_task(
     let here = Here::get();
     // Compilers before gcc 11 do not pass the last argument; what stands in its place is anything.
     let detach = if flags & DETACH != 0 { detach } else { ptr::null_mut() };
-    let deferred = deferred && !here.task.flags().has(Flags::FINAL);
+    let deferred = (deferred || ult::mutant!(if_0_deferred)) && !here.task.flags().has(Flags::FINAL);
     // A task that is run here and now can work on the generating task's data. One with dependences may have to stand
     // back even in a team of one, for an event.
     let kept = flags & (DETACH | DEPEND) != 0 || (deferred && !task::is_included(here));

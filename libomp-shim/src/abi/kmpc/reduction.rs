@@ -74,7 +74,7 @@ unsafe fn tree(here: Here, data: *mut c_void, combine: Option<Combine>) -> c_int
         return 0;
     }
     let Some(combine) = combine else { return 1 };
-    for slot in &slots[1..here.team().size() as usize] {
+    for slot in &slots[1 + usize::from(ult::mutant!(reduction_loses_thread))..here.team().size() as usize] {
         // ORDERING: Relaxed; published by the barrier.
         let other = slot.0.swap(ptr::null_mut(), Ordering::Relaxed);
         // Null: a thread that a fork has left behind.

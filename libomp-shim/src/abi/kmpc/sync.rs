@@ -15,7 +15,8 @@ use crate::omp::yielding;
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_critical(_: *const c_void, _: c_int, name: *mut Lock) {
     // SAFETY: static bytes, used for nothing else.
-    unsafe { Lock::at(name) }.lock();
+    let lock = unsafe { Lock::at(name) };
+    if !ult::mutant!(critical_shared) { lock.lock() }
 }
 
 /// [`__kmpc_critical`] with a hint, which our one kind of lock has no use for.

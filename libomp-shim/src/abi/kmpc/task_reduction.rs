@@ -118,7 +118,7 @@ impl Registered {
     /// Combines all copies into the shared items and frees them.
     fn combine(&self) {
         for (i, item) in self.items.iter().enumerate() {
-            for slot in self.copies.of_item(i) {
+            for slot in self.copies.of_item(i).iter().skip(usize::from(ult::mutant!(task_reduction_loses_copy))) {
                 // ORDERING: Acquire, pairs with the Release in `copy_of`; all tasks are complete.
                 let copy = slot.swap(ptr::null_mut(), Ordering::Acquire);
                 if copy.is_null() {

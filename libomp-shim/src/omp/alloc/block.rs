@@ -42,7 +42,7 @@ pub(super) struct Kind {
 
 /// A block of `size` bytes; null if there is no memory, or it cannot be pinned.
 pub(super) fn make(size: usize, kind: Kind, allocator: usize) -> *mut c_void {
-    let alignment = kind.alignment.max(align_of::<Header>());
+    let alignment = if ult::mutant!(alignment_ignored) { 1 } else { kind.alignment }.max(align_of::<Header>());
     let padding = if alignment > align_of::<Header>() {
         alignment
     } else {

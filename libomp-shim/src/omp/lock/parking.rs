@@ -274,9 +274,10 @@ pub(super) fn release(lock: &Lock) {
     let worker = waiter.worker;
     if is_due(waiter) {
         bucket.remove(waiter);
-        if bucket.first(lock, ptr::null()).is_none() {
+        if bucket.first(lock, ptr::null()).is_none() || ult::mutant!(lock_queue_forgotten) {
             lock.clear(QUEUED);
         }
+        if ult::mutant!(lock_handed_to_two) { lock.clear(LOCKED) }
         // ORDERING: Release, pairs with the Acquire in `acquire_in_this_process`. The record may be gone after this.
         waiter.state.store(GRANTED, Ordering::Release);
     } else {
@@ -290,6 +291,7 @@ pub(super) fn release(lock: &Lock) {
 
 /// Has this waiter lost against newcomers for too long? Under the bucket's lock.
 fn is_due(waiter: &Waiter) -> bool {
+    if ult::mutant!(lock_unfair) { return false }
     let now = micros();
     // SAFETY: the bucket is locked.
     let since = unsafe { &mut *waiter.nudged_at.get() };

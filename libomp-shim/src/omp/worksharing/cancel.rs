@@ -14,6 +14,7 @@ pub fn cancel_current_loop(here: Here) {
     let team = here.team();
     // SAFETY: own thread only.
     match unsafe { here.thread.own() }.dispatch.running(here) {
+        Some(_) if ult::mutant!(cancel_for_ignored) => {}
         Some(share) => {
             // ORDERING: Relaxed; cancellation publishes nothing and is noticed eventually.
             share.cancelled.store(true, Ordering::Relaxed);

@@ -102,7 +102,7 @@ impl Dispatch {
 
     #[inline]
     fn take(&mut self, share: &WorkShare) -> Range<u64> {
-        let trips = self.space.trips;
+        let trips = self.space.trips.saturating_sub(u64::from(skips_last(self.schedule.rule)));
         match self.schedule.rule {
             // ORDERING: Relaxed; the counter only divides the work, what the loop reads was published by the turn.
             Rule::Dynamic | Rule::Singly => schedule::chunk(trips, self.schedule.chunk, share.next.0.fetch_add(1, Ordering::Relaxed)),
@@ -147,6 +147,16 @@ fn take_guided(share: &WorkShare, trips: u64, size: impl Fn(u64) -> u64) -> Rang
         }
     }
     trips..trips
+}
+
+/// A mutant that loses the last iteration under this rule?
+fn skips_last(rule: Rule) -> bool {
+    match rule {
+        Rule::Dynamic => ult::mutant!(dynamic_skips_last),
+        Rule::Guided => ult::mutant!(guided_skips_last),
+        Rule::Singly => ult::mutant!(sections_skip_last),
+        _ => false,
+    }
 }
 
 fn constructs(here: Here) -> u64 {
@@ -202,7 +212,8 @@ pub fn next(here: Here) -> Option<Range<u64>> {
     }
     // SAFETY: own thread only; `end_chunk` may have waited, so the reference is a new one.
     let dispatch = &mut unsafe { here.thread.own() }.dispatch;
-    let chunk = dispatch.take(share);
+    let mut chunk = dispatch.take(share);
+    chunk.start -= u64::from(ult::mutant!(iteration_twice) && chunk.start > 0);
     dispatch.chunk = chunk.clone();
     (chunk.start < chunk.end).then_some(chunk)
 }

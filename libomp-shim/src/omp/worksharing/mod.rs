@@ -248,7 +248,7 @@ pub fn leave(thread: &Thread, k: u64) {
     let team = thread.team();
     let share = team.workshare(k);
     // ORDERING: AcqRel; the last to leave is ordered after all others' accesses.
-    if share.left.fetch_add(1, Ordering::AcqRel) + 1 == team.size() {
+    if share.left.fetch_add(1, Ordering::AcqRel) + 1 == team.size() || ult::mutant!(ring_entry_freed_early) {
         share.free_memory();
         // ORDERING: Relaxed; published by the turn.
         share.left.store(0, Ordering::Relaxed);
@@ -268,6 +268,7 @@ pub fn single(here: Here) -> bool {
     own.singles += 1;
     // ORDERING: Relaxed; only one thread can move the counter from k to k+1, and it publishes nothing.
     here.team().singles.0.compare_exchange(k, k + 1, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        || (ult::mutant!(single_twice) && here.thread.num() == 1)
 }
 
 /// What a construct with shared state is, as far as its threads need to agree on it.

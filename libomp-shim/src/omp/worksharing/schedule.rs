@@ -63,6 +63,7 @@ impl Schedule {
 
     /// What `run-sched-var` says.
     pub fn of_icv(sched: Sched) -> Self {
+        let sched = if ult::mutant!(schedule_runtime_ignored) { Sched::STATIC } else { sched };
         let chunk = i64::from(sched.effective_chunk());
         match sched.kind {
             SchedKind::Static => Self::fixed(chunk),
@@ -149,6 +150,7 @@ pub struct Part {
 /// Part `num` of `parts` of a loop of `trips` > 0 under a static `schedule`.
 #[inline]
 pub fn part(trips: u64, parts: u64, num: u64, schedule: Schedule) -> Part {
+    let trips = trips - u64::from(ult::mutant!(static_skips_last));
     match schedule.rule {
         Rule::Chunked => chunked_part(trips, parts, num, schedule.chunk),
         _ => {

@@ -28,7 +28,7 @@ unsafe fn next<T: Number, S: Number>(last: *mut i32, lower: *mut T, upper: *mut 
         *lower = T::of_bits(space.at(chunk.start));
         *upper = T::of_bits(space.at(chunk.end - 1));
         if let Some(last) = last.as_mut() {
-            *last = i32::from(chunk.end == space.trips);
+            *last = i32::from(chunk.end == space.trips && !ult::mutant!(lastprivate_forgotten));
         }
         if let Some(stride) = stride.as_mut() {
             *stride = S::of_bits(space.step);

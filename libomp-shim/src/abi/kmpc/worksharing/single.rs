@@ -35,7 +35,7 @@ pub unsafe extern "C-unwind" fn __kmpc_copyprivate(
         here.team().broadcast.store(data.cast(), Ordering::Relaxed);
     }
     team::barrier(here);
-    if did_it == 0 {
+    if did_it == 0 && !ult::mutant!(copyprivate_not_copied) {
         // ORDERING: Relaxed; ordered by the barrier.
         let from = here.team().broadcast.load(Ordering::Relaxed);
         // SAFETY: the compiler's function for the compiler's data; the owner waits at the next barrier.

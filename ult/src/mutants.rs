@@ -1,0 +1,85 @@
+//! Deliberate mistakes ("mutants"), to find out whether the tests would notice them. `docs/mutants.md` says how to use them.
+//!
+//! Lives here: the macro [`mutant!`](crate::mutant), and which mutant this process runs as. The mistakes stand where they are
+//! made, one condition each; `cargo xtask mutants` has the list.
+//!
+//! Without the cargo feature `mutants`, which no ordinary build has, the macro is the constant `false` and nothing of this is
+//! left in the library. With it a process is the mutant that `GANGWAY_MUTANT` names, or none: one build carries them all.
+//!
+//! Tried and rejected: a source patch per mutant (a build each, half a minute times fifty), and a tool that changes operators
+//! at random (most of what it makes does not differ, or does not start).
+
+/// Is this process the mutant of that name? A constant `false` without the feature `mutants`.
+#[cfg(not(feature = "mutants"))]
+#[macro_export]
+macro_rules! mutant {
+    ($name:ident) => {
+        $crate::mutants::NONE
+    };
+}
+
+/// Is this process the mutant of that name?
+#[cfg(feature = "mutants")]
+#[macro_export]
+macro_rules! mutant {
+    ($name:ident) => {
+        $crate::mutants::is_chosen(const { $crate::mutants::number(stringify!($name)) })
+    };
+}
+
+/// What a mutant is without the feature.
+#[cfg(not(feature = "mutants"))]
+pub const NONE: bool = false;
+
+#[cfg(feature = "mutants")]
+pub use chosen::{is_chosen, number};
+
+#[cfg(feature = "mutants")]
+mod chosen {
+    use core::ffi::CStr;
+    use core::sync::atomic::{AtomicU64, Ordering};
+
+    /// Nobody has asked yet.
+    const UNREAD: u64 = 0;
+    /// `GANGWAY_MUTANT` is not set.
+    const ORIGINAL: u64 = 1;
+
+    static CHOSEN: AtomicU64 = AtomicU64::new(UNREAD);
+
+    /// A number for a mutant's name (FNV-1a, above the two that mean something else).
+    pub const fn number(name: &str) -> u64 {
+        let bytes = name.as_bytes();
+        let mut hash = 0xCBF2_9CE4_8422_2325_u64;
+        let mut at = 0;
+        while at < bytes.len() {
+            hash = (hash ^ bytes[at] as u64).wrapping_mul(0x0000_0100_0000_01B3);
+            at += 1;
+        }
+        hash | 2
+    }
+
+    /// Is the process the mutant with this number? Any thread.
+    pub fn is_chosen(mutant: u64) -> bool {
+        // ORDERING: Relaxed; everybody who writes it writes the same.
+        match CHOSEN.load(Ordering::Relaxed) {
+            UNREAD => read() == mutant,
+            chosen => chosen == mutant,
+        }
+    }
+
+    #[cold]
+    fn read() -> u64 {
+        // SAFETY: a constant string; what it returns is a string of the environment, or null.
+        let value = unsafe { libc::getenv(c"GANGWAY_MUTANT".as_ptr()) };
+        let name = if value.is_null() {
+            ""
+        } else {
+            // SAFETY: not null, and nobody changes the environment of a process under test.
+            unsafe { CStr::from_ptr(value) }.to_str().unwrap_or_default()
+        };
+        let chosen = if name.is_empty() { ORIGINAL } else { number(name) };
+        // ORDERING: Relaxed, as in `is_chosen`.
+        CHOSEN.store(chosen, Ordering::Relaxed);
+        chosen
+    }
+}

@@ -1,0 +1,87 @@
+//! Single runs of chosen programs, for other commands: the bench has the compilers and the programs, each run names one.
+//!
+//! Lives here: finding a program by its title and running it preloaded, once. May not live here: why somebody wants that.
+
+use std::path::Path;
+use std::sync::Mutex;
+
+use super::build::Builder;
+use super::compilers::{self, Compiler};
+use super::meta::{self, Source};
+use super::plan::{Program, Verdict};
+
+/// All programs and compilers of this machine, and a library to run them on.
+pub struct Bench {
+    sources: Vec<Source>,
+    compilers: Vec<Compiler>,
+    builder: Builder,
+    /// Two runs must not build the same program at once.
+    building: Mutex<()>,
+}
+
+/// One program with one compiler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Choice {
+    source: usize,
+    compiler: usize,
+}
+
+impl Bench {
+    /// Probes the compilers and reads the programs below `root`.
+    ///
+    /// # Errors
+    ///
+    /// When the programs cannot be read or the cache cannot be written.
+    pub fn new(root: &Path, cache: &Path, library: &Path) -> Result<Self, String> {
+        let builder = Builder::new(root, cache, Some(library))?;
+        let compilers = compilers::probe(builder.borrowed_headers()).usable;
+        let sources = meta::read_all(&root.join("abi-tests"))?;
+        Ok(Self { sources, compilers, builder, building: Mutex::new(()) })
+    }
+
+    /// The programs whose path starts with `path`, by compilers whose name starts with `compiler`, as far as they are meant to
+    /// be built: not the long ones, not those that run alone.
+    pub fn choose(&self, path: &str, compiler: &str) -> Vec<Choice> {
+        let mut choices = Vec::new();
+        for (at, source) in self.sources.iter().enumerate().filter(|(_, s)| s.name.starts_with(path) && s.error.is_none()) {
+            for (by, with) in self.compilers.iter().enumerate() {
+                let fits = with.language == source.language && with.name.starts_with(compiler);
+                if fits && !source.alone && self.program(Choice { source: at, compiler: by }).reason_to_skip(false).is_none() {
+                    choices.push(Choice { source: at, compiler: by });
+                }
+            }
+        }
+        choices
+    }
+
+    /// `path [compiler]`.
+    pub fn title(&self, choice: Choice) -> String {
+        self.program(choice).title()
+    }
+
+    /// The thread counts that the program asks for.
+    pub fn threads(&self, choice: Choice) -> &[u32] {
+        &self.sources[choice.source].threads
+    }
+
+    /// Runs a program once with `threads` threads and more environment. The error says what was wrong.
+    ///
+    /// # Errors
+    ///
+    /// The program failed, hung for `limit` seconds, or could not be built.
+    pub fn run(&self, choice: Choice, threads: u32, env: &[(String, String)], limit: u32) -> Result<(), String> {
+        let program = self.program(choice);
+        {
+            let _one_at_a_time = self.building.lock().expect("no builder panics");
+            program.build_once(&self.builder)?;
+        }
+        match program.run_once(&self.builder, threads, env, limit) {
+            Verdict::Failed(what, _) => Err(what),
+            Verdict::Passed | Verdict::Skipped(_) => Ok(()),
+        }
+    }
+
+    fn program(&self, choice: Choice) -> Program<'_> {
+        Program::new(&self.sources[choice.source], &self.compilers[choice.compiler], choice.compiler)
+    }
+}

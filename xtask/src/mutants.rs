@@ -1,0 +1,225 @@
+//! `cargo xtask mutants`: would the ABI programs notice if the library were wrong?
+//!
+//! Lives here: running every mutant ([`table`]) and judging. One build of the library carries all of them (`docs/mutants.md`);
+//! it has a target folder of its own, so that it is never mistaken for the real one.
+//!
+//! A mutant is caught when a program that passes without it fails with it: wrong answer, crash, or no end within several times
+//! what the program takes otherwise. Each program that is to catch something runs first without a mutant. Mutants that work
+//! through a race get several attempts.
+
+mod table;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+use std::{fs, io};
+
+use crate::abi_tests::single::{Bench, Choice};
+use crate::exec;
+use crate::programs::Places;
+use table::{MUTANTS, Mutant};
+
+/// How often the named programs are run against a mutant before others are tried.
+const ATTEMPTS: usize = 4;
+/// Most programs of the same directory that are tried after the named ones.
+const WIDER: usize = 12;
+/// Seconds that a program may take without a mutant.
+const PATIENCE: u32 = 20;
+
+/// A run of one program.
+type Probe = (Choice, u32);
+
+/// What became of a mutant.
+struct Judged {
+    mutant: &'static Mutant,
+    /// Which run caught it and how, `None` if it survived.
+    caught: Option<(String, String)>,
+    seconds: f64,
+}
+
+/// Runs the mutants whose name contains `filter`, `jobs` at a time. True when each is caught.
+///
+/// # Errors
+///
+/// When the library does not build, the table does not fit the sources, or a program fails without a mutant.
+pub fn run(places: &Places, filter: &str, jobs: usize) -> Result<bool, String> {
+    compare_with_sources(&places.root)?;
+    let target = places.target.join("mutants");
+    build(places, &target)?;
+    let bench = Bench::new(&places.root, &places.target.join("abi-tests"), &target.join("release/libgangway.so"))?;
+    let chosen: Vec<&Mutant> = MUTANTS.iter().filter(|m| m.name.contains(filter)).collect();
+    let limits = limits(&bench, &chosen, jobs)?;
+    let judged = in_parallel(&chosen, jobs, |mutant| {
+        let one = judge(&bench, mutant, &limits);
+        println!("{}", line(&one));
+        one
+    });
+    let survivors = judged.iter().filter(|j| j.caught.is_none()).count();
+    println!("{} mutants, {survivors} not caught", judged.len());
+    Ok(survivors == 0)
+}
+
+fn build(places: &Places, target: &Path) -> Result<(), String> {
+    println!("building the library with its mutants (release)");
+    let target = target.display().to_string();
+    let words = ["build", "--quiet", "--release", "-p", "libomp-shim", "--features", "mutants"];
+    let built = exec::visible("cargo", &words, &[("CARGO_TARGET_DIR", &target)], &places.root);
+    built.then_some(()).ok_or("the library does not build with its mutants".into())
+}
+
+fn line(judged: &Judged) -> String {
+    let name = judged.mutant.name;
+    match &judged.caught {
+        Some((by, how)) => format!("caught  {name:32} {by}: {} ({:.1} s)", exec::last_line(how), judged.seconds),
+        None => format!("SURVIVES {name:31} {}", judged.mutant.what),
+    }
+}
+
+/// Every named program without a mutant: its limit in seconds, or why there is nothing to compare with.
+fn limits(bench: &Bench, chosen: &[&Mutant], jobs: usize) -> Result<BTreeMap<Probe, u32>, String> {
+    let mut probes = BTreeSet::new();
+    for mutant in chosen {
+        probes.extend(named(bench, mutant)?);
+    }
+    let probes: Vec<Probe> = probes.into_iter().collect();
+    let limits = in_parallel(&probes, jobs, |&probe| limit(bench, probe).map(|seconds| (probe, seconds)));
+    limits.into_iter().collect()
+}
+
+/// A limit for runs of `probe` as a mutant, from a run without one, which must pass.
+fn limit(bench: &Bench, probe: Probe) -> Result<u32, String> {
+    let (choice, threads) = probe;
+    let start = Instant::now();
+    let outcome = bench.run(choice, threads, &[], PATIENCE);
+    let passed = outcome.map_err(|what| format!("{} fails without a mutant: {what}", title(bench, probe)));
+    passed.map(|()| 3 + (5.0 * start.elapsed().as_secs_f64()) as u32)
+}
+
+fn title(bench: &Bench, (choice, threads): Probe) -> String {
+    format!("{} {threads} threads", bench.title(choice))
+}
+
+/// The runs that ought to catch a mutant.
+fn named(bench: &Bench, mutant: &Mutant) -> Result<Vec<Probe>, String> {
+    let mut probes = Vec::new();
+    for &(path, compiler, threads) in mutant.programs {
+        let found = bench.choose(path, compiler);
+        if found.is_empty() {
+            return Err(format!("{}: there is no {path} for {compiler} here", mutant.name));
+        }
+        probes.extend(found.into_iter().map(|choice| (choice, threads)));
+    }
+    Ok(probes)
+}
+
+fn judge(bench: &Bench, mutant: &'static Mutant, limits: &BTreeMap<Probe, u32>) -> Judged {
+    let start = Instant::now();
+    let caught = catch(bench, mutant, limits).or_else(|| catch_wider(bench, mutant));
+    Judged { mutant, caught, seconds: start.elapsed().as_secs_f64() }
+}
+
+fn catch(bench: &Bench, mutant: &Mutant, limits: &BTreeMap<Probe, u32>) -> Option<(String, String)> {
+    let probes = named(bench, mutant).unwrap_or_default();
+    (0..ATTEMPTS).find_map(|_| {
+        probes.iter().find_map(|&probe| {
+            let what = fails_as(bench, mutant, probe, limits.get(&probe).copied().unwrap_or(PATIENCE))?;
+            Some((title(bench, probe), what))
+        })
+    })
+}
+
+/// Other programs of the directory of the first named one: what they catch should be added to the table.
+fn catch_wider(bench: &Bench, mutant: &Mutant) -> Option<(String, String)> {
+    let &(path, compiler, threads) = mutant.programs.first()?;
+    let directory = &path[..=path.find('/')?];
+    bench.choose(directory, compiler).into_iter().take(WIDER).find_map(|choice| {
+        let probe = (choice, *bench.threads(choice).iter().find(|&&t| t >= threads)?);
+        let what = fails_as(bench, mutant, probe, PATIENCE)?;
+        // It says something only if the program passes without the mutant.
+        limit(bench, probe).ok()?;
+        Some((format!("{} (not in the table)", title(bench, probe)), what))
+    })
+}
+
+/// How the program fails as this mutant, `None` if it passes.
+fn fails_as(bench: &Bench, mutant: &Mutant, (choice, threads): Probe, limit: u32) -> Option<String> {
+    let env = [("GANGWAY_MUTANT".to_owned(), mutant.name.to_owned())];
+    bench.run(choice, threads, &env, limit).err()
+}
+
+/// `work` on each item, `jobs` at a time; results in the order of the items.
+fn in_parallel<T: Sync, R: Send>(items: &[T], jobs: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let done = Mutex::new(BTreeMap::new());
+    std::thread::scope(|scope| {
+        for _ in 0..jobs.max(1) {
+            scope.spawn(|| {
+                loop {
+                    // ORDERING: Relaxed; the counter only hands out indices, the items were published by the spawn.
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(item) = items.get(at) else { break };
+                    let result = work(item);
+                    done.lock().expect("no worker panics with the lock").insert(at, result);
+                }
+            });
+        }
+    });
+    done.into_inner().expect("no worker panics with the lock").into_values().collect()
+}
+
+// ---- the table and the sources -----------------------------------------------------------------------------------
+
+/// Every mutant of the table must stand in the sources, and the other way round.
+fn compare_with_sources(root: &Path) -> Result<(), String> {
+    let mut found = BTreeSet::new();
+    for directory in ["ult/src", "libomp-shim/src"] {
+        collect(&root.join(directory), &mut found).map_err(|e| format!("{directory}: {e}"))?;
+    }
+    let listed: BTreeSet<String> = MUTANTS.iter().map(|m| m.name.to_owned()).collect();
+    if listed.len() != MUTANTS.len() {
+        return Err("a mutant is listed twice".into());
+    }
+    match (listed.difference(&found).next(), found.difference(&listed).next()) {
+        (None, None) => Ok(()),
+        (Some(name), _) => Err(format!("the mutant {name} stands nowhere in the sources")),
+        (_, Some(name)) => Err(format!("the mutant {name} of the sources is not in the table")),
+    }
+}
+
+/// The names in `mutant!(…)` in the files below `directory`.
+fn collect(directory: &Path, into: &mut BTreeSet<String>) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            collect(&path, into)?;
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            let text = fs::read_to_string(&path)?;
+            into.extend(text.split("mutant!(").skip(1).filter_map(|rest| rest.split_once(')')).map(|(name, _)| name.into()));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_fits_the_sources() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        assert_eq!(compare_with_sources(&root), Ok(()));
+    }
+
+    #[test]
+    fn every_program_of_the_table_exists() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../abi-tests");
+        for mutant in MUTANTS {
+            assert!(!mutant.programs.is_empty(), "{}", mutant.name);
+            for (path, _, _) in mutant.programs {
+                assert!(root.join(path).is_file(), "{}: {path}", mutant.name);
+            }
+        }
+    }
+}
