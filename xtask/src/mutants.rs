@@ -4,8 +4,8 @@
 //! it has a target folder of its own, so that it is never mistaken for the real one.
 //!
 //! A mutant is caught when a program that passes without it fails with it: wrong answer, crash, or no end within several times
-//! what the program takes otherwise. Each program that is to catch something runs first without a mutant. Mutants that work
-//! through a race get several attempts.
+//! what the program takes otherwise. Each program that is to catch something runs without a mutant, too, before and after.
+//! Mutants that work through a race get several attempts.
 
 mod table;
 
@@ -27,6 +27,9 @@ const ATTEMPTS: usize = 4;
 const WIDER: usize = 12;
 /// Seconds that a program may take without a mutant.
 const PATIENCE: u32 = 20;
+
+/// Seconds that unit tests may take, building included.
+const UNIT_TESTS_LIMIT: u32 = 120;
 
 /// A run of one program.
 type Probe = (Choice, u32);
@@ -52,7 +55,7 @@ pub fn run(places: &Places, filter: &str, jobs: usize) -> Result<bool, String> {
     let chosen: Vec<&Mutant> = MUTANTS.iter().filter(|m| m.name.contains(filter)).collect();
     let limits = limits(&bench, &chosen, jobs)?;
     let judged = in_parallel(&chosen, jobs, |mutant| {
-        let one = judge(&bench, mutant, &limits);
+        let one = judge(places, &bench, mutant, &limits);
         println!("{}", line(&one));
         one
     });
@@ -91,10 +94,9 @@ fn limits(bench: &Bench, chosen: &[&Mutant], jobs: usize) -> Result<BTreeMap<Pro
 /// A limit for runs of `probe` as a mutant, from a run without one, which must pass.
 fn limit(bench: &Bench, probe: Probe) -> Result<u32, String> {
     let (choice, threads) = probe;
-    let start = Instant::now();
     let outcome = bench.run(choice, threads, &[], PATIENCE);
     let passed = outcome.map_err(|what| format!("{} fails without a mutant: {what}", title(bench, probe)));
-    passed.map(|()| 3 + (5.0 * start.elapsed().as_secs_f64()) as u32)
+    passed.map(|seconds| 3 + (5.0 * seconds) as u32)
 }
 
 fn title(bench: &Bench, (choice, threads): Probe) -> String {
@@ -114,9 +116,11 @@ fn named(bench: &Bench, mutant: &Mutant) -> Result<Vec<Probe>, String> {
     Ok(probes)
 }
 
-fn judge(bench: &Bench, mutant: &'static Mutant, limits: &BTreeMap<Probe, u32>) -> Judged {
+fn judge(places: &Places, bench: &Bench, mutant: &'static Mutant, limits: &BTreeMap<Probe, u32>) -> Judged {
     let start = Instant::now();
-    let caught = catch(bench, mutant, limits).or_else(|| catch_wider(bench, mutant));
+    let caught = catch(bench, mutant, limits)
+        .or_else(|| catch_by_unit_tests(places, mutant))
+        .or_else(|| catch_wider(bench, mutant));
     Judged { mutant, caught, seconds: start.elapsed().as_secs_f64() }
 }
 
@@ -124,10 +128,28 @@ fn catch(bench: &Bench, mutant: &Mutant, limits: &BTreeMap<Probe, u32>) -> Optio
     let probes = named(bench, mutant).unwrap_or_default();
     (0..ATTEMPTS).find_map(|_| {
         probes.iter().find_map(|&probe| {
-            let what = fails_as(bench, mutant, probe, limits.get(&probe).copied().unwrap_or(PATIENCE))?;
+            let limit = limits.get(&probe).copied().unwrap_or(PATIENCE);
+            let what = fails_as(bench, mutant, probe, limit)?;
+            // It says something only if the mutant makes the difference: the machine may be busy.
+            bench.run(probe.0, probe.1, &[], limit).ok()?;
             Some((title(bench, probe), what))
         })
     })
+}
+
+/// The unit tests of `ult`, where the mutant names some.
+fn catch_by_unit_tests(places: &Places, mutant: &Mutant) -> Option<(String, String)> {
+    let tests = mutant.unit_tests?;
+    let words = ["cargo", "test", "--quiet", "-p", "ult", "--features", "mutants", "--lib", tests].map(str::to_owned);
+    let target = ("CARGO_TARGET_DIR".to_owned(), places.target.join("mutants").display().to_string());
+    let original = exec::run(&words, std::slice::from_ref(&target), &places.root, UNIT_TESTS_LIMIT);
+    if original.problem.is_some() {
+        return None;
+    }
+    let chosen = ("GANGWAY_MUTANT".to_owned(), mutant.name.to_owned());
+    let ran = exec::run(&words, &[target, chosen], &places.root, UNIT_TESTS_LIMIT);
+    let failed = ran.stdout.lines().find(|l| l.contains("panicked at")).unwrap_or("they fail").to_owned();
+    ran.problem.map(|_| (format!("unit tests {tests}"), failed))
 }
 
 /// Other programs of the directory of the first named one: what they catch should be added to the table.
@@ -136,9 +158,8 @@ fn catch_wider(bench: &Bench, mutant: &Mutant) -> Option<(String, String)> {
     let directory = &path[..=path.find('/')?];
     bench.choose(directory, compiler).into_iter().take(WIDER).find_map(|choice| {
         let probe = (choice, *bench.threads(choice).iter().find(|&&t| t >= threads)?);
-        let what = fails_as(bench, mutant, probe, PATIENCE)?;
-        // It says something only if the program passes without the mutant.
-        limit(bench, probe).ok()?;
+        let limit = limit(bench, probe).ok()?;
+        let what = fails_as(bench, mutant, probe, limit)?;
         Some((format!("{} (not in the table)", title(bench, probe)), what))
     })
 }

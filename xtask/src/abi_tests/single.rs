@@ -4,6 +4,7 @@
 
 use std::path::Path;
 use std::sync::Mutex;
+use std::time::Instant;
 
 use super::build::Builder;
 use super::compilers::{self, Compiler};
@@ -64,20 +65,21 @@ impl Bench {
         &self.sources[choice.source].threads
     }
 
-    /// Runs a program once with `threads` threads and more environment. The error says what was wrong.
+    /// Runs a program once with `threads` threads and more environment. Returns the seconds it took; the error says what was wrong.
     ///
     /// # Errors
     ///
     /// The program failed, hung for `limit` seconds, or could not be built.
-    pub fn run(&self, choice: Choice, threads: u32, env: &[(String, String)], limit: u32) -> Result<(), String> {
+    pub fn run(&self, choice: Choice, threads: u32, env: &[(String, String)], limit: u32) -> Result<f64, String> {
         let program = self.program(choice);
         {
             let _one_at_a_time = self.building.lock().expect("no builder panics");
             program.build_once(&self.builder)?;
         }
+        let start = Instant::now();
         match program.run_once(&self.builder, threads, env, limit) {
             Verdict::Failed(what, _) => Err(what),
-            Verdict::Passed | Verdict::Skipped(_) => Ok(()),
+            Verdict::Passed | Verdict::Skipped(_) => Ok(start.elapsed().as_secs_f64()),
         }
     }
 
