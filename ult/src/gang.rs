@@ -47,7 +47,7 @@ impl GangTag {
 /// left out is a circle that `docs/models/gang.md` shows).
 #[must_use]
 pub fn eligible(ult: GangTag, worker: GangTag) -> bool {
-    let (ult, worker) = if crate::mutant!(eligible_inverted) { (GangTag { id: worker.id, ..ult }, GangTag { id: ult.id, ..worker }) } else { (ult, worker) };
+    if crate::mutant!(eligible_inverted) && ult.level == worker.level { return ult.id >= worker.id }
     ult.level > worker.level || (ult.level == worker.level && ult.id <= worker.id)
 }
 

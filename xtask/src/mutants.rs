@@ -94,7 +94,8 @@ fn limits(bench: &Bench, chosen: &[&Mutant], jobs: usize) -> Result<BTreeMap<Pro
 /// A limit for runs of `probe` as a mutant, from a run without one, which must pass.
 fn limit(bench: &Bench, probe: Probe) -> Result<u32, String> {
     let (choice, threads) = probe;
-    let outcome = bench.run(choice, threads, &[], PATIENCE);
+    let attempt = || bench.run(choice, threads, &[], PATIENCE);
+    let outcome = attempt().or_else(|_| attempt()); // the machine may be busy
     let passed = outcome.map_err(|what| format!("{} fails without a mutant: {what}", title(bench, probe)));
     passed.map(|seconds| 3 + (5.0 * seconds) as u32)
 }
