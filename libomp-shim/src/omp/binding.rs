@@ -2,12 +2,14 @@
 //! [`super::affinity`]; here it is applied to kernel threads.
 
 use core::ops::Range;
+use std::sync::Once;
 
 use ult::worker::{self, Worker};
 
-use super::affinity::{Assignment, Facts, assign, display_affinity};
+use super::affinity::{Assignment, Facts, assign, display_affinity, part_of, ranges};
 use super::env;
 use super::icv::ProcBind;
+use super::report;
 use super::team::{Housing, Plan, Team};
 use super::thread::{Here, Thread};
 
@@ -109,17 +111,23 @@ pub fn bind_member(thread: &Thread, plan: &Plan) {
     }
 }
 
-/// The worker on which thread `num` of a bound outermost team that shares workers has to run: workers stand for the places,
-/// beginning with the forking thread and its place. `None`: anywhere.
+/// The worker on which thread `num` of a bound outermost team that shares workers has to run; `None`: anywhere.
+///
+/// Consecutive threads share a worker, as they share places: never two workers fewer than could run. One worker per *place*
+/// was rejected: of a machine with 192 processors in two places it left 190 without work.
 pub fn worker_for(team: &Team, num: u32) -> Option<&'static Worker> {
     let plan = team.plan();
-    let first = plan.places.as_ref()?.thread(0).0;
-    let place = plan.places.as_ref()?.thread(num).0;
-    let places = env::settings().places.as_ref()?.all().len() as u32;
-    match (place + places - first % places) % places {
+    plan.places.as_ref()?;
+    match worker_number(num, team.size(), ult::pool::limit() as u32 + 1) {
         0 => plan.home,
         n => ult::pool::shared_worker(n as usize - 1),
     }
+}
+
+/// Which of `workers` runs thread `num` of `size`, 0 for the forking thread's. With a worker per place these are the threads
+/// that share the place.
+fn worker_number(num: u32, size: u32, workers: u32) -> u32 {
+    if size <= workers { num } else { part_of(num, size, workers) }
 }
 
 /// Without binding, threads inherit the forking thread's partition.
@@ -189,7 +197,40 @@ fn bind(thread: &Thread, place: u32, partition: Range<u32>) {
         return;
     }
     if let Some(places) = &env::settings().places {
-        // A refusal (the mask has changed under us) leaves the thread where it is: nothing else can be done.
-        let _ = ult::topology::bind_current_thread(places.procs(place as usize));
+        let procs = places.procs(place as usize);
+        if let Err(error) = ult::topology::bind_current_thread(procs) {
+            report_refusal(procs, &error);
+        }
+    }
+}
+
+/// Once in the process: the mask has changed under us, or the machine is only believed in. Nothing else can be done.
+#[cold]
+fn report_refusal(procs: &[usize], error: &std::io::Error) {
+    static SAID: Once = Once::new();
+    SAID.call_once(|| {
+        let procs = ranges(procs);
+        report::warn(format_args!(
+            "no thread can be bound to processors {procs}: {error}; it runs where the kernel lets it (this is said once)"
+        ));
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::worker_number;
+
+    fn numbers(size: u32, workers: u32) -> Vec<u32> {
+        (0..size).map(|num| worker_number(num, size, workers)).collect()
+    }
+
+    #[test]
+    fn threads_find_a_worker_each_while_there_are_any() {
+        assert_eq!(numbers(3, 3), [0, 1, 2]);
+        assert_eq!(numbers(3, 192), [0, 1, 2]);
+        assert_eq!(numbers(4, 1), [0, 0, 0, 0]);
+        assert_eq!(numbers(10, 4), [0, 0, 0, 1, 1, 1, 2, 2, 3, 3]);
+        let crowd = numbers(400, 192);
+        assert_eq!((crowd[2], crowd[3], crowd[48], crowd[399]), (0, 1, 16, 191));
     }
 }

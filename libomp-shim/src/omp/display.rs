@@ -129,6 +129,7 @@ fn others(s: &Settings) -> Vec<(&'static str, String)> {
         ("GANGWAY_STALL_SIGNAL", s.stall_signal.map(|n| n.to_string()).unwrap_or_default()),
         ("GANGWAY_STATS", on(s.stats)),
         ("GANGWAY_TLS", tls(s.tls).into()),
+        ("GANGWAY_TOPOLOGY", s.vars.get("GANGWAY_TOPOLOGY").unwrap_or_default().into()),
         ("GANGWAY_VICTIM", victim(s.victim).into()),
         ("GANGWAY_WORKERS", s.workers.to_string()),
         (

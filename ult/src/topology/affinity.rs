@@ -29,8 +29,15 @@ pub(super) fn process_cpus() -> Vec<usize> {
 /// Restricts the calling kernel thread to `cpus`, operating system numbers.
 ///
 /// # Errors
-/// `InvalidInput` if none of them exists or is allowed to this process, otherwise what the kernel says.
+/// `InvalidInput` if none of them exists or is allowed to this process, otherwise what the kernel says. On a machine that is
+/// only believed in ([`super::believe`]) it is the same where none of them really exists; the thread then counts as
+/// bound, and runs anywhere.
 pub fn bind_current_thread(cpus: &[usize]) -> io::Result<()> {
+    super::belief::bind(cpus).unwrap_or_else(|| bind_to(cpus))
+}
+
+/// Restricts the calling kernel thread to those of `cpus` that the kernel lets it have.
+pub(super) fn bind_to(cpus: &[usize]) -> io::Result<()> {
     let words = words_of(cpus);
     // SAFETY: the pointer and the size in bytes describe `words`, which the kernel only reads.
     let refused =
@@ -44,7 +51,7 @@ pub fn bind_current_thread(cpus: &[usize]) -> io::Result<()> {
 
 /// The processors the calling kernel thread may run on, ascending; empty where the kernel does not tell.
 pub fn current_thread_cpus() -> Vec<usize> {
-    mask_of(0).unwrap_or_default()
+    super::belief::mask().unwrap_or_else(|| mask_of(0).unwrap_or_default())
 }
 
 /// The processor the caller runs on at this moment; 0 where the kernel does not tell.

@@ -6,6 +6,12 @@ pub(super) fn parse(text: &str) -> Vec<usize> {
     text.trim().split(',').filter_map(range).flatten().collect()
 }
 
+/// As [`parse`], but `None` if anything in `text` cannot be understood, or nothing is in it.
+pub(super) fn parse_strictly(text: &str) -> Option<Vec<usize>> {
+    let ranges: Option<Vec<Vec<usize>>> = text.trim().split(',').map(range).collect();
+    Some(ranges?.concat()).filter(|numbers| !numbers.is_empty())
+}
+
 /// No machine has more processors; a corrupt file must not make us allocate.
 const LIMIT: usize = 1 << 20;
 
@@ -27,7 +33,7 @@ fn range(part: &str) -> Option<Vec<usize>> {
 
 #[cfg(test)]
 mod tests {
-    use super::parse;
+    use super::{parse, parse_strictly};
 
     #[test]
     fn lists_as_the_kernel_writes_them() {
@@ -44,6 +50,14 @@ mod tests {
         ];
         for (text, expected) in table {
             assert_eq!(parse(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn strictly_all_or_nothing() {
+        assert_eq!(parse_strictly("0-2,8\n"), Some(vec![0, 1, 2, 8]));
+        for wrong in ["", "\n", "3-1", "0,x,2", "0,,1", "0-3:0/2", "0-1:1/0"] {
+            assert_eq!(parse_strictly(wrong), None, "{wrong:?}");
         }
     }
 }

@@ -5,6 +5,9 @@
 //! | `affinity` | the kernel's affinity masks: reading, binding, where am I |
 //! | `sysfs` | core, socket and NUMA node of each processor, from `/sys/devices/system` |
 //! | `cgroup` | CPU quotas of control groups, version 1 and 2 |
+//! | `caches` | who shares a last-level cache |
+//! | `description` | machines described in a text |
+//! | `belief` | a described machine taken for the real one |
 //! | `cpulist` | the kernel's `0-3,8` notation |
 //!
 //! Nothing is read before the first call that needs it: the library may be loaded into a process that never uses it. What
@@ -16,13 +19,18 @@
 //! affinity nor quota), and parsing `/proc/cpuinfo` (differs by architecture).
 
 mod affinity;
+mod belief;
+mod caches;
 mod cgroup;
 mod cpulist;
+mod description;
 mod sysfs;
 #[cfg(test)]
 mod tests;
 
 pub use affinity::{bind_current_thread, current_cpu, current_thread_cpus};
+pub use belief::believe;
+pub use description::Description;
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -47,14 +55,20 @@ pub struct Cpu {
 /// caller (a pthread pinned to one processor must not shrink the pool of everybody else by coming first). Thread-safe.
 pub fn usable() -> &'static [Cpu] {
     static USABLE: OnceLock<Vec<Cpu>> = OnceLock::new();
-    USABLE.get_or_init(|| sysfs::describe(Path::new("/"), allowed()))
+    USABLE.get_or_init(|| match belief::machine() {
+        Some(machine) => machine.cpus.clone(),
+        None => sysfs::describe(Path::new("/"), allowed()),
+    })
 }
 
 /// The CPU quota of the process's control groups in processors (1.5 = one and a half), the smallest on the way to the
 /// root; `None` without a limit. Decided at the first call. Thread-safe.
 pub fn quota() -> Option<f64> {
     static QUOTA: OnceLock<Option<f64>> = OnceLock::new();
-    *QUOTA.get_or_init(|| cgroup::quota(Path::new("/")))
+    *QUOTA.get_or_init(|| match belief::machine() {
+        Some(machine) => machine.quota,
+        None => cgroup::quota(Path::new("/")),
+    })
 }
 
 /// How many workers the machine is good for: the usable processors, or the quota rounded up if that is less; at least 1.
@@ -72,5 +86,28 @@ fn target(cpus: usize, quota: Option<f64>) -> usize {
 /// The processors this process may run on, operating system numbers, ascending. Decided at the first call.
 pub(crate) fn allowed() -> &'static [usize] {
     static ALLOWED: OnceLock<Vec<usize>> = OnceLock::new();
-    ALLOWED.get_or_init(affinity::process_cpus)
+    ALLOWED.get_or_init(|| belief::machine().map_or_else(affinity::process_cpus, Description::allowed))
+}
+
+/// The last-level caches, each as the ascending list of those of `cpus` that share it, in the order in which `cpus` first
+/// meets them. Empty if that is not known for every one of them. Reads several files per cache. Thread-safe.
+pub fn last_level_caches(cpus: &[Cpu]) -> Vec<Vec<usize>> {
+    let Some(machine) = belief::machine() else { return caches::last_level(Path::new("/"), cpus) };
+    machine.caches_of(cpus)
+}
+
+/// One more than the highest processor number of the machine, whether it may be used or not. Thread-safe.
+pub fn numbers() -> usize {
+    if let Some(machine) = belief::machine() {
+        return machine.numbers;
+    }
+    // SAFETY: no preconditions.
+    let configured = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) };
+    let highest = allowed().last().map_or(1, |highest| highest + 1);
+    usize::try_from(configured).unwrap_or(1).max(highest)
+}
+
+/// Neighbours next to each other.
+fn sort_by_place(cpus: &mut [Cpu]) {
+    cpus.sort_by_key(|cpu| (cpu.socket, cpu.numa, cpu.core, cpu.os));
 }

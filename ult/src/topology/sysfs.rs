@@ -4,7 +4,7 @@
 //! processors costs about a hundred small files, not six hundred. What is missing (a container without `/sys`, an odd
 //! architecture) makes the machine flat: a core per processor, socket 0, node 0.
 
-use super::{Cpu, cpulist};
+use super::{Cpu, cpulist, sort_by_place};
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,9 +22,10 @@ pub(super) fn describe(root: &Path, numbers: &[usize]) -> Vec<Cpu> {
         &system,
         numbers,
         &["package_cpus_list", "core_siblings_list"],
-        |os, _| {
-            // Virtual machines on some architectures say -1.
-            number_in(&topology_file(&system, os, "physical_package_id")).unwrap_or(0)
+        |os, members| {
+            // Some firmware and virtual machines say -1 for all: then the lowest processor stands for the package.
+            let named = number_in(&topology_file(&system, os, "physical_package_id"));
+            named.or(members.iter().copied().min()).unwrap_or(0)
         },
     );
     let nodes = nodes(&system);
@@ -35,7 +36,7 @@ pub(super) fn describe(root: &Path, numbers: &[usize]) -> Vec<Cpu> {
         numa: nodes.get(&os).copied().unwrap_or(0),
     };
     let mut cpus: Vec<Cpu> = numbers.iter().map(describe_one).collect();
-    cpus.sort_by_key(|cpu| (cpu.socket, cpu.numa, cpu.core, cpu.os));
+    sort_by_place(&mut cpus);
     cpus
 }
 

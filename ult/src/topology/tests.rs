@@ -1,6 +1,6 @@
 //! Machines nobody here has: fabricated `/sys` and `/proc` trees.
 
-use super::{Cpu, cgroup, sysfs, target};
+use super::{Cpu, caches, cgroup, sysfs, target};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -201,6 +201,48 @@ fn without_sysfs_the_machine_is_flat() {
     );
 }
 
+#[test]
+fn packages_without_a_number_are_told_apart() {
+    let file = |os: usize, name: &str| format!("sys/devices/system/cpu/cpu{os}/topology/{name}");
+    let root = [(0, "0-1\n"), (1, "0-1\n"), (2, "2-3\n"), (3, "2-3\n")].iter().fold(Root::new(), |root, (os, package)| {
+        root.file(&file(*os, "package_cpus_list"), package).file(&file(*os, "physical_package_id"), "-1\n")
+    });
+    let sockets: Vec<usize> = sysfs::describe(root.path(), &[0, 1, 2, 3]).iter().map(|cpu| cpu.socket).collect();
+    assert_eq!(sockets, [0, 0, 2, 2]);
+}
+
+#[test]
+fn nodes_of_different_sizes_and_nodes_of_memory_alone() {
+    let root = Root::new().files(&[
+        ("sys/devices/system/node/online", "0-1,4\n"),
+        ("sys/devices/system/node/node0/cpulist", "0-2,5\n"),
+        ("sys/devices/system/node/node1/cpulist", "\n"),
+        ("sys/devices/system/node/node4/cpulist", "3-4\n"),
+    ]);
+    let cpus = sysfs::describe(root.path(), &[0, 1, 2, 3, 4, 5]);
+    let found: Vec<(usize, usize)> = cpus.iter().map(|cpu| (cpu.os, cpu.numa)).collect();
+    assert_eq!(found, [(0, 0), (1, 0), (2, 0), (5, 0), (3, 4), (4, 4)]);
+}
+
+#[test]
+fn last_level_caches_come_in_the_order_of_the_machine() {
+    // Processor n is in package n % 2; pairs (n, n + 4) share the last cache, which is not the one with the highest index.
+    let file = |os: usize, rest: &str| format!("sys/devices/system/cpu/cpu{os}/cache/index{rest}");
+    let root = (0..8).fold(Root::new(), |root, os: usize| {
+        root.file(&file(os, "0/level"), "3\n")
+            .file(&file(os, "0/shared_cpu_list"), &format!("{},{}\n", os % 4, os % 4 + 4))
+            .file(&file(os, "1/level"), "1\n")
+            .file(&file(os, "1/shared_cpu_list"), &format!("{os}\n"))
+    });
+    let cpu = |os: usize| Cpu { os, core: os, socket: os % 2, numa: 0 };
+    let all = [0, 2, 4, 6, 1, 3, 5, 7].map(cpu);
+    assert_eq!(caches::last_level(root.path(), &all), [[0, 4], [2, 6], [1, 5], [3, 7]]);
+    assert_eq!(caches::last_level(root.path(), &[cpu(6), cpu(3)]), [[6], [3]]);
+    let silent = root.file(&file(6, "0/shared_cpu_list"), "all of them\n");
+    assert!(caches::last_level(silent.path(), &[cpu(6), cpu(3)]).is_empty());
+    assert!(caches::last_level(Root::new().path(), &all).is_empty());
+}
+
 const V2_MOUNT: &str =
     "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n";
 const V1_MOUNT: &str =
@@ -360,6 +402,8 @@ fn workers_follow_mask_and_quota() {
     let table = [
         (192, None, 192),
         (192, Some(1.5), 2),
+        (192, Some(2.5), 3),
+        (1536, None, 1536),
         (192, Some(0.1), 1),
         (2, Some(16.0), 2),
         (8, Some(8.0), 8),
@@ -381,4 +425,8 @@ fn this_machine_makes_sense() {
     assert!(super::worker_target() >= 1 && super::worker_target() <= cpus.len());
     assert_eq!(super::usable().as_ptr(), cpus.as_ptr(), "decided once");
     assert!(super::quota().is_none_or(|quota| quota > 0.0));
+    assert!(cpus.iter().all(|cpu| cpu.os < super::numbers()));
+    let caches = super::last_level_caches(cpus);
+    let listed: usize = caches.iter().map(Vec::len).sum();
+    assert!(caches.is_empty() || listed == cpus.len(), "{caches:?}");
 }

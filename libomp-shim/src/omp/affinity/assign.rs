@@ -99,8 +99,8 @@ fn part_start(p: u32, total: u32, parts: u32) -> u32 {
     p * (total / parts) + p.min(total % parts)
 }
 
-/// The part that item `i` is in.
-fn part_of(i: u32, total: u32, parts: u32) -> u32 {
+/// The part that item `i` is in, of `total` items in `parts` consecutive parts, the first ones the larger.
+pub fn part_of(i: u32, total: u32, parts: u32) -> u32 {
     let (size, larger) = (total / parts, total % parts);
     let in_larger = larger * (size + 1);
     if i < in_larger {

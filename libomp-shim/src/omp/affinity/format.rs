@@ -215,8 +215,8 @@ fn host() -> String {
     }
 }
 
-/// `0-3,8`
-fn ranges(cpus: &[usize]) -> String {
+/// Ascending processors as `0-3,8`.
+pub fn ranges(cpus: &[usize]) -> String {
     let run = |run: &[usize]| match run {
         [one] => one.to_string(),
         _ => format!("{}-{}", run[0], run[run.len() - 1]),

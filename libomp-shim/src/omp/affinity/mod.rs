@@ -4,23 +4,20 @@
 //! |---|---|
 //! | `places` | the places of this machine, from what the environment asked for |
 //! | `order` | the order in which `KMP_AFFINITY` takes them |
-//! | `caches` | who shares a last-level cache |
 //! | `format` | the lines that say where a thread is |
 //! | `assign` | the policies `primary`, `close`, `spread`, as arithmetic |
 //!
 //! Nothing here binds a thread: that is the worker's business.
 
 mod assign;
-mod caches;
 mod format;
 mod order;
 mod places;
 
-pub use self::assign::{Assignment, assign};
-pub use self::caches::last_level;
+pub use self::assign::{Assignment, assign, part_of};
 pub use self::format::{
     Facts, affinity_format, capture_affinity, copy_out, copy_out_fortran, display_affinity, expand,
-    say_bound, set_affinity_format,
+    ranges, say_bound, set_affinity_format,
 };
 pub use self::places::{Level, Places};
 pub use ult::topology;

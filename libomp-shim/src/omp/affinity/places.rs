@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::ops::Range;
+use std::collections::HashMap;
 
 use super::order::Order;
 use super::topology::Cpu;
@@ -112,31 +113,37 @@ impl fmt::Display for Places {
     }
 }
 
-/// Usable processors grouped by `level`, in the order socket, NUMA node, core, processor.
+/// Usable processors grouped by `level`; groups in the order in which socket, NUMA node, core, processor first meet them.
 fn grouped(machine: &Machine, level: Level) -> Vec<Vec<usize>> {
+    let mut cpus = machine.cpus().to_vec();
+    cpus.sort_unstable_by_key(|cpu| (cpu.socket, cpu.numa, cpu.core, cpu.os));
     let caches = match level {
-        Level::LastCache => (machine.ll_caches)(machine.cpus()),
+        Level::LastCache => (machine.ll_caches)(&cpus),
         _ => Vec::new(),
     };
     if !caches.is_empty() {
         return caches;
     }
-    let of = |cpu: &Cpu| [cpu.socket, cpu.numa, cpu.core, cpu.os];
-    let mut cpus: Vec<[usize; 4]> = machine.cpus().iter().map(of).collect();
-    cpus.sort_unstable();
-    let same = |a: &[usize; 4], b: &[usize; 4]| match level {
-        Level::Thread => a == b,
-        Level::Core => a[..3] == b[..3],
-        // Without a word from the kernel a node is the best guess for who shares the last cache.
-        Level::LastCache | Level::Numa => a[..2] == b[..2],
-        Level::Socket => a[0] == b[0],
+    let unit = |cpu: &Cpu| match level {
+        Level::Thread => (cpu.os, 0),
+        Level::Core => (cpu.core, 0),
+        // Without a word from the kernel a node is the best guess for who shares the last cache. No cache is in two packages;
+        // a node may be, where the firmware hides the others.
+        Level::LastCache => (cpu.numa, cpu.socket),
+        Level::Numa => (cpu.numa, 0),
+        Level::Socket => (cpu.socket, 0),
     };
-    let ascending = |run: &[[usize; 4]]| {
-        let mut set: Vec<usize> = run.iter().map(|c| c[3]).collect();
-        set.sort_unstable();
-        set
-    };
-    cpus.chunk_by(same).map(ascending).collect()
+    let mut index_of = HashMap::new();
+    let mut sets: Vec<Vec<usize>> = Vec::new();
+    for cpu in &cpus {
+        let index = *index_of.entry(unit(cpu)).or_insert(sets.len());
+        if index == sets.len() {
+            sets.push(Vec::new());
+        }
+        sets[index].push(cpu.os);
+    }
+    sets.iter_mut().for_each(|set| set.sort_unstable());
+    sets
 }
 
 fn explicit(machine: &Machine, list: &[Vec<usize>]) -> (Option<Places>, usize) {

@@ -9,6 +9,7 @@
 //! | `vars` | the snapshot of the variables, and the reader that complains |
 //! | `value` | parsers of single values |
 //! | `places`, `kmp_affinity`, `hw_subset`, `allocator` | the four small languages |
+//! | `described` | the machine that `GANGWAY_TOPOLOGY` describes |
 //! | `build` | from the variables to [`Settings`] |
 //! | `threads`, `binding`, `scheduling` | what groups of variables mean together: numbers, sizes and waiting; places; workers and gangs |
 //! | `devices` | what concerns other devices: checked only |
@@ -19,6 +20,7 @@
 mod allocator;
 mod binding;
 mod build;
+mod described;
 mod devices;
 mod hw_subset;
 mod kmp_affinity;
@@ -33,11 +35,10 @@ use std::sync::OnceLock;
 
 pub use self::kmp_affinity::{KmpAffinity, KmpKind};
 pub use self::places::PlacesSpec;
-pub(in crate::omp) use self::places::range as cpu_range;
 pub use self::types::*;
 pub use self::vars::Vars;
 use super::affinity::topology::{self, Cpu};
-use super::affinity::{self, Places};
+use super::affinity::Places;
 use super::icv::{GangSched, Icv, ProcBind};
 use super::{display, report, stats};
 
@@ -168,8 +169,10 @@ pub fn target_offload(text: &str) -> TargetOffload {
 /// prints complaints about wrong values, and what `OMP_DISPLAY_ENV` and `KMP_SETTINGS` ask for.
 pub fn settings() -> &'static Settings {
     SETTINGS.get_or_init(|| {
-        let (settings, complaints) = Settings::build(Vars::of_process(), &Machine::this());
-        complaints.iter().for_each(report::warn_environment);
+        let vars = Vars::of_process();
+        let disbelief = described::believe(&vars);
+        let (settings, complaints) = Settings::build(vars, &Machine::this());
+        disbelief.iter().chain(&complaints).for_each(report::warn_environment);
         display::at_start(&settings);
         stats::at_start(&settings);
         settings
@@ -183,7 +186,7 @@ impl Machine {
         Machine {
             usable: topology::usable,
             subset: None,
-            ll_caches: affinity::last_level,
+            ll_caches: topology::last_level_caches,
             num_procs: processors,
             worker_target: processors,
             stack_limit: stack_limit(),

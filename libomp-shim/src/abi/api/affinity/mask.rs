@@ -2,6 +2,8 @@
 
 use std::io;
 
+use crate::omp::affinity::topology;
+
 type Word = libc::c_ulong;
 const WORD_BITS: usize = Word::BITS as usize;
 /// The kernel refuses masks that are smaller than its own; nobody's is larger than this many processors.
@@ -22,10 +24,13 @@ impl Mask {
     /// # Errors
     /// The kernel's.
     pub fn of_calling_thread() -> io::Result<Self> {
+        let procs = topology::current_thread_cpus();
+        if procs.is_empty() {
+            return Err(io::Error::last_os_error());
+        }
         let mut mask = Self::new();
-        // SAFETY: the pointer and the size describe the words, which may be written.
-        let refused = unsafe { libc::sched_getaffinity(0, size_of_val(&*mask.0), mask.0.as_mut_ptr().cast()) };
-        if refused == 0 { Ok(mask) } else { Err(io::Error::last_os_error()) }
+        procs.into_iter().for_each(|proc| mask.set(proc, true));
+        Ok(mask)
     }
 
     /// Restricts the calling kernel thread to this set.
@@ -33,9 +38,7 @@ impl Mask {
     /// # Errors
     /// The kernel's.
     pub fn bind_calling_thread(&self) -> io::Result<()> {
-        // SAFETY: the pointer and the size describe the words.
-        let refused = unsafe { libc::sched_setaffinity(0, size_of_val(&*self.0), self.0.as_ptr().cast()) };
-        if refused == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        topology::bind_current_thread(&self.procs())
     }
 
     /// Adds a processor or takes it away.

@@ -48,10 +48,7 @@ unsafe fn change(proc: c_int, address: MaskAddress, on: bool) -> c_int {
 routines! {
     /// `kmp_get_affinity_max_proc`: one more than the largest processor number of the machine.
     fn kmp_get_affinity_max_proc() -> c_int {
-        // SAFETY: no preconditions.
-        let configured = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) };
-        let highest = topology::usable().iter().map(|cpu| cpu.os + 1).max().unwrap_or(1);
-        c_int::try_from(configured).unwrap_or(1).max(highest as c_int)
+        topology::numbers() as c_int
     }
 }
 
