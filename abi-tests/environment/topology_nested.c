@@ -1,0 +1,52 @@
+// what: on a described machine of eight nodes teams in teams divide the places, down to cores, and every thread says where it is
+// env: OMP_DISPLAY_AFFINITY=true OMP_PLACES=cores OMP_PROC_BIND=spread,spread,close KMP_WARNINGS=0 OMP_NUM_THREADS=8,4,2
+// threads: 4
+// mode: preload,link
+// ours: only Gangway knows the variable
+// expect-stdout: bound 1 3 to 36,132
+// expect-stdout: bound 1 7 to 84,180
+// expect-stdout: bound 2 3 to 45,141
+// expect-stdout: bound 2 1 to 39,135
+#define _GNU_SOURCE
+#include "check.h"
+#include <unistd.h>
+/* The forks of only one thread per level, so that the numbers of lines stay small. */
+int main(void)
+{
+    static const char machine[] = "cpus 0-191\ncore 0,96 x96\nnuma 0-11,96-107 x8+12\nsocket 0-47,96-143 x2+48\n";
+    char name[] = "/tmp/gangway-topology-XXXXXX";
+    int file = mkstemp(name);
+    CHECK_EQ(write(file, machine, sizeof machine - 1), sizeof machine - 1);
+    close(file);
+    setenv("GANGWAY_TOPOLOGY", name, 1);
+    setenv("OMP_NUM_THREADS", "8,4,2", 1);
+    setenv("OMP_AFFINITY_FORMAT", "bound %L %n to %A", 1);
+    CHECK_EQ(omp_get_num_places(), 96);
+    unlink(name);
+#pragma omp parallel
+    {
+        int outer = omp_get_thread_num();
+        CHECK_EQ(omp_get_num_threads(), 8);
+        CHECK_EQ(omp_get_place_num(), 12 * outer);
+        CHECK_EQ(omp_get_partition_num_places(), 12);
+        CHECK_EQ(omp_get_proc_bind(), omp_proc_bind_spread);
+        if (outer == 3)
+#pragma omp parallel
+        {
+            int middle = omp_get_thread_num(), nums[3];
+            CHECK_EQ(omp_get_num_threads(), 4);
+            CHECK_EQ(omp_get_place_num(), 36 + 3 * middle);
+            CHECK_EQ(omp_get_partition_num_places(), 3);
+            omp_get_partition_place_nums(nums);
+            CHECK(nums[0] == 36 + 3 * middle && nums[2] == 38 + 3 * middle);
+            if (middle == 1)
+#pragma omp parallel
+            {
+                CHECK_EQ(omp_get_num_threads(), 2);
+                CHECK_EQ(omp_get_place_num(), 39 + omp_get_thread_num());
+                CHECK_EQ(omp_get_partition_num_places(), 3);
+            }
+        }
+    }
+    return check_result();
+}
