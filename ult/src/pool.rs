@@ -64,6 +64,8 @@ static IDLE: ForkMutex<Idle> = ForkMutex::new(Idle { shared: Vec::new(), single:
 static STARTED: AtomicUsize = AtomicUsize::new(0);
 static SHARED: AtomicUsize = AtomicUsize::new(0);
 static LIMIT: AtomicUsize = AtomicUsize::new(0);
+/// Threads that share workers, in regions that were forked while the pool could still grow.
+static SEATS: AtomicUsize = AtomicUsize::new(0);
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 static INITIALISE: Once = Once::new();
 
@@ -117,6 +119,37 @@ pub fn prepare(count: usize) -> usize {
     SHARED.load(Ordering::Relaxed)
 }
 
+/// A region begins whose `count` further threads share workers: starts workers until all such threads of the process could
+/// have one each, beside those that are lent, at most [`limit`]. Returns what [`unseat`] has to be told when it ends: 0 once
+/// the pool is full, so that regions of a process that runs at its limit share no counter.
+pub fn seat(count: usize) -> usize {
+    // ORDERING: Relaxed; as in `prepare`.
+    if SHARED.load(Ordering::Relaxed) >= limit() {
+        return 0;
+    }
+    // ORDERING: Relaxed; a count by itself.
+    let seats = SEATS.fetch_add(count, Ordering::Relaxed) + count;
+    prepare(lent() + seats);
+    count
+}
+
+/// The end of a region that was counted by [`seat`].
+pub fn unseat(counted: usize) {
+    if counted != 0 {
+        // The child of a fork has forgotten what other threads had counted.
+        let less = |seats: usize| Some(seats.saturating_sub(counted));
+        // ORDERING: Relaxed, both; a count by itself.
+        let _ = SEATS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+    }
+}
+
+/// Shared workers that belong to teams.
+fn lent() -> usize {
+    let idle = IDLE.lock().shared.len();
+    // ORDERING: Relaxed; as in `prepare`.
+    SHARED.load(Ordering::Relaxed).saturating_sub(idle)
+}
+
 /// The `n`th shared worker of the pool, in the order of their indices, and round again.
 pub fn shared_worker(n: usize) -> Option<&'static Worker> {
     // ORDERING: Relaxed; as in `prepare`.
@@ -130,7 +163,7 @@ pub fn lease(count: usize, into: &mut Vec<&'static Worker>) -> bool {
     if count > limit() {
         return false;
     }
-    prepare(count);
+    prepare(lent() + count);
     let mut idle = IDLE.lock();
     // One that runs a ULT might block in it before it sees its assignment.
     if idle.shared.iter().filter(|w| w.is_unused()).count() < count {
@@ -395,6 +428,8 @@ unsafe extern "C" fn after_fork_in_child() {
     // SAFETY: the child has one thread, this one, until user code makes another.
     unsafe {
         IDLE.forget(Idle { shared: Vec::new(), single: Vec::new() });
+        // ORDERING: Relaxed; nobody else is there.
+        SEATS.store(0, Ordering::Relaxed);
         crate::fork::forget_after_fork();
         crate::stall::reset_after_fork();
         worker::forget_after_fork();

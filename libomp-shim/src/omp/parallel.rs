@@ -14,6 +14,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use ult::fork;
 use ult::gang::GangTag;
+use ult::pool;
 use ult::sched::Spin;
 use ult::worker::{self, Locals};
 
@@ -74,6 +75,8 @@ pub struct Region {
     duty: (GangTag, usize),
     /// Threads counted against the contention group's limit.
     counted: u32,
+    /// Threads counted against the pool's workers.
+    seats: usize,
 }
 
 /// Runs `body` in a new team and returns when all of its threads and tasks have ended.
@@ -158,6 +161,7 @@ impl Region {
         let outer = unsafe { Here::set(primary, &primary.implicit) };
         let duty = worker::duty();
         let size = team.size();
+        let seats = if size > 1 && team.housing == Housing::Shared { pool::seat(size as usize - 1) } else { 0 };
         if size > 1 {
             ult::exceptions::refresh();
             launch(&team, duty.0);
@@ -167,7 +171,7 @@ impl Region {
         if size > 1 && team.housing == Housing::Shared {
             fork::give_way_to_older();
         }
-        Self { team, outer, duty, counted }
+        Self { team, outer, duty, counted, seats }
     }
 
     /// Runs thread 0's share.
@@ -201,6 +205,7 @@ impl Region {
         worker::set_locals(self.outer);
         let here = Here::get();
         unreserve(here, self.counted);
+        pool::unseat(self.seats);
         if self.team.plan().places.is_some() {
             binding::after_region(here);
         }
