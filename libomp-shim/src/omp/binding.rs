@@ -191,8 +191,9 @@ fn bind(thread: &Thread, place: u32, partition: Range<u32>) {
     let own = unsafe { thread.own() };
     own.partition = partition;
     own.place = place as i32;
-    // The kernel thread follows, unless other threads run on it, too: those of nested teams that share workers.
-    let alone = thread.team().housing != Housing::Shared || thread.team().plan().active_around <= 1;
+    // The kernel thread follows, unless others run on it, too: threads of nested teams start wherever a worker is free.
+    let nested = thread.team().housing == Housing::Shared && thread.team().plan().active_around > 1;
+    let alone = !nested || !ult::sched::has_others_here();
     if !alone || !worker::move_to_place(place) {
         return;
     }
