@@ -61,12 +61,14 @@ impl Player {
 }
 
 #[cfg(target_arch = "x86_64")]
+#[inline(never)]
 fn spin_on(flag: &AtomicU32) {
     // SAFETY: reads the flag.
     unsafe { asm!("2: mov {v:e}, [{f}]", "test {v:e}, {v:e}", "je 2b", f = in(reg) flag, v = out(reg) _, options(nostack)) };
 }
 
 #[cfg(target_arch = "aarch64")]
+#[inline(never)]
 fn spin_on(flag: &AtomicU32) {
     // SAFETY: reads the flag.
     unsafe { asm!("2: ldr {v:w}, [{f}]", "cbz {v:w}, 2b", f = in(reg) flag, v = out(reg) _, options(nostack)) };
@@ -266,6 +268,8 @@ fn sleeps() -> [(&'static str, Sleep); 6] {
     ]
 }
 
+/// Not inlined: next to a loop that spins, in the same lines of code, it would be taken for one.
+#[inline(never)]
 fn burn(duration: Duration) {
     let start = Instant::now();
     while start.elapsed() < duration {
