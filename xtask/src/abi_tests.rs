@@ -12,6 +12,7 @@
 mod build;
 mod compilers;
 mod exec;
+mod expand;
 mod layout;
 mod meta;
 mod plan;
@@ -43,7 +44,7 @@ pub struct Options {
     pub filter: Option<String>,
     /// Programs built and run at once. At least 1.
     pub jobs: usize,
-    /// Run the long programs (`stress: yes`) too.
+    /// Run the long programs (`stress: yes`) too, and those that rotate with every compiler, mode and count.
     pub stress: bool,
 }
 
@@ -77,7 +78,7 @@ pub fn run(options: &Options) -> Result<Outcome, String> {
     if found.usable.is_empty() {
         return Err("no OpenMP compiler found on PATH (install gcc, gfortran or clang)".into());
     }
-    let sources = meta::read_all(&options.root.join("abi-tests"))?;
+    let sources = meta::read_all(&options.root.join("abi-tests"), &options.cache.join("cases"))?;
     let programs = select(options, &report, &sources, &found.usable);
     report.begin(programs.len(), &found.usable);
     let (alone, together): (Vec<_>, Vec<_>) = programs.iter().partition(|p| p.source.alone);
@@ -105,15 +106,22 @@ fn select<'a>(
             report.fail_source(&source.name, error);
             continue;
         }
-        for (index, compiler) in compilers.iter().enumerate() {
-            let program = Program::new(source, compiler, index);
-            if compiler.language != source.language || !wanted(options, &program.title()) {
-                continue;
-            }
-            match program.reason_to_skip(options.stress) {
-                Some(reason) => report.skip(&program.title(), &reason),
-                None => programs.push(program),
-            }
+        let taken = takers(options, report, source, compilers);
+        programs.extend(if source.rotates && !options.stress { plan::rotate(taken) } else { taken });
+    }
+    programs.retain(|program| wanted(options, &program.title()));
+    programs
+}
+
+/// A source with every compiler that takes it.
+fn takers<'a>(options: &Options, report: &Report, source: &'a Source, compilers: &'a [Compiler]) -> Vec<Program<'a>> {
+    let mut programs = Vec::new();
+    for (index, compiler) in compilers.iter().enumerate().filter(|(_, c)| c.language == source.language) {
+        let program = Program::new(source, compiler, index);
+        match program.reason_to_skip(options.stress) {
+            Some(reason) if wanted(options, &program.title()) => report.skip(&program.title(), &reason),
+            Some(_) => {}
+            None => programs.push(program),
         }
     }
     programs

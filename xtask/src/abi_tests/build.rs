@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::compilers::{Compiler, Family};
-use super::meta::{Language, Mode};
+use super::meta::{Language, Mode, file_stem};
 
 /// Where things are built and which library is under test.
 pub struct Builder {
@@ -155,7 +155,7 @@ impl Builder {
         let mut hasher = DefaultHasher::new();
         (text, self.include_hash, &compiler.name, compiler.version, &compiler.flags).hash(&mut hasher);
         (&recipe.flags, recipe.shared).hash(&mut hasher);
-        let name = recipe.name.replace(['/', '.'], "-");
+        let name: String = file_stem(recipe.name).chars().take(120).collect();
         Ok(format!("{name}-{}-{:016x}", compiler.name, hasher.finish()))
     }
 }

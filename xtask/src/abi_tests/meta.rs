@@ -7,6 +7,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::expand;
+
 /// The source language, which decides the compiler driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Language {
@@ -16,6 +18,17 @@ pub enum Language {
     Cxx,
     /// Free-form Fortran.
     Fortran,
+}
+
+impl Language {
+    /// What its files' names end in.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::C => "c",
+            Self::Cxx => "cpp",
+            Self::Fortran => "f90",
+        }
+    }
 }
 
 /// How the library gets under a program.
@@ -85,6 +98,9 @@ pub struct Source {
     pub peers: Vec<(String, String)>,
     /// Unconditional reason to skip.
     pub why_skip: Option<String>,
+    /// Programs that are many and alike: each meets one compiler of each runtime, one way of loading and
+    /// one thread count, which change from program to program.
+    pub rotates: bool,
     /// What is wrong with the header.
     pub error: Option<String>,
 }
@@ -92,12 +108,16 @@ pub struct Source {
 /// Thread counts of a program that names none.
 pub const THREADS: [u32; 6] = [1, 2, 3, 4, 8, 17];
 
-/// Reads every program below `root`, sorted by name.
-pub fn read_all(root: &Path) -> Result<Vec<Source>, String> {
+/// Thread counts that programs which rotate share among them.
+const ROTATING: [u32; 4] = [2, 3, 4, 8];
+
+/// Reads every program below `root`, sorted by name. Programs of templates are written below `cases`.
+pub fn read_all(root: &Path, cases: &Path) -> Result<Vec<Source>, String> {
     let mut paths = Vec::new();
     collect(root, &mut paths).map_err(|error| format!("{}: {error}", root.display()))?;
+    fs::create_dir_all(cases).map_err(|error| format!("{}: {error}", cases.display()))?;
     paths.sort();
-    Ok(paths.iter().filter_map(|path| read(root, path)).collect())
+    Ok(paths.iter().flat_map(|path| read(root, path, cases)).collect())
 }
 
 fn collect(directory: &Path, into: &mut Vec<PathBuf>) -> std::io::Result<()> {
@@ -114,20 +134,20 @@ fn collect(directory: &Path, into: &mut Vec<PathBuf>) -> std::io::Result<()> {
     Ok(())
 }
 
-fn read(root: &Path, path: &Path) -> Option<Source> {
-    let language = match path.extension()?.to_str()? {
-        "c" => Language::C,
-        "cpp" => Language::Cxx,
-        "f90" => Language::Fortran,
-        _ => return None,
+fn read(root: &Path, path: &Path, cases: &Path) -> Vec<Source> {
+    let language = match path.extension().and_then(|extension| extension.to_str()) {
+        Some("c") => Language::C,
+        Some("cpp") => Language::Cxx,
+        Some("f90") => Language::Fortran,
+        _ => return Vec::new(),
     };
-    let name = path.strip_prefix(root).ok()?.display().to_string();
-    let mut source = Source::new(name, path.to_owned(), language);
-    match fs::read_to_string(path) {
-        Ok(text) => source.parse(&text),
-        Err(error) => source.error = Some(error.to_string()),
+    let name = path.strip_prefix(root).unwrap_or(path).display().to_string();
+    let source = Source::new(name, path.to_owned(), language);
+    let programs = fs::read_to_string(path).map_err(|error| error.to_string()).and_then(|text| expand::expand(&text));
+    match programs {
+        Ok(programs) => programs.iter().map(|case| source.with(case, cases)).collect(),
+        Err(error) => vec![Source { error: Some(error), ..source }],
     }
-    Some(source)
 }
 
 impl Source {
@@ -137,13 +157,14 @@ impl Source {
         } else {
             vec![Mode::Preload, Mode::Symlink, Mode::Link]
         };
+        let rotates = name.starts_with("spec/");
         Self {
             name,
             path,
             language,
             compilers: vec!["all".into()],
             skips: Vec::new(),
-            threads: THREADS.to_vec(),
+            threads: if rotates { ROTATING.to_vec() } else { THREADS.to_vec() },
             env: Vec::new(),
             modes,
             timeout: 30,
@@ -158,8 +179,24 @@ impl Source {
             ours: None,
             peers: Vec::new(),
             why_skip: None,
+            rotates,
             error: None,
         }
+    }
+
+    /// The program `case` of this file.
+    fn with(&self, case: &expand::Case, cases: &Path) -> Self {
+        let mut source = self.clone();
+        if !case.label.is_empty() {
+            source.name = format!("{}: {}", self.name, case.label);
+            source.path = cases.join(format!("{}.{}", file_stem(&source.name), self.language.extension()));
+            let old = fs::read_to_string(&source.path).unwrap_or_default();
+            if old != case.text {
+                source.error = fs::write(&source.path, &case.text).err().map(|error| error.to_string());
+            }
+        }
+        source.parse(&case.text);
+        source
     }
 
     fn parse(&mut self, text: &str) {
@@ -182,7 +219,7 @@ impl Source {
 
     fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         match key {
-            "what" => {}
+            "what" | "each" => {}
             "compilers" => self.compilers = list(value),
             "skip" => self.skips.push(term_and_text(value)?),
             "threads" => self.threads = numbers(value)?,
@@ -208,9 +245,18 @@ impl Source {
 }
 
 /// The text of a comment line, or `None` where the comment block ends.
-fn comment(line: &str) -> Option<&str> {
+pub fn comment(line: &str) -> Option<&str> {
     let line = line.trim_start();
     ["//", "!", "#"].iter().find_map(|mark| line.strip_prefix(mark)).map(str::trim)
+}
+
+/// A program's name as part of a file's. Signs are spelt as numbers, so that no two operators meet.
+pub fn file_stem(name: &str) -> String {
+    name.chars().fold(String::new(), |stem, c| match c {
+        'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-' => stem + &c.to_string(),
+        '/' | '.' | ' ' | ':' => stem + "-",
+        _ => format!("{stem}x{:x}", c as u32),
+    })
 }
 
 fn list(value: &str) -> Vec<String> {

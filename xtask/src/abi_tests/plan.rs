@@ -17,6 +17,26 @@ pub struct Program<'a> {
     /// The compiler.
     pub compiler: &'a Compiler,
     opt: &'a str,
+    /// Which one of the modes and thread counts, for programs that rotate.
+    turn: Option<usize>,
+}
+
+/// Of programs from one source, one for each runtime. Which one, and how it runs, follows from its name.
+pub fn rotate(mut programs: Vec<Program>) -> Vec<Program> {
+    let mut chosen = Vec::new();
+    while let Some(first) = programs.first() {
+        let (runtime, turn) = (first.compiler.runtime(), turn(&first.source.name));
+        let (mut alike, others): (Vec<_>, _) = programs.into_iter().partition(|p| p.compiler.runtime() == runtime);
+        let program = alike.swap_remove(turn % alike.len());
+        chosen.push(Program { turn: Some(turn / 7 + chosen.len()), ..program });
+        programs = others;
+    }
+    chosen
+}
+
+/// A number that differs between names and stays with a name (FNV-1a).
+fn turn(name: &str) -> usize {
+    name.bytes().fold(0x811c_9dc5_u32, |hash, b| (hash ^ u32::from(b)).wrapping_mul(0x0100_0193)) as usize
 }
 
 /// One run and what came of it.
@@ -44,7 +64,7 @@ impl<'a> Program<'a> {
     pub fn new(source: &'a Source, compiler: &'a Compiler, index: usize) -> Self {
         let odd = (source.name.bytes().map(usize::from).sum::<usize>() + index) % 2 == 1;
         let opt = source.opt.as_deref().unwrap_or(if odd { "-O2" } else { "-O0" });
-        Self { source, compiler, opt }
+        Self { source, compiler, opt, turn: None }
     }
 
     /// `path [compiler]`, as filters and failures name it.
@@ -114,7 +134,14 @@ impl<'a> Program<'a> {
         let all = |mode| self.source.threads.iter().map(move |threads| (mode, *threads));
         if !with_library {
             let mode = if self.is_shared() { Mode::Python } else { Mode::Own };
-            return all(mode).collect();
+            return match self.turn {
+                Some(_) => vec![(mode, self.one_count(mode))],
+                None => all(mode).collect(),
+            };
+        }
+        if let Some(turn) = self.turn {
+            let counts = &self.source.threads;
+            return vec![(self.source.modes[turn % self.source.modes.len()], counts[turn / 3 % counts.len()])];
         }
         let mut cases: Vec<_> = Vec::new();
         for mode in &self.source.modes {

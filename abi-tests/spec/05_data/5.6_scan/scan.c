@@ -1,0 +1,31 @@
+// what: @KIND@ scan with @OP@ of @TYPE@ on @CONSTRUCT@
+// each: KIND ; FIRST ; SECOND = inclusive ; @STEP@; ; out[i] = x; / exclusive ; out[i] = x; ; @STEP@;
+// each: OP ; STEP ; START ; BUG = + ; x += i + 1 ; 10 ; clang / max ; if (i * 7 % 31 > x) x = i * 7 % 31 ; 3 ; clang
+// skip: @BUG@ it drops the old value of the variable
+// each: TYPE = int / double
+// each: CONSTRUCT = parallel for / parallel for simd / simd
+#include "check.h"
+enum { N = 100 };
+static @TYPE@ out[N], want[N];
+static void alone(@TYPE@ x, @TYPE@ *out)
+{
+    for (int i = 0; i < N; i++) {
+        @FIRST@
+        @SECOND@
+    }
+}
+int main(void)
+{
+    @TYPE@ x = @START@;
+    alone(x, want);
+#pragma omp @CONSTRUCT@ reduction(inscan, @OP@ : x)
+    for (int i = 0; i < N; i++) {
+        @FIRST@
+#pragma omp scan @KIND@(x)
+        @SECOND@
+    }
+    for (int i = 0; i < N; i++)
+        CHECK_EQ(out[i], want[i]);
+    CHECK(x > want[0]);
+    return check_result();
+}

@@ -1,0 +1,38 @@
+// what: depend(@FIRST@) before depend(@SECOND@): @RULE@, @SHAPE@
+// each: PAIR ; FIRST ; SECOND ; RULE ; ORDER = in-in ; in ; in ; they may overlap ; 0 / in-out ; in ; out ; writers wait for readers ; 1 / in-inout ; in ; inout ; writers wait for readers ; 1 / out-in ; out ; in ; readers wait for writers ; 1
+// each: PAIR ; FIRST ; SECOND ; RULE ; ORDER = out-out ; out ; out ; writers wait for writers ; 1 / inout-inout ; inout ; inout ; a chain ; 1 / inoutset-inoutset ; inoutset ; inoutset ; they may overlap ; 0 / inoutset-in ; inoutset ; in ; readers wait for the set ; 1
+// each: PAIR ; FIRST ; SECOND ; RULE ; ORDER = in-inoutset ; in ; inoutset ; the set waits for readers ; 1 / out-inoutset ; out ; inoutset ; the set waits for the writer ; 1 / mutexinoutset-mutexinoutset ; mutexinoutset ; mutexinoutset ; one at a time ; 2 / mutexinoutset-in ; mutexinoutset ; in ; readers wait for all ; 1
+// each: PAIR ; FIRST ; SECOND ; RULE ; ORDER = out-mutexinoutset ; out ; mutexinoutset ; all wait for the writer ; 1
+// each: SHAPE ; WHAT = a scalar ; x / an element ; a[i] / a section ; a[2:3]
+// skip: clang<19 inoutset comes with later compilers
+#include "check.h"
+int main(void)
+{
+    int x = 0, a[8] = {0}, i = 3, first = 0, inside = 0;
+#pragma omp parallel
+#pragma omp single
+    {
+        for (int k = 0; k < 6; k++) {
+#pragma omp task depend(@FIRST@ : @WHAT@) shared(first, inside, x, a)
+            {
+                CHECK(__atomic_fetch_add(&inside, 1, __ATOMIC_ACQ_REL) == 0 || @ORDER@ != 2);
+#pragma omp taskyield
+                __atomic_fetch_sub(&inside, 1, __ATOMIC_ACQ_REL);
+                __atomic_fetch_add(&first, 1, __ATOMIC_RELEASE);
+            }
+        }
+        for (int k = 0; k < 6; k++) {
+#pragma omp task depend(@SECOND@ : @WHAT@) shared(first, inside, x, a)
+            {
+                if (@ORDER@ == 1)
+                    CHECK_EQ(__atomic_load_n(&first, __ATOMIC_ACQUIRE), 6);
+                CHECK(__atomic_fetch_add(&inside, 1, __ATOMIC_ACQ_REL) == 0 || @ORDER@ != 2);
+#pragma omp taskyield
+                __atomic_fetch_sub(&inside, 1, __ATOMIC_ACQ_REL);
+            }
+        }
+    }
+    CHECK_EQ(first, 6);
+    CHECK_EQ(inside + x + a[3] + i, 3);
+    return check_result();
+}
