@@ -17,5 +17,5 @@ program test
     @STEP@
   end do
   call check_eq('value', x, want)
-  call check_result()
+  call check_end()
 end program

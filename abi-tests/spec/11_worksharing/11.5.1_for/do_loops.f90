@@ -22,5 +22,5 @@ program test
   end do
   call check_eq('count', count, @COUNT@)
   call check_eq('total', int(total), int(want))
-  call check_result()
+  call check_end()
 end program
