@@ -1,6 +1,7 @@
 ! what: do under schedule(@SCHEDULE@) from @FIRST@ to @LAST@ by @STEP@ with integer(@KIND@)
 ! each: SCHEDULE = static / static, 3 / dynamic, 2 / guided / runtime
-! each: FIRST ; LAST ; STEP ; COUNT = 1 ; 100 ; 1 ; 100 / 100 ; -7 ; -3 ; 36 / 5 ; 4 ; 1 ; 0
+! each: FIRST ; LAST ; STEP ; COUNT ; PEER = 1 ; 100 ; 1 ; 100 ; none / 100 ; -7 ; -3 ; 36 ; none / 5 ; 4 ; 1 ; 0 ; libomp
+! peers: @PEER@ fails, because it divides by zero in an empty loop with chunks that flang does not guard
 ! each: KIND = 4 / 8
 include 'check.inc'
 program test
