@@ -34,7 +34,13 @@ pub fn expand(text: &str) -> Result<Vec<Case>, String> {
     let tables = tables(text)?;
     let mut choices: Vec<Vec<Choice>> = vec![Vec::new()];
     for table in &tables {
-        let with_each = |chosen: &Vec<_>| table.rows.iter().map(|row| [&chosen[..], &[(table, row)]].concat()).collect::<Vec<_>>();
+        let with_each = |chosen: &Vec<_>| {
+            table
+                .rows
+                .iter()
+                .map(|row| [&chosen[..], &[(table, row)]].concat())
+                .collect::<Vec<_>>()
+        };
         choices = choices.iter().flat_map(with_each).collect();
     }
     let cases: Vec<Case> = choices.iter().map(|chosen| case(text, chosen)).collect();
@@ -55,23 +61,50 @@ type Choice<'a> = (&'a Table, &'a Vec<String>);
 fn case(template: &str, chosen: &[Choice]) -> Case {
     let mut text = template.to_owned();
     for _ in 0..=chosen.len() {
-        for (column, value) in chosen.iter().flat_map(|(table, row)| table.columns.iter().zip(*row)) {
+        for (column, value) in chosen
+            .iter()
+            .flat_map(|(table, row)| table.columns.iter().zip(*row))
+        {
             text = text.replace(&format!("@{column}@"), value);
         }
     }
-    let labels: Vec<&str> = chosen.iter().map(|(_, row)| if row[0].is_empty() { "none" } else { row[0].as_str() }).collect();
-    Case { label: labels.join(" "), text }
+    let labels: Vec<&str> = chosen
+        .iter()
+        .map(|(_, row)| {
+            if row[0].is_empty() {
+                "none"
+            } else {
+                row[0].as_str()
+            }
+        })
+        .collect();
+    Case {
+        label: labels.join(" "),
+        text,
+    }
 }
 
 fn tables(text: &str) -> Result<Vec<Table>, String> {
     let mut tables: Vec<Table> = Vec::new();
     for line in text.lines().map_while(comment) {
-        let Some(line) = line.strip_prefix("each: ") else { continue };
-        let (names, rows) = line.split_once(" = ").ok_or("each: wants `NAME = value / value`")?;
+        let Some(line) = line.strip_prefix("each: ") else {
+            continue;
+        };
+        let (names, rows) = line
+            .split_once(" = ")
+            .ok_or("each: wants `NAME = value / value`")?;
         let columns = cells(names);
-        let rows: Vec<_> = words_between(rows, "/").iter().map(|row| cells(row)).collect();
+        let rows: Vec<_> = words_between(rows, "/")
+            .iter()
+            .map(|row| cells(row))
+            .collect();
         if let Some(row) = rows.iter().find(|row| row.len() != columns.len()) {
-            return Err(format!("each: {} values in `{}`, not {}", row.len(), row.join(" ; "), columns.len()));
+            return Err(format!(
+                "each: {} values in `{}`, not {}",
+                row.len(),
+                row.join(" ; "),
+                columns.len()
+            ));
         }
         match tables.iter_mut().find(|table| table.columns == columns) {
             Some(table) => table.rows.extend(rows),
@@ -82,20 +115,28 @@ fn tables(text: &str) -> Result<Vec<Table>, String> {
 }
 
 fn cells(text: &str) -> Vec<String> {
-    words_between(text, ";").iter().map(|cell| cell.trim().to_owned()).collect()
+    words_between(text, ";")
+        .iter()
+        .map(|cell| cell.trim().to_owned())
+        .collect()
 }
 
 /// The pieces between words that are `mark`. A mark that touches something is no mark: `x;` and `x/2` are values.
 fn words_between(text: &str, mark: &str) -> Vec<String> {
     let words: Vec<&str> = text.split(' ').collect();
-    words.split(|word| *word == mark).map(|piece| piece.join(" ")).collect()
+    words
+        .split(|word| *word == mark)
+        .map(|piece| piece.join(" "))
+        .collect()
 }
 
 /// A name in capitals between two `@`.
 fn left_over(text: &str) -> Option<String> {
     let mut pieces = text.split('@');
     pieces.next();
-    let is_name = |piece: &&str| !piece.is_empty() && piece.bytes().all(|b| b.is_ascii_uppercase() || b == b'_');
+    let is_name = |piece: &&str| {
+        !piece.is_empty() && piece.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
+    };
     pieces.find(is_name).map(str::to_owned)
 }
 
@@ -111,7 +152,8 @@ mod tests {
 
     #[test]
     fn tables_multiply_and_continue() {
-        let text = "// each: A ; B = 1 ; x / 2 ; y\n// each: C = p\n// each: A ; B = 3 ; z@C@\n@A@@B@";
+        let text =
+            "// each: A ; B = 1 ; x / 2 ; y\n// each: C = p\n// each: A ; B = 3 ; z@C@\n@A@@B@";
         let cases = expand(text).unwrap();
         assert_eq!(cases.len(), 3);
         assert_eq!(cases[2].label, "3 p");

@@ -184,6 +184,11 @@ impl Source {
         }
     }
 
+    /// Whether it is one program of a template.
+    pub fn is_case(&self) -> bool {
+        self.name.contains(": ")
+    }
+
     /// The program `case` of this file.
     fn with(&self, case: &expand::Case, cases: &Path) -> Self {
         let mut source = self.clone();

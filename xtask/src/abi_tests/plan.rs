@@ -21,7 +21,8 @@ pub struct Program<'a> {
     turn: Option<usize>,
 }
 
-/// Of programs from one source, one for each runtime. Which one, and how it runs, follows from its name.
+/// Of programs from one source, one for each runtime, and one in all if the source is of a template: its
+/// neighbours meet the others. Which one, and how it runs, follows from its name.
 pub fn rotate(mut programs: Vec<Program>) -> Vec<Program> {
     let mut chosen = Vec::new();
     while let Some(first) = programs.first() {
@@ -31,7 +32,10 @@ pub fn rotate(mut programs: Vec<Program>) -> Vec<Program> {
         chosen.push(Program { turn: Some(turn / 7 + chosen.len()), ..program });
         programs = others;
     }
-    chosen
+    match chosen.first().map(|first| first.source) {
+        Some(source) if source.is_case() => vec![chosen.swap_remove(turn(&source.name) / 11 % chosen.len())],
+        _ => chosen,
+    }
 }
 
 /// A number that differs between names and stays with a name (FNV-1a).

@@ -22,11 +22,11 @@ int main()
 #pragma @OPEN@
         {
 #pragma @INNER@
-            {
+            {{
                 CHECK(v.x == @VALUE@ || v.x == 1);
                 v.x = 1;
                 CHECK_EQ(v.x, 1);
-            }
+            }}
         }
         CHECK_EQ(v.x, 40);
         CHECK_EQ(alive, 1);
