@@ -36,7 +36,7 @@ impl Bench {
     pub fn new(root: &Path, cache: &Path, library: &Path) -> Result<Self, String> {
         let builder = Builder::new(root, cache, Some(library))?;
         let compilers = compilers::probe(builder.borrowed_headers()).usable;
-        let sources = meta::read_all(&root.join("abi-tests"))?;
+        let sources = meta::read_all(&root.join("abi-tests"), &cache.join("cases"))?;
         Ok(Self { sources, compilers, builder, building: Mutex::new(()) })
     }
 
