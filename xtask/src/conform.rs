@@ -1,7 +1,10 @@
 //! `cargo xtask programs`: the real programs on Gangway, each answer compared with that under the program's own runtime.
 //!
-//! Lives here: which runs are made and how they are judged. Every program runs with 1, 2, 4 and 8 threads, by
-//! LD_PRELOAD and through the directory of symlinks; each run counts, one row per program is printed.
+//! Lives here: which runs are made and how their answers are judged. Every program runs with 1, 2, 4 and 8 threads, by
+//! LD_PRELOAD and through the directory of symlinks; each run counts, one row per program is printed. How long they
+//! take is judged in [`times`].
+
+mod times;
 
 use crate::answer;
 use crate::exec::{self, Ran};
@@ -9,6 +12,7 @@ use crate::programs::{self, Places, Program};
 use crate::report::Report;
 use crate::runtime::{self, Runtime};
 use std::path::Path;
+use times::Times;
 
 const THREADS: [u32; 4] = [1, 2, 4, 8];
 /// Seconds after which a run counts as hanging; on an idle machine with two cores none takes five.
@@ -18,86 +22,152 @@ const SHOWN: usize = 4;
 /// A program that hangs this often is not run any further.
 const PATIENCE: usize = 2;
 
-/// Runs all programs whose name contains `filter` on `library`; without a library, on their own runtime only.
-pub fn run(places: &Places, library: Option<&Path>, filter: &str, report: &mut Report) {
+/// What to run.
+pub struct Request<'a> {
+    /// The library; without one, programs run on their own runtime only.
+    pub library: Option<&'a Path>,
+    /// Programs whose name contains this.
+    pub filter: &'a str,
+    /// Only the programs of the gate, and each run once.
+    pub quick: bool,
+}
+
+/// Runs the programs of `request`.
+pub fn run(places: &Places, request: &Request, report: &mut Report) {
+    let library = request.library;
     let runtimes = match library.map(|l| runtime::gangway(places, l)).transpose() {
         Ok(runtimes) => runtimes.map_or_else(|| vec![Runtime::Own], |r| r.to_vec()),
         Err(e) => return report.fail("programs", &format!("the directory of symlinks: {e}")),
     };
-    for program in programs::all(places)
-        .iter()
-        .filter(|p| p.name.contains(filter))
-    {
+    let programs = programs::all(places, request.quick);
+    for program in programs.iter().filter(|p| p.name.contains(request.filter)) {
         match &program.command {
-            Ok(_)
-                if library.is_none()
-                    && (program.reference_is_serial || program.reference.is_some()) =>
-            {
+            Ok(_) if library.is_none() && !program.is_timed() => {
                 report.skip(program.name, "its own runtime is known to fail it")
             }
-            Ok(command) => one(places, program, command, &runtimes, report),
+            Ok(command) => {
+                let runs = Runs {
+                    places,
+                    program,
+                    command,
+                    runtimes: &runtimes,
+                };
+                runs.all(request.quick).tell(&runs, report)
+            }
             Err(why) => report.skip(program.name, why),
         }
     }
 }
 
-fn one(
-    places: &Places,
-    program: &Program,
-    command: &[String],
-    runtimes: &[Runtime],
-    report: &mut Report,
-) {
-    let (mut problems, mut passed, mut hangs, mut seconds) = (Vec::new(), 0, 0, 0.0);
-    for threads in THREADS {
-        let reference = reference(places, program, command, threads);
-        for runtime in runtimes {
-            if hangs >= PATIENCE {
-                break;
+/// One program and what it runs on.
+struct Runs<'a> {
+    places: &'a Places,
+    program: &'a Program,
+    command: &'a [String],
+    runtimes: &'a [Runtime],
+}
+
+/// What came of it.
+#[derive(Default)]
+struct Outcome {
+    passed: usize,
+    hangs: usize,
+    seconds: f64,
+    /// What is wrong, and the line to see it again.
+    problems: Vec<(String, String)>,
+    times: Vec<Times>,
+}
+
+impl Runs<'_> {
+    /// All thread counts: one run each way, then as many rounds as a fair comparison of times needs.
+    fn all(&self, quick: bool) -> Outcome {
+        let mut outcome = Outcome::default();
+        let compare = self.program.is_timed() && self.runtimes != [Runtime::Own];
+        for threads in THREADS {
+            let reference = self.reference(threads);
+            let mut times = Times::new(threads, reference.measured(), self.runtimes.len());
+            self.round(threads, &reference, &mut times, &mut outcome);
+            let fine = outcome.problems.is_empty();
+            while compare && fine && outcome.problems.is_empty() && times.wants_another_round(quick)
+            {
+                times.own(self.reference(threads).measured());
+                self.round(threads, &reference, &mut times, &mut outcome);
             }
-            let env = runtime.env(program, threads);
-            let ran = exec::run(&sized(command, program), &env, &places.root, LIMIT);
-            seconds += ran.seconds;
-            hangs += usize::from(ran.problem.as_deref() == Some("hangs"));
-            match judge(program, runtime, &reference, &ran) {
-                None => passed += 1,
-                Some(why) => problems.push((
+            if compare && outcome.problems.is_empty() {
+                outcome
+                    .problems
+                    .extend(times.problem().map(|p| (p, "times are minima".into())));
+                outcome.times.push(times);
+            }
+        }
+        outcome
+    }
+
+    /// One run on each runtime.
+    fn round(&self, threads: u32, reference: &Ran, times: &mut Times, outcome: &mut Outcome) {
+        for (way, runtime) in self.runtimes.iter().enumerate() {
+            if outcome.hangs >= PATIENCE {
+                return;
+            }
+            let env = runtime.env(self.program, threads);
+            let ran = exec::run(
+                &sized(self.command, self.program),
+                &env,
+                &self.places.root,
+                LIMIT,
+            );
+            outcome.seconds += ran.seconds;
+            outcome.hangs += usize::from(ran.problem.as_deref() == Some("hangs"));
+            times.ours(way, ran.measured());
+            match judge(self.program, runtime, reference, &ran) {
+                None => outcome.passed += 1,
+                Some(why) => outcome.problems.push((
                     format!("{threads} threads, {}: {why}", runtime.words()),
-                    line(&env, command, program),
+                    line(&env, self.command, self.program),
                 )),
             }
         }
     }
-    let all = THREADS.len() * runtimes.len();
-    let note = format!("{passed} of {all} runs right, {seconds:.1} s");
-    report.row(
-        if passed == all { "pass" } else { "FAIL" },
-        program.name,
-        &note,
-    );
-    for (problem, line) in problems.iter().take(SHOWN) {
-        println!("                 {problem}\n                   again: {line}");
+
+    /// The answer under the program's own runtime.
+    fn reference(&self, threads: u32) -> Ran {
+        let program = self.program;
+        let threads = if program.reference_is_serial {
+            1
+        } else {
+            threads
+        };
+        let command = program.reference.as_deref().unwrap_or(self.command);
+        let env = Runtime::Own.env(program, threads);
+        exec::run(&sized(command, program), &env, &self.places.root, LIMIT)
     }
-    if problems.len() > SHOWN {
-        println!("                 and {} more runs", problems.len() - SHOWN);
-    }
-    report.add(passed, all - passed, 0);
 }
 
-/// The answer under the program's own runtime.
-fn reference(places: &Places, program: &Program, command: &[String], threads: u32) -> Ran {
-    let threads = if program.reference_is_serial {
-        1
-    } else {
-        threads
-    };
-    let command = program.reference.as_deref().unwrap_or(command);
-    exec::run(
-        &sized(command, program),
-        &Runtime::Own.env(program, threads),
-        &places.root,
-        LIMIT,
-    )
+impl Outcome {
+    fn tell(&self, runs: &Runs, report: &mut Report) {
+        let failed = self.problems.len();
+        let mut note = format!(
+            "{} of {} runs right, {:.1} s",
+            self.passed,
+            self.passed + failed,
+            self.seconds
+        );
+        if !self.times.is_empty() {
+            note += &format!(
+                "; times its own: {}",
+                times::words(&self.times, runs.runtimes)
+            );
+        }
+        let outcome = if failed == 0 { "pass" } else { "FAIL" };
+        report.row(outcome, runs.program.name, &note);
+        for (problem, line) in self.problems.iter().take(SHOWN) {
+            println!("                 {problem}\n                   again: {line}");
+        }
+        if failed > SHOWN {
+            println!("                 and {} more runs", failed - SHOWN);
+        }
+        report.add(self.passed, failed, 0);
+    }
 }
 
 fn judge(program: &Program, runtime: &Runtime, reference: &Ran, ran: &Ran) -> Option<String> {
@@ -114,7 +184,8 @@ fn judge(program: &Program, runtime: &Runtime, reference: &Ran, ran: &Ran) -> Op
     if *runtime != Runtime::Own && !ours {
         return Some("Gangway was not loaded into it".into());
     }
-    let said = ran.stderr.lines().find(|l| !l.starts_with("runtime: "));
+    let mut lines = ran.stderr.lines();
+    let said = lines.find(|l| !l.starts_with("runtime: ") && !l.starts_with(times::MARK));
     said.map(|l| format!("it says: {l}"))
         .or_else(|| answer::difference(&reference.stdout, &ran.stdout, program.tolerance))
 }

@@ -54,7 +54,7 @@ fn programs(places: &Places, library: &Path) -> bool {
     );
     let mut right = true;
     // A program whose reference is another program's answer has no runtime of its own to be compared with.
-    for program in programs::all(places)
+    for program in programs::all(places, true)
         .iter()
         .filter(|p| p.reference.is_none())
     {

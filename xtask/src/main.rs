@@ -34,13 +34,13 @@ cargo xtask <command>
   demo                 real programs under libgomp, libomp and Gangway side by side (installs what it needs by apt)
   test                 everything: build, symbols, lints, unit tests, models, ABI programs, real programs
                          --no-setup  install nothing      --quick  without models and long programs
-  setup                install what demo and test use (apt, pip)
+  setup                install what demo, test and programs use (apt, pip)
   install-links DIR    make libgomp.so.1, libomp.so.5 and libiomp5.so in DIR links to the library
   symbols              check the symbol table against the library; write docs/status.md
                          --check  compare docs/status.md instead     --reference DIR  more lists of wanted symbols
                          --adopt  first make the table say what the sources implement
-  programs             the real programs only
-                         --filter TEXT  --own  on their own runtimes
+  programs             the real programs only, all of them (docs/programs.md)
+                         --quick  those of test   --filter TEXT   --own  on their own runtimes
   abi-tests            the ABI programs only
                          --filter TEXT  --own  --jobs N  --stress
   conformance [SUITE]  test suites of other runtimes: llvm, gcc, ours; all without a word
@@ -114,7 +114,7 @@ fn dispatch(
             setup::run(places);
             Ok(demo::run(places, &library(options, places)?))
         }
-        "setup" => Ok(setup::run(places)),
+        "setup" => Ok(setup::run(places) & setup::more(places)),
         "install-links" => install_links(options, places),
         "symbols" => check_symbols(options, places, report),
         "programs" => real_programs(options, places, report),
@@ -210,13 +210,18 @@ fn real_programs(
     report: &mut Report,
 ) -> Result<bool, String> {
     let filter = options.value("--filter").unwrap_or_default();
-    let own = options.flag("--own");
+    let (own, quick) = (options.flag("--own"), options.flag("--quick"));
     let library = if own {
         None
     } else {
         Some(library(options, places)?)
     };
-    conform::run(places, library.as_deref(), &filter, report);
+    let request = conform::Request {
+        library: library.as_deref(),
+        filter: &filter,
+        quick,
+    };
+    conform::run(places, &request, report);
     Ok(report.finish() == 0)
 }
 

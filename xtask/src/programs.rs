@@ -1,7 +1,10 @@
 //! The real programs: what they are, how they are built, what they need.
 //!
-//! Lives here: one `Program` per row of the checks and of the demo. May not live here: under which runtime they run
+//! Lives here: one `Program` per row of the gate's checks and of the demo; [`more`] has those that only the scheduled job
+//! runs, because what they need is large. May not live here: under which runtime they run
 //! (`runtime`) and how their answers are judged (`conform`, `demo`). The sources are in conformance/programs.
+
+mod more;
 
 use crate::exec;
 use std::path::{Path, PathBuf};
@@ -19,7 +22,7 @@ pub struct Program {
     /// Its last argument in the checks (small) and in the demo (large).
     pub sizes: [u32; 2],
     /// A directory of libraries it needs on `LD_LIBRARY_PATH`.
-    pub libraries: Option<&'static str>,
+    pub libraries: Option<String>,
     /// Relative tolerance of the real numbers in its answer.
     pub tolerance: f64,
     /// Whether its OpenMP runtime is a private copy that only LD_PRELOAD can replace.
@@ -28,6 +31,15 @@ pub struct Program {
     pub reference_is_serial: bool,
     /// Another command whose answer is the reference, for a program whose own runtime is not reliable here.
     pub reference: Option<Vec<String>>,
+    /// Whether `cargo xtask test` runs it, and the demo.
+    pub gate: bool,
+}
+
+impl Program {
+    /// Whether the time under its own runtime is one to compare with.
+    pub fn is_timed(&self) -> bool {
+        !self.reference_is_serial && self.reference.is_none()
+    }
 }
 
 /// Where things are.
@@ -60,6 +72,11 @@ impl Places {
         self.target.join("programs/venv")
     }
 
+    /// The virtual environment of the programs that only the scheduled job runs.
+    pub fn large_venv(&self) -> PathBuf {
+        self.target.join("programs/venv-more")
+    }
+
     fn source(&self, name: &str) -> String {
         self.root
             .join("conformance/programs")
@@ -69,8 +86,17 @@ impl Places {
     }
 }
 
-/// All programs, built where they are ours.
-pub fn all(places: &Places) -> Vec<Program> {
+/// The programs, built where they are ours: all of them, or with `quick` those of the gate.
+pub fn all(places: &Places, quick: bool) -> Vec<Program> {
+    let mut programs = gate(places);
+    programs.extend(more::small(places));
+    if !quick {
+        programs.extend(more::large(places));
+    }
+    programs
+}
+
+fn gate(places: &Places) -> Vec<Program> {
     let script = |n: &str| places.source(n);
     let python = needs(&[
         "/usr/bin/python3",
@@ -79,10 +105,17 @@ pub fn all(places: &Places) -> Vec<Program> {
     ]);
     let venv = places.venv().join("bin/python").display().to_string();
     let convert = "/usr/bin/convert-im6.q16";
-    let pthreads = build(places, "pthread_regions", "gcc", &["-fopenmp"], &[]);
+    let pthreads = build(
+        places,
+        "pthread_regions",
+        "pthread_regions-gcc",
+        "gcc",
+        &["-fopenmp"],
+        &[],
+    );
     vec![
         Program {
-            libraries: Some(OPENBLAS),
+            libraries: Some(OPENBLAS.into()),
             tolerance: 1e-8,
             ..program(
                 "numpy on OpenBLAS (OpenMP)",
@@ -129,12 +162,19 @@ pub fn all(places: &Places) -> Vec<Program> {
             reference: pthreads.ok(),
             ..program(
                 "own pthreads enter regions, clang",
-                build(places, "pthread_regions", "clang-19", &["-fopenmp"], &[]),
+                build(
+                    places,
+                    "pthread_regions",
+                    "pthread_regions-clang",
+                    "clang-19",
+                    &["-fopenmp"],
+                    &[],
+                ),
                 [40, 200],
             )
         },
         Program {
-            libraries: Some(OPENBLAS),
+            libraries: Some(OPENBLAS.into()),
             tolerance: 1e-8,
             reference_is_serial: true,
             ..program(
@@ -156,6 +196,7 @@ fn program(name: &'static str, command: Result<Vec<String>, String>, sizes: [u32
         bundled: false,
         reference_is_serial: false,
         reference: None,
+        gate: true,
     }
 }
 
@@ -163,6 +204,7 @@ fn fftw(places: &Places) -> Result<Vec<String>, String> {
     needs(&["/usr/include/fftw3.h"])?;
     build(
         places,
+        "fftw_omp",
         "fftw_omp",
         "gcc",
         &["-fopenmp"],
@@ -180,6 +222,7 @@ fn blas_tasks(places: &Places) -> Result<Vec<String>, String> {
     build(
         places,
         "blas_tasks",
+        "blas_tasks",
         "gfortran",
         &["-fopenmp"],
         &[&places.source("runtime_used.c"), &library, &path],
@@ -195,10 +238,11 @@ fn needs(files: &[&str]) -> Result<(), String> {
     }
 }
 
-/// Builds one of our sources unless a binary newer than all sources is there. Returns its command.
+/// Builds the source `name` as `to` unless a file newer than all sources is there. Returns its path.
 fn build(
     places: &Places,
     name: &str,
+    to: &str,
     compiler: &str,
     flags: &[&str],
     rest: &[&str],
@@ -210,10 +254,7 @@ fn build(
     }
     let suffix = if compiler == "gfortran" { "f90" } else { "c" };
     let source = places.source(&format!("{name}.{suffix}"));
-    let binary = places
-        .target
-        .join("programs")
-        .join(format!("{name}-{compiler}"));
+    let binary = places.target.join("programs").join(to);
     if !newer(&binary, &places.root.join("conformance/programs")) {
         fs::create_dir_all(places.target.join("programs")).map_err(|e| e.to_string())?;
         let to = binary.display().to_string();

@@ -29,7 +29,7 @@ impl Runtime {
     /// The environment that runs `program` on this runtime with `threads` OpenMP threads.
     pub fn env(&self, program: &Program, threads: u32) -> Vec<(String, String)> {
         let mut env = vec![("OMP_NUM_THREADS".to_string(), threads.to_string())];
-        let mut path: Vec<String> = program.libraries.iter().map(|l| l.to_string()).collect();
+        let mut path: Vec<String> = program.libraries.iter().cloned().collect();
         match self {
             Runtime::Own => {}
             Runtime::Preload(library) => {

@@ -1,6 +1,7 @@
 //! `cargo xtask setup`: installs what the checks and the demo use.
 //!
-//! Lives here: the calls of apt and pip. The lists are conformance/packages.txt and conformance/programs/requirements.txt.
+//! Lives here: the calls of apt and pip. The lists are conformance/packages.txt and conformance/programs/requirements.txt;
+//! what only the whole `cargo xtask programs` needs, ten times as much, is in conformance/programs/more-*.txt.
 //! Asks nothing, says what it does, and does nothing when everything is there. What cannot be installed is named;
 //! the checks that need it are then skipped with the same name.
 
@@ -10,15 +11,39 @@ use std::path::Path;
 use std::process::Command;
 use std::{fs, io};
 
-/// Installs what is missing. Returns whether everything is there afterwards.
+/// Installs what the gate and the demo use and is missing. Returns whether everything is there afterwards.
 pub fn run(places: &Places) -> bool {
-    let packages = packages(places);
-    let venv = venv(places).inspect_err(|e| eprintln!("setup: Python packages: {e}"));
+    let list = places.root.join("conformance");
+    both(
+        places,
+        &list,
+        "packages.txt",
+        "programs/requirements.txt",
+        &places.venv(),
+    )
+}
+
+/// Installs what only the scheduled job uses. Returns whether everything is there afterwards.
+pub fn more(places: &Places) -> bool {
+    let list = places.root.join("conformance/programs");
+    both(
+        places,
+        &list,
+        "more-packages.txt",
+        "more-requirements.txt",
+        &places.large_venv(),
+    )
+}
+
+fn both(places: &Places, lists: &Path, debian: &str, pypi: &str, venv_at: &Path) -> bool {
+    let packages = packages(places, &lists.join(debian));
+    let venv = venv(places, &lists.join(pypi), venv_at)
+        .inspect_err(|e| eprintln!("setup: Python packages: {e}"));
     packages & venv.is_ok()
 }
 
-fn packages(places: &Places) -> bool {
-    let list = fs::read_to_string(places.root.join("conformance/packages.txt")).unwrap_or_default();
+fn packages(places: &Places, list: &Path) -> bool {
+    let list = fs::read_to_string(list).unwrap_or_default();
     let wanted = list
         .lines()
         .filter(|l| !l.starts_with('#') && !l.is_empty());
@@ -82,19 +107,15 @@ fn apt(arguments: &[&str], places: &Places) -> bool {
 }
 
 /// Makes the virtual environment unless one for these requirements is there.
-fn venv(places: &Places) -> io::Result<()> {
-    let requirements = places.root.join("conformance/programs/requirements.txt");
-    let (directory, mark) = (places.venv(), places.venv().join("made-from.txt"));
-    let wanted = fs::read(&requirements)?;
+fn venv(places: &Places, requirements: &Path, directory: &Path) -> io::Result<()> {
+    let mark = directory.join("made-from.txt");
+    let wanted = fs::read(requirements)?;
     if fs::read(&mark).is_ok_and(|made| made == wanted) {
         return Ok(());
     }
-    println!(
-        "setup: installing scikit-learn from PyPI into {}",
-        directory.display()
-    );
+    println!("setup: installing from PyPI into {}", directory.display());
     if directory.exists() {
-        fs::remove_dir_all(&directory)?;
+        fs::remove_dir_all(directory)?;
     }
     step(
         &places.root,
@@ -116,7 +137,7 @@ fn venv(places: &Places) -> io::Result<()> {
     );
     if made.is_err() {
         // An environment without its packages would look like a program that fails.
-        fs::remove_dir_all(&directory)?;
+        fs::remove_dir_all(directory)?;
     }
     made.and_then(|()| fs::write(&mark, wanted))
 }

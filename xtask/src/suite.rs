@@ -51,7 +51,12 @@ pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
     report.step("factorizations");
     factorizations::check(places, &places.library(), report);
     report.step("real programs");
-    conform::run(places, Some(&places.library()), "", report);
+    let request = conform::Request {
+        library: Some(&places.library()),
+        filter: "",
+        quick: true,
+    };
+    conform::run(places, &request, report);
 }
 
 fn cargo(places: &Places, arguments: &[&str], env: &[(&str, &str)]) -> bool {

@@ -1,0 +1,18 @@
+# The work of data_table.sh. Arguments: rows, a file to write and read again.
+suppressMessages(library(data.table))
+arguments <- commandArgs(TRUE)
+n <- as.integer(arguments[1])
+set.seed(1)
+setDTthreads(as.integer(Sys.getenv("OMP_NUM_THREADS")), restore_after_fork = TRUE, throttle = 1)
+d <- data.table(k = sample(1000L, n, TRUE), g = sample(letters, n, TRUE), x = rnorm(n))
+s <- d[, .(m = mean(x), s = sum(x), n = .N), by = k][order(k)]
+print(s[c(1, 10, 500, 999)], digits = 12)
+setkey(d, g, k)
+print(d[c("a", "q", "z"), .(total = sum(x), first = k[1]), by = .EACHI], digits = 12)
+fwrite(d, arguments[2])
+e <- fread(arguments[2])
+cat(nrow(e), sum(e$k), all.equal(e$x, d$x), tools::md5sum(arguments[2]), "\n")
+cat(format(sum(frollmean(list(d$x, rev(d$x)), 50)[[2]], na.rm = TRUE), digits = 10), "\n")
+cat(order(e$x)[c(1, n %/% 2, n)], uniqueN(e$x), "\n")
+forked <- parallel::mclapply(1:2, function(i) d[, sum(x) + i, by = g]$V1[i], mc.cores = 2)
+cat("forked", format(unlist(forked), digits = 12), "\n")
