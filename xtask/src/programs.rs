@@ -27,6 +27,8 @@ pub struct Program {
     pub tolerance: f64,
     /// Whether its OpenMP runtime is a private copy that only LD_PRELOAD can replace.
     pub bundled: bool,
+    /// The name whose link is preloaded then. MKL chooses its threading layer by the runtime it finds loaded.
+    pub bundled_as: &'static str,
     /// Whether it hangs under its own runtime unless that runs a single thread.
     pub reference_is_serial: bool,
     /// Another command whose answer is the reference, for a program whose own runtime is not reliable here.
@@ -194,6 +196,7 @@ fn program(name: &'static str, command: Result<Vec<String>, String>, sizes: [u32
         libraries: None,
         tolerance: 1e-9,
         bundled: false,
+        bundled_as: "libgomp.so.1",
         reference_is_serial: false,
         reference: None,
         gate: true,

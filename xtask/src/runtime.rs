@@ -39,7 +39,7 @@ impl Runtime {
                 path.insert(0, directory.display().to_string());
                 // A private copy has a name of its own; preloading by name takes the link from the directory.
                 if program.bundled {
-                    env.push(("LD_PRELOAD".into(), NAMES[0].into()));
+                    env.push(("LD_PRELOAD".into(), program.bundled_as.into()));
                 }
             }
         }

@@ -115,6 +115,7 @@ fn pypi(places: &Places) -> Vec<Program> {
         // Sums of threads are added as they come: the last digits. MKL looks for libiomp5.so beside itself first.
         Program {
             bundled: true,
+            bundled_as: "libiomp5.so",
             libraries: Some(places.large_venv().join("lib").display().to_string()),
             tolerance: 1e-8,
             ..program(
