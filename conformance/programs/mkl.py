@@ -12,9 +12,10 @@ import runtime_used
 
 # Otherwise MKL never uses more threads than there are cores.
 os.environ["MKL_DYNAMIC"] = "FALSE"
-os.environ["MKL_THREADING_LAYER"] = "INTEL"
 directory = os.path.join(sys.prefix, "lib")
 mkl = ctypes.CDLL(sorted(f.path for f in os.scandir(directory) if f.name.startswith("libmkl_rt.so"))[-1])
+# Otherwise MKL takes its layer for gcc where a file named libgomp.so.1 is loaded, and one of the links has that name.
+mkl.MKL_Set_Threading_Layer(0)
 n = int(sys.argv[1])
 random = np.random.RandomState(3)
 ROW_MAJOR, PLAIN = 101, 111
