@@ -3,10 +3,11 @@
 !
 ! All routines may be called by any thread at any time, inside and outside of parallel regions; none of them fails.
 module ompx_lib
-  use, intrinsic :: iso_c_binding, only: c_int64_t, c_size_t
+  use, intrinsic :: iso_c_binding, only: c_int, c_int64_t, c_size_t
   implicit none
   private
-  public :: ompx_counters_t, ompx_set_gang_sched, ompx_reset_gang_sched, ompx_get_counters
+  public :: ompx_counters_t, ompx_set_gang_sched, ompx_reset_gang_sched, ompx_get_counters, &
+            ompx_cluster_rank, ompx_cluster_size
 
   ! What the runtime has done since the process was started: numbers of events, none ever shrinks.
   type, bind(c) :: ompx_counters_t
@@ -24,6 +25,10 @@ module ompx_lib
     integer(c_int64_t) :: donors = 0          ! identities (thread-local storage for threads that share workers) made
     integer(c_int64_t) :: switches = 0        ! context switches between user-level threads
     integer(c_int64_t) :: workers = 0         ! kernel threads the runtime has started
+    integer(c_int64_t) :: regions_sent = 0    ! target regions sent to other MPI ranks
+    integer(c_int64_t) :: regions_served = 0  ! target regions run for other MPI ranks
+    integer(c_int64_t) :: bytes_sent = 0      ! bytes copied to other MPI ranks
+    integer(c_int64_t) :: bytes_fetched = 0   ! bytes fetched from other MPI ranks
   end type
 
   interface
@@ -42,6 +47,16 @@ module ompx_lib
       type(ompx_counters_t), intent(inout) :: out
       integer(c_size_t), value, intent(in) :: size
       integer(c_size_t) :: known
+    end function
+
+    ! The MPI rank of this process, and how many there are; 0 and 1 where it is alone (docs/mpi.md).
+    function ompx_cluster_rank() bind(c, name='ompx_cluster_rank') result(rank)
+      import :: c_int
+      integer(c_int) :: rank
+    end function
+    function ompx_cluster_size() bind(c, name='ompx_cluster_size') result(ranks)
+      import :: c_int
+      integer(c_int) :: ranks
     end function
   end interface
 end module

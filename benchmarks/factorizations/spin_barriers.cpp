@@ -16,6 +16,11 @@
 
 namespace {
 
+/// What a thread does in its loop while it waits: nothing, the processor's pause, a call of the kernel, or of the runtime.
+enum class Wait { spin, pause, sched_yield, taskyield };
+
+constexpr const char* wait_names[] = {"spin", "pause", "sched_yield", "taskyield"};
+
 struct Options {
     int teams = 2;
     int panel_threads = 4;
@@ -23,7 +28,7 @@ struct Options {
     int rounds = 50;
     double work_us = 5.0;
     int repetitions = 7;
-    bool yield = false;
+    Wait wait = Wait::spin;
 };
 
 /// Computes for about that long without looking at the clock more often than needed.
@@ -34,8 +39,9 @@ void work(double us)
     }
 }
 
-/// A barrier that calls sched_yield while it waits.
-class YieldBarrier {
+/// The barrier of panel_barrier.hpp with something in its loop.
+template <typename Pass>
+class BusyBarrier {
 public:
     void wait(int size)
     {
@@ -45,12 +51,34 @@ public:
             generation_.store(mine + 1, std::memory_order_release);
         } else {
             while (generation_.load(std::memory_order_acquire) == mine)
-                sched_yield();
+                Pass::once();
         }
     }
 
 private:
     std::atomic<int> arrived_{0}, generation_{0};
+};
+
+struct Pause {
+    static void once()
+    {
+#if defined(__x86_64__)
+        __builtin_ia32_pause();
+#elif defined(__aarch64__)
+        __asm__ volatile("yield");
+#endif
+    }
+};
+
+struct Yield {
+    static void once() { ::sched_yield(); }
+};
+
+struct Taskyield {
+    static void once()
+    {
+#pragma omp taskyield
+    }
 };
 
 /// One team: `rounds` times some work and a barrier. Returns how many threads did all their rounds, each checked: nobody may
@@ -77,6 +105,16 @@ int run_team(const Options& o)
     return done.load();
 }
 
+int run_team_waiting(const Options& o)
+{
+    switch (o.wait) {
+    case Wait::pause: return run_team<BusyBarrier<Pause>>(o);
+    case Wait::sched_yield: return run_team<BusyBarrier<Yield>>(o);
+    case Wait::taskyield: return run_team<BusyBarrier<Taskyield>>(o);
+    default: return run_team<SpinBarrier>(o);
+    }
+}
+
 /// All teams once. Returns milliseconds, or a negative number if a barrier let somebody through or threads were missing.
 double run_all(const Options& o)
 {
@@ -87,7 +125,7 @@ double run_all(const Options& o)
 #pragma omp taskgroup
     for (int team = 0; team < o.teams; ++team) {
 #pragma omp task shared(done, o)
-        done += o.yield ? run_team<YieldBarrier>(o) : run_team<SpinBarrier>(o);
+        done += run_team_waiting(o);
     }
     const double ms = (omp_get_wtime() - start) * 1e3;
     return done.load() == o.teams * o.panel_threads ? ms : -1.0;
@@ -96,8 +134,16 @@ double run_all(const Options& o)
 [[noreturn]] void usage()
 {
     std::fprintf(stderr, "usage: spin_barriers [--teams N] [--panel-threads P] [--threads T] [--rounds R] [--work-us U]\n"
-                         "                     [--repetitions N] [--yield]\n");
+                         "                     [--repetitions N] [--wait spin|pause|sched_yield|taskyield]\n");
     std::exit(2);
+}
+
+Wait wait_named(const char* word)
+{
+    for (int i = 0; i < 4; ++i)
+        if (std::strcmp(word, wait_names[i]) == 0)
+            return static_cast<Wait>(i);
+    usage();
 }
 
 Options parse(int argc, char** argv)
@@ -105,8 +151,8 @@ Options parse(int argc, char** argv)
     Options o;
     for (int i = 1; i < argc; ++i) {
         const char* name = argv[i];
-        if (std::strcmp(name, "--yield") == 0) {
-            o.yield = true;
+        if (std::strcmp(name, "--wait") == 0) {
+            o.wait = wait_named(i + 1 < argc ? argv[++i] : "");
             continue;
         }
         char* end = nullptr;
@@ -144,6 +190,6 @@ int main(int argc, char** argv)
     const double median = (ms[(ms.size() - 1) / 2] + ms[ms.size() / 2]) / 2;
     std::printf("# teams\tP\tT\trounds\twork_us\tbarrier\tmin_ms\tmedian_ms\n");
     std::printf("%d\t%d\t%d\t%d\t%.0f\t%s\t%.3f\t%.3f\n", o.teams, o.panel_threads, o.threads, o.rounds, o.work_us,
-                o.yield ? "yield" : "spin", ms.front(), median);
+                wait_names[static_cast<int>(o.wait)], ms.front(), median);
     return 0;
 }

@@ -1,6 +1,27 @@
-//! MPI ranks as OpenMP devices: the second shared library, opened only when a program asks for it.
+//! Active messages and large blocks of memory between the MPI ranks of a program: what carries OpenMP's remote tasks.
 //!
-//! What will live here: the rank device (remote target tasks, stealing between ranks), mobile objects,
-//! futures, events and trays. It will be the only crate that links MPI; nothing else may.
-//! What may not: scheduling policy (that is `ult`) or OpenMP semantics (that is `libomp-shim`'s `omp`).
-//! Nothing is built here yet; `docs/status.md` says so.
+//! What lives here, from the bottom up: [`fabric`] (what is asked of MPI, and a stand-in for tests), [`packet`] (what the bytes
+//! mean), [`pair`] (batches and credits between two ranks), [`wave`] (barrier and quiescence), [`engine`] (one look at
+//! everything), [`bridge`] (what callers touch), [`table`] (the same for C). `shim/mpi.c` holds all calls to MPI; it is
+//! compiled once per MPI and linked with this crate into a shared library by `cargo xtask bridge`.
+//! What may not: OpenMP's meaning, scheduling, and any dependency on the core library. `docs/protocols/bridge.md` is the
+//! agreement between ranks and threads.
+//!
+//! Rejected: a table of plain MPI calls with the protocol in the core (the core would carry it on machines without MPI, and
+//! each small message would cost several calls through the table); MPI's one-sided operations (Debian's Open MPI crashes in
+//! them, MPICH's wait for the target to enter MPI); an MPI binding from crates.io (needs libclang to build).
+
+pub mod bridge;
+#[cfg(feature = "entry")]
+mod entry;
+pub mod engine;
+pub mod fabric;
+pub mod gate;
+pub mod packet;
+pub mod pair;
+mod progress;
+mod slots;
+pub mod start;
+pub mod sync;
+pub mod table;
+pub mod wave;

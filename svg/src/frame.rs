@@ -26,7 +26,7 @@ pub(super) struct Frame<'a> {
 }
 
 /// A distance between grid lines that reads well: 1, 2 or 5 times a power of ten, for at most about eight lines.
-fn step_of(span: f64) -> f64 {
+pub(super) fn step_of(span: f64) -> f64 {
     let rough = span / 6.0;
     let power = 10_f64.powf(rough.log10().floor());
     [1.0, 2.0, 5.0, 10.0]
@@ -37,7 +37,7 @@ fn step_of(span: f64) -> f64 {
 }
 
 /// A grid line's number without digits that say nothing.
-fn number(value: f64, step: f64) -> String {
+pub(super) fn number(value: f64, step: f64) -> String {
     let digits = (-step.log10().floor()).max(0.0) as usize;
     format!("{value:.digits$}")
 }
@@ -107,7 +107,7 @@ impl<'a> Frame<'a> {
             self.text(
                 left - 6.0,
                 y + 4.0,
-                &number(value, step),
+                &self.label_of(value, step),
                 r#"text-anchor="end""#,
             );
         }
@@ -119,6 +119,16 @@ impl<'a> Frame<'a> {
             f64::from(self.chart.height) - 8.0,
         );
         self.text(x, y, self.chart.x, r#"text-anchor="middle""#);
+    }
+
+    /// What stands beside a grid line. Those of a logarithmic axis are at powers of ten.
+    fn label_of(&self, value: f64, step: f64) -> String {
+        if !self.chart.logarithmic {
+            return number(value, step);
+        }
+        let power = 10_f64.powf(value);
+        let digits = (1.0 - power.log10().floor()).clamp(0.0, 4.0) as usize;
+        format!("{power:.digits$}")
     }
 
     fn text(&mut self, x: f64, y: f64, text: &str, attributes: &str) {

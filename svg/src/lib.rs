@@ -1,12 +1,14 @@
-//! Charts as SVG text: grouped bars, stacked bars, lines. No dependencies.
+//! Charts as SVG text: grouped bars, stacked bars, lines, Gantt charts. No dependencies.
 //!
 //! A chart takes labelled numbers and returns a complete document with a white background, so that it can be read wherever it
 //! is shown. Axes begin at zero (or at the lowest value, if that is negative). What may not live here: where numbers come
 //! from, and files.
 
 mod frame;
+mod gantt;
 
 use frame::{Frame, escape};
+pub use gantt::{Panel, Stretch, gantt};
 use std::fmt::Write;
 
 /// Titles and size of a chart, in pixels.
@@ -22,6 +24,8 @@ pub struct Chart<'a> {
     pub width: u32,
     /// Height of the whole picture.
     pub height: u32,
+    /// Whether the vertical axis of grouped bars is logarithmic. Bars then begin at 1, upwards or downwards.
+    pub logarithmic: bool,
 }
 
 impl<'a> Chart<'a> {
@@ -34,6 +38,7 @@ impl<'a> Chart<'a> {
             y,
             width: 860,
             height: 420,
+            logarithmic: false,
         }
     }
 }
@@ -102,10 +107,12 @@ fn rectangle(
     );
 }
 
-/// Bars side by side: for each of `groups` one bar of each series. Missing or infinite values leave a gap.
+/// Bars side by side: for each of `groups` one bar of each series. Missing or infinite values leave a gap. A name of two lines stands
+/// below its bars with the second one; the first is written once below neighbours that share it.
 #[must_use]
 pub fn grouped_bars(chart: &Chart, groups: &[&str], series: &[Series]) -> String {
-    let values = series.iter().flat_map(|one| one.values.iter().copied());
+    let height = |value: f64| if chart.logarithmic { value.log10() } else { value };
+    let values = series.iter().flat_map(|one| one.values.iter().copied().map(height));
     let mut frame = Frame::new(chart, range(values), &names(series, |one| &one.name));
     let slot = frame.plot_width() / groups.len().max(1) as f64;
     let bar = 0.8 * slot / series.len().max(1) as f64;
@@ -116,15 +123,22 @@ pub fn grouped_bars(chart: &Chart, groups: &[&str], series: &[Series]) -> String
                 .values
                 .get(at)
                 .copied()
-                .filter(|value| value.is_finite());
+                .filter(|value| height(*value).is_finite());
             if let Some(value) = value {
                 let x = left + 0.1 * slot + bar * index as f64;
-                let span = frame.span(0.0, value);
+                let span = frame.span(0.0, height(value));
                 let tip = format!("{group}, {}: {value:.3}", one.name);
                 rectangle(&mut frame.body, x, bar * 0.94, span, colour(index), &tip);
             }
         }
-        frame.label_below(left + slot / 2.0, group, 0);
+        frame.label_below(left + slot / 2.0, group.split_once('\n').map_or(*group, |lines| lines.1), 0);
+    }
+    let shared: Vec<Option<&str>> = groups.iter().map(|group| Some(group.split_once('\n')?.0)).collect();
+    let mut at = 0;
+    for run in shared.chunk_by(|a, b| a == b) {
+        let middle = frame.left() + slot * (at as f64 + run.len() as f64 / 2.0);
+        run[0].into_iter().for_each(|name| frame.label_below(middle, name, 1));
+        at += run.len();
     }
     frame.finish()
 }
@@ -253,6 +267,26 @@ mod tests {
         assert_eq!(heights.len(), 3, "no bar for what is no number");
         assert!((heights[1] / heights[0] - 2.0).abs() < 0.01, "{heights:?}");
         assert!((heights[2] / heights[0] - 3.0).abs() < 0.01, "{heights:?}");
+    }
+
+    #[test]
+    fn logarithmic_bars_begin_at_one() {
+        let chart = Chart { logarithmic: true, ..CHART };
+        let svg = grouped_bars(&chart, &["g"], &[series("s", &[100.0, 0.0]), series("t", &[0.1])]);
+        let (top, height) = (attribute(&svg, "<rect", "y"), attribute(&svg, "<rect", "height"));
+        assert_eq!(height.len(), 2, "nothing has no logarithm");
+        assert!((height[0] / height[1] - 2.0).abs() < 0.01, "{height:?}");
+        assert!((top[0] + height[0] - top[1]).abs() < 0.2, "one upwards, the other downwards");
+        assert!(svg.contains(">100<") && svg.contains(">0.10<"), "{svg}");
+    }
+
+    #[test]
+    fn what_neighbours_share_is_written_once() {
+        let svg = grouped_bars(&CHART, &["a\n1", "a\n2", "b\n1", "c"], &[series("s", &[1.0; 4])]);
+        for (label, times) in [("a", 1), ("b", 1), ("c", 1), ("1", 2)] {
+            assert!(svg.matches(&format!(">{label}</text>")).count() >= times, "{label}");
+        }
+        assert_eq!(svg.matches(">a</text>").count(), 1);
     }
 
     #[test]

@@ -131,6 +131,13 @@ impl<T> Deque<T> {
     /// Takes the oldest element. Any thread, the owner included, may call this.
     #[inline]
     pub fn steal(&self) -> Steal<T> {
+        self.steal_if(|| true)
+    }
+
+    /// As [`Self::steal`], but leaves the element, as if there were none, if not `may`. That is asked when it is known which element it
+    /// is: what its owner wrote before the push is seen.
+    #[inline]
+    pub fn steal_if(&self, may: impl FnOnce() -> bool) -> Steal<T> {
         // ORDERING: Acquire pairs with the CAS of other thieves (the paper's, for C11; under C++20 our fence does it).
         let top = self.top.load(Ordering::Acquire);
         // ORDERING: SeqCst pairs with the fence in `pop`: either we see its `bottom`, or it sees our `top`.
@@ -138,6 +145,9 @@ impl<T> Deque<T> {
         // ORDERING: Acquire pairs with the Release fence of `push`: the slot, its buffer and the pointee are visible.
         let bottom = self.bottom.index.load(Ordering::Acquire);
         if bottom.wrapping_sub(top) <= 0 {
+            return Steal::Empty;
+        }
+        if !may() {
             return Steal::Empty;
         }
         // ORDERING: Acquire pairs with the Release store in `grow`. An older buffer than the newest is as good: its

@@ -16,24 +16,33 @@
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use crate::gang::reserve::reserve;
+use crate::gang::reserve::{prefer, reserve};
 use crate::gang::{self, GangTag};
 use crate::identity::{self, Identity};
-use crate::pool::ForkMutex;
+use crate::pool::{self, ForkMutex};
 use crate::sched::wake_idle;
+use crate::topology::distance;
 use crate::worker::{self, Worker};
 
 /// In the group of a queued gang ULT: it runs where it was put.
 pub(crate) const PLACED: u32 = 1 << 31;
 
-/// A ULT that has not started. It is not moved or changed between a fork and the call of `end`, which may free it.
+/// A ULT that has not started. It is not moved or changed between a fork and the call of `end`.
+///
+/// ULTs that are forked together are a *crew*. Where several of one crew end on a worker one after the other, they are settled together: what
+/// they all have to tell one place costs one write there.
 pub struct Seed {
     /// Its first function.
     pub run: unsafe fn(*mut ()),
-    /// Called with the argument when the ULT has ended and wears its identity no more: the last use of the seed. Must not wait.
+    /// Called with the argument when the ULT has ended and wears its identity no more. Must not wait.
     pub end: unsafe fn(*mut ()),
-    /// The argument.
+    /// Called with `crew` when so many ULTs of the crew have ended on the calling worker and were not counted before: their last use of the
+    /// crew. On a worker in its scheduler, before it looks for anything but another one of the crew. Must not wait.
+    pub settle: unsafe fn(*mut (), u32),
+    /// The argument of `run` and `end`.
     pub data: *mut (),
+    /// The argument of `settle`, the same for the whole crew and for nobody else.
+    pub crew: *mut (),
     /// The gang of the context that forked it, which a ULT without a gang of its own runs for.
     pub tag: GangTag,
     /// Code address of its parallel region.
@@ -42,6 +51,14 @@ pub struct Seed {
     pub group: u32,
     /// The storage it runs with; `None`: one is borrowed from its start to its end.
     pub identity: Option<&'static Identity>,
+}
+
+impl PartialEq for Seed {
+    fn eq(&self, other: &Self) -> bool {
+        let functions = |s: &Self| [s.run as usize, s.end as usize, s.settle as usize];
+        let words = |s: &Self| [s.data as usize, s.crew as usize, s.region, s.identity.map_or(0, |i| ptr::from_ref(i) as usize)];
+        functions(self) == functions(other) && words(self) == words(other) && self.tag == other.tag && self.group == other.group
+    }
 }
 
 // SAFETY: a seed is read by the forker before the fork and by the one worker that takes it afterwards.
@@ -79,6 +96,22 @@ impl Dress {
         }
     }
 
+    /// The identity of a ULT that follows the one that wears this. The same if it is a borrowed one and borrowed is what the next needs.
+    pub(crate) fn pass_on(self, next: &Seed) -> Self {
+        match (self, next.identity) {
+            (Self::Borrowed(_), None) => self,
+            _ => next.identity(),
+        }
+    }
+
+    /// The ULT has ended and nobody wears its identity; `next` follows it.
+    pub(crate) fn end_before(self, next: Self) {
+        match (self, next) {
+            (Self::Borrowed(mine), Self::Borrowed(other)) if ptr::eq(mine, other) => {}
+            _ => self.end(),
+        }
+    }
+
     /// The ULT has ended and nobody wears its identity.
     pub(crate) fn end(self) {
         if let Self::Borrowed(identity) = self {
@@ -100,7 +133,7 @@ pub fn resident_gang(level: i32, publish: impl FnOnce(GangTag)) {
 
 /// Forks a gang: takes its id, `publish`es the tag to whoever needs it before the first ULT runs, and queues the seeds, which
 /// are called for by number, at the least loaded workers that may run them, nearest first. `place` names the worker for a
-/// ULT that must run there. The calling context runs for the gang afterwards at the caller's hands.
+/// ULT that must run there, `near` processors where a ULT should rather run than elsewhere. The calling context runs for the gang afterwards at the caller's hands.
 ///
 /// The seeds' `group`s are the same. `home` is the program's kernel thread at their root.
 pub fn gang<'a>(
@@ -109,10 +142,14 @@ pub fn gang<'a>(
     home: &'static Worker,
     seed: impl Fn(usize) -> &'a Seed,
     place: Option<&dyn Fn(usize) -> Option<&'static Worker>>,
+    near: Option<&dyn Fn(usize) -> &'static [usize]>,
     publish: impl FnOnce(GangTag),
 ) -> GangTag {
+    let me = worker::register_current();
     let group = home.group();
-    let targets = Targets::choose(count, group);
+    // SAFETY: own kernel thread; taken out, because `seed` and the others are the caller's.
+    let mut targets = core::mem::take(unsafe { &mut (*me.own()).targets });
+    targets.choose(me, count, group, near);
     // ORDERING: Relaxed; see `resident_gang`.
     EVER_QUEUED.store(true, Ordering::Relaxed);
     let tag;
@@ -120,56 +157,174 @@ pub fn gang<'a>(
         let _lock = FORK.lock();
         tag = GangTag { id: gang::next_id(), level };
         publish(tag);
-        for i in 0..count {
-            let placed = place.and_then(|place| place(i));
-            let target = placed.unwrap_or(targets.of(i));
-            target.count_gang_load(1);
-            let mark = if placed.is_some() { PLACED } else { 0 };
-            // SAFETY: under the lock, so one at a time; seeds may go to any worker (`Seed`).
-            unsafe { target.gang_deque.push(NonNull::from(seed(i)), tag, group | mark) };
+        match place {
+            Some(place) => targets.push_placed(count, group, tag, &seed, place),
+            None => targets.push(group, tag, &seed),
         }
     }
-    targets.wake(count, group, place);
+    match place {
+        Some(place) => targets.wake_placed(count, group, place),
+        None => targets.wake(group),
+    }
+    // SAFETY: own kernel thread: a fork does not wait.
+    unsafe { (*me.own()).targets = targets };
     tag
 }
 
-/// The workers of a fork, by number of the ULT.
-struct Targets {
+/// The workers of a fork. Kept by the forking worker from fork to fork, for its memory.
+#[derive(Default)]
+pub(crate) struct Targets {
+    /// Those that may run the gang.
     workers: Vec<&'static Worker>,
+    loads: Vec<u32>,
+    /// By number of the ULT, which of them gets it.
     chosen: Vec<usize>,
+    /// The numbers of the ULTs, those of one worker together.
+    order: Vec<usize>,
+    /// By worker, where its part of `order` ends.
+    ends: Vec<usize>,
 }
 
 impl Targets {
-    fn choose(count: usize, group: u32) -> Self {
-        let me = worker::register_current();
-        let mut workers: Vec<&'static Worker> =
-            (0..worker::table_len()).filter_map(worker::at).filter(|w| w.accepts(group) && !w.is_standing_in()).collect();
+    fn choose(&mut self, me: &'static Worker, count: usize, group: u32, near: Option<&dyn Fn(usize) -> &'static [usize]>) {
+        self.workers.clear();
+        let all = (0..worker::table_len()).filter_map(worker::at);
+        self.workers.extend(all.filter(|w| w.accepts(group) && !w.is_standing_in()));
+        let workers = &mut self.workers;
         let at = workers.iter().position(|w| ptr::eq(*w, me)).unwrap_or_else(|| {
             workers.push(me);
             workers.len() - 1
         });
-        let loads: Vec<u32> = workers.iter().map(|w| w.gang_load()).collect();
-        let in_flight = loads.iter().sum();
-        let mut chosen = Vec::new();
-        reserve(count, at, &loads, in_flight, &|_| 0, &mut chosen);
-        Self { workers, chosen }
+        let at = share_out(workers, at);
+        if count == 1 && workers.len() == 2 {
+            self.chosen.clear();
+            self.chosen.push(1 - at); // there is nothing to choose from
+            return self.sort();
+        }
+        self.loads.clear();
+        self.loads.extend(workers.iter().map(|w| w.gang_load()));
+        let (loads, in_flight) = (&self.loads, self.loads.iter().sum());
+        reserve(count, at, loads, in_flight, &seats(me, workers), &mut self.chosen);
+        if let Some(near) = near {
+            let at_processor = by_processor(workers);
+            let wanted = |i: usize, free: &dyn Fn(usize) -> bool| {
+                near(i).iter().find_map(|&cpu| at_processor.get(cpu).copied().flatten().filter(|&worker| free(worker)))
+            };
+            prefer(at, loads, in_flight, wanted, &mut self.chosen);
+        }
+        self.sort();
+    }
+
+    /// Writes `order` and `ends`: a counting sort.
+    fn sort(&mut self) {
+        self.ends.clear();
+        self.ends.resize(self.workers.len(), 0);
+        self.chosen.iter().for_each(|&worker| self.ends[worker] += 1);
+        let mut total = 0;
+        for end in &mut self.ends {
+            total += *end;
+            *end = total - *end;
+        }
+        self.order.clear();
+        self.order.resize(total, 0);
+        for (i, &worker) in self.chosen.iter().enumerate() {
+            self.order[self.ends[worker]] = i;
+            self.ends[worker] += 1;
+        }
+    }
+
+    /// Each worker that gets some, and which.
+    fn shares(&self) -> impl Iterator<Item = (&'static Worker, &[usize])> {
+        let begins = core::iter::once(0).chain(self.ends.iter().copied());
+        let parts = self.workers.iter().zip(begins.zip(&self.ends));
+        parts.map(|(worker, (begin, &end))| (*worker, &self.order[begin..end])).filter(|(_, part)| !part.is_empty())
+    }
+
+    /// Under the fork lock: what a worker gets is counted there once.
+    fn push<'a>(&self, group: u32, tag: GangTag, seed: &impl Fn(usize) -> &'a Seed) {
+        for (target, part) in self.shares() {
+            target.count_gang_load(part.len() as i32);
+            // SAFETY: under the lock, so one at a time; seeds may go to any worker (`Seed`).
+            unsafe { target.gang_deque.push_all(part.iter().map(|&i| NonNull::from(seed(i))), tag, group) };
+        }
+    }
+
+    /// Wakes those that have something to start; where one is busy, others who may steal from it.
+    fn wake(&self, group: u32) {
+        for (target, part) in self.shares() {
+            target.publish_crowd();
+            if !target.wake() {
+                let mut thieves = 0..part.len();
+                while self.workers.len() > 1 && thieves.next().is_some() && wake_idle(group) {}
+            }
+        }
+    }
+
+    /// Under the fork lock, with places.
+    fn push_placed<'a>(
+        &self,
+        count: usize,
+        group: u32,
+        tag: GangTag,
+        seed: &impl Fn(usize) -> &'a Seed,
+        place: &dyn Fn(usize) -> Option<&'static Worker>,
+    ) {
+        for i in 0..count {
+            let placed = place(i);
+            let target = placed.unwrap_or(self.of(i));
+            target.count_gang_load(1);
+            let mark = if placed.is_some() { PLACED } else { 0 };
+            // SAFETY: as in `push`.
+            unsafe { target.gang_deque.push(NonNull::from(seed(i)), tag, group | mark) };
+        }
+    }
+
+    /// As [`Targets::wake`], with places.
+    fn wake_placed(&self, count: usize, group: u32, place: &dyn Fn(usize) -> Option<&'static Worker>) {
+        for i in 0..count {
+            let placed = place(i);
+            let target = placed.unwrap_or(self.of(i));
+            target.publish_crowd();
+            if !target.wake() && placed.is_none() && self.workers.len() > 1 {
+                wake_idle(group);
+            }
+        }
     }
 
     fn of(&self, i: usize) -> &'static Worker {
         self.workers[self.chosen[i]]
     }
+}
 
-    /// Wakes those that have something to start; where one is busy, somebody who may steal it.
-    fn wake(&self, count: usize, group: u32, place: Option<&dyn Fn(usize) -> Option<&'static Worker>>) {
-        for i in 0..count {
-            let placed = place.and_then(|place| place(i));
-            let target = placed.unwrap_or(self.of(i));
-            target.publish_crowd();
-            if !target.wake() && placed.is_none() {
-                wake_idle(group);
-            }
-        }
+/// Leaves as many workers as have a processor beside the program's other kernel threads in regions: the least loaded. `me`, the
+/// index of the forking one, stays. Returns its index.
+fn share_out(workers: &mut Vec<&'static Worker>, me: usize) -> usize {
+    let share = pool::share();
+    if workers.len() <= share {
+        return me;
     }
+    workers.swap(0, me);
+    workers[1..].sort_by_key(|w| w.gang_load());
+    workers.truncate(share);
+    0
+}
+
+/// By processor, the index of a worker that was last seen there.
+fn by_processor(workers: &[&Worker]) -> Vec<Option<usize>> {
+    let sites = || workers.iter().enumerate().filter_map(|(at, worker)| Some((at, worker.site.get()?)));
+    let mut found = vec![None; sites().map(|(_, cpu)| cpu + 1).max().unwrap_or(0)];
+    sites().for_each(|(at, cpu)| found[cpu] = Some(at));
+    found
+}
+
+/// How near the workers are to the forking one, in the words of `reserve`; empty where all are alike.
+fn seats(me: &Worker, workers: &[&Worker]) -> Vec<u8> {
+    if workers.len() <= 2 {
+        return Vec::new(); // one other
+    }
+    let Some(distances) = distance::distances() else { return Vec::new() };
+    let Some(here) = me.site.note() else { return Vec::new() };
+    workers.iter().map(|worker| worker.site.get().map_or(u8::MAX, |there| distances.seat(here, there))).collect()
 }
 
 /// Queues `count` seeds at the calling worker and wakes workers that may take them.

@@ -6,8 +6,8 @@
 //! pthread, made once, that parked at once and never runs again ([`borrow`], [`give_back`]). A context *wears* an
 //! identity while the thread pointer is the identity's ([`wear`]).
 //!
-//! What lives here: the records, the pool of donors, and wearing. In `identity/`: making a donor (`donor`), and finding
-//! out whether it can work in this process (`support`). What may not: who wears what when, and carrying the
+//! What lives here: the records, the pool of donors, and wearing. In `identity/`: making a donor (`donor`), finding
+//! out whether it can work in this process (`support`), and the C library's broadcasts to all threads (`setxid`). What may not: who wears what when, and carrying the
 //! scheduler's words of the thread block over; that is the scheduler's, by the rules of `docs/protocols/identity.md`.
 //!
 //! Cost (AMD EPYC of the Zen 5 generation, virtual machine with 2 processors, kernel 6.18, glibc 2.36; test `measure`):
@@ -30,6 +30,7 @@ use crate::arch;
 use crate::pool::ForkMutex;
 
 mod donor;
+mod setxid;
 mod support;
 #[cfg(all(test, not(loom), target_arch = "x86_64"))]
 mod tests;
@@ -120,6 +121,7 @@ fn make_donor() -> Option<&'static Identity> {
     // The hook at fork has to stand before there is something to forget.
     crate::pool::initialise();
     let fs = donor::make()?;
+    setxid::take_over();
     // ORDERING: Relaxed; a statistic.
     DONORS.fetch_add(1, Ordering::Relaxed);
     Some(POOL.lock().enter_donor(fs))

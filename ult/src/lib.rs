@@ -11,6 +11,7 @@
 //! | [`exceptions`] | the C++ exception globals that travel with a suspended stack |
 //! | [`identity`] | the thread-local storage a context runs with: its kernel thread's, or one borrowed from a parked thread |
 //! | [`park`] | how a kernel thread sleeps and is woken |
+//! | [`blocks`] | small memory blocks, recycled by the worker that frees them |
 //! | [`deque`] | the work-stealing deque |
 //! | [`topology`] | which processors may be used, and how they are grouped |
 //! | [`worker`] | the record of a kernel thread, ours or the program's
@@ -23,6 +24,7 @@
 //! | [`mutants`] | deliberate mistakes for the tests to find; nothing in an ordinary build
 //! | [`sync`] | the one place where loom replaces the atomics |
 pub mod arch;
+pub mod blocks;
 pub mod deque;
 pub mod exceptions;
 pub mod fault;

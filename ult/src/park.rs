@@ -34,6 +34,14 @@ pub fn give_core() {
     unsafe { libc::syscall(libc::SYS_sched_yield) };
 }
 
+/// Lets other kernel threads have the core for some 20 to 100 us. Any thread; keeps `errno`. Since Linux 6.18 a yield costs who
+/// shares the core with a thread that spins the rest of a time slice, milliseconds; who sleeps and is woken runs at once.
+pub(crate) fn nap() {
+    let time = libc::timespec { tv_sec: 0, tv_nsec: 20_000 };
+    // SAFETY: a valid time; the rest that a signal leaves is not asked for.
+    unsafe { libc::syscall(libc::SYS_clock_nanosleep, libc::CLOCK_MONOTONIC, 0, &raw const time, core::ptr::null_mut::<libc::timespec>()) };
+}
+
 /// The bed of one kernel thread.
 ///
 /// | from | to | who |
@@ -44,6 +52,15 @@ pub fn give_core() {
 #[derive(Debug)]
 pub struct Parker {
     state: Futex,
+}
+
+/// What came of an attempt to sleep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rest {
+    /// The last look found nothing, and the kernel was asked.
+    pub slept: bool,
+    /// A waker took the owner out of its sleep, or out of its announcement.
+    pub notified: bool,
 }
 
 impl Parker {
@@ -59,11 +76,12 @@ impl Parker {
     ///
     /// `stay_awake` must look at everything the caller waits for; relaxed loads are enough there. It is called once. The
     /// caller loops: returning says nothing about the condition. Only the owning thread may call this.
-    pub fn park_unless(
-        &self,
-        mut stay_awake: impl FnMut() -> bool,
-        timeout: Option<Duration>,
-    ) -> bool {
+    pub fn park_unless(&self, stay_awake: impl FnMut() -> bool, timeout: Option<Duration>) -> bool {
+        self.rest_unless(stay_awake, timeout).slept
+    }
+
+    /// As [`park_unless`](Self::park_unless), and tells also whether an [`unpark`](Self::unpark) returned true meanwhile.
+    pub fn rest_unless(&self, mut stay_awake: impl FnMut() -> bool, timeout: Option<Duration>) -> Rest {
         let state = self.state.word();
         // ORDERING: Release, pairs with the CAS in `notify`: what the owner noted about this sleep is seen by its waker. The
         // fence below orders it before the look.
@@ -76,8 +94,8 @@ impl Parker {
         }
         // A swap, not a store: it must not miss the release of a waker that got in first.
         // ORDERING: Acquire pairs with the Release of the CAS in `unpark`: the waker's writes are visible to us.
-        state.swap(RUNNING, Ordering::Acquire);
-        sleep
+        let notified = state.swap(RUNNING, Ordering::Acquire) == NOTIFIED;
+        Rest { slept: sleep, notified }
     }
 
     /// Wakes the owner if it sleeps. Call it after publishing what the owner waits for. Returns whether this call is the
@@ -87,10 +105,16 @@ impl Parker {
     /// by another thread: either way its next `stay_awake` sees what was published. Any thread may call this.
     #[inline]
     pub fn unpark(&self) -> bool {
+        self.unpark_and(|| ())
+    }
+
+    /// As [`unpark`](Self::unpark); the one that wakes the owner calls `first` before it does.
+    #[inline]
+    pub fn unpark_and(&self, first: impl FnOnce()) -> bool {
         // ORDERING: SeqCst pairs with the fence in `park_unless`.
         fence(Ordering::SeqCst);
         // ORDERING: Relaxed, after the fence above.
-        self.state.word().load(Ordering::Relaxed) == PARKED && self.notify()
+        self.state.word().load(Ordering::Relaxed) == PARKED && self.notify(first)
     }
 
     /// Whether the owner is announced as asleep and nobody has woken it yet; stale by the time the caller looks at it.
@@ -110,7 +134,7 @@ impl Parker {
     }
 
     #[cold]
-    fn notify(&self) -> bool {
+    fn notify(&self, first: impl FnOnce()) -> bool {
         // ORDERING: Release pairs with the Acquire swap in `park_unless`. The fence in `unpark` releases as much already; this
         // says so to readers and to race detectors that do not understand fences. Acquire pairs with the store in
         // `park_unless`. A failure publishes nothing.
@@ -121,6 +145,7 @@ impl Parker {
             Ordering::Relaxed,
         );
         if taken.is_ok() {
+            first();
             self.state.wake(1);
         }
         taken.is_ok()

@@ -14,6 +14,7 @@ use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, Once};
 
 use crate::sched;
+use crate::stack::kernel::KernelStack;
 use crate::ult::Ult;
 use crate::worker::{self, Worker};
 
@@ -66,7 +67,19 @@ static SHARED: AtomicUsize = AtomicUsize::new(0);
 static LIMIT: AtomicUsize = AtomicUsize::new(0);
 /// Threads that share workers, in regions that were forked while the pool could still grow.
 static SEATS: AtomicUsize = AtomicUsize::new(0);
+/// Kernel threads of the program in outermost regions, while it has several.
+static FORKERS: AtomicUsize = AtomicUsize::new(0);
 static GENERATION: AtomicU32 = AtomicU32::new(0);
+/// Signals that the program's first thread in the runtime blocked.
+static SIGNALS: Signals = Signals(UnsafeCell::new(NO_SIGNALS));
+// SAFETY: a set of signals is plain words; all zero is the empty set.
+const NO_SIGNALS: libc::sigset_t = unsafe { core::mem::zeroed() };
+
+struct Signals(UnsafeCell<libc::sigset_t>);
+
+// SAFETY: written once, under `INITIALISE`; read in the child of a fork, which has one thread.
+unsafe impl Sync for Signals {}
+
 static INITIALISE: Once = Once::new();
 
 /// How often this process has been born of a fork since the library was loaded. Structures made under another
@@ -133,6 +146,36 @@ pub fn seat(count: usize) -> usize {
     count
 }
 
+/// A kernel thread of a program that has several forks an outermost region. Until [`leave_region`] it has a processor to itself, as
+/// far as the workers are concerned: they are counted on for the others.
+pub fn enter_region() {
+    // ORDERING: Relaxed; a count by itself.
+    FORKERS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// The end of a region that was counted by [`enter_region`].
+pub fn leave_region() {
+    // The child of a fork has forgotten what other threads had counted.
+    let less = |forkers: usize| Some(forkers.saturating_sub(1));
+    // ORDERING: Relaxed, both; a count by itself.
+    let _ = FORKERS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+}
+
+/// How many kernel threads, the forking one included, have a processor while the other forkers have one each. At least 1.
+pub(crate) fn share() -> usize {
+    // ORDERING: Relaxed; a recent number will do.
+    share_of(limit() + 1, FORKERS.load(Ordering::Relaxed))
+}
+
+fn share_of(processors: usize, forkers: usize) -> usize {
+    processors.saturating_sub(forkers.saturating_sub(1)).max(1)
+}
+
+/// Is there a processor for a worker beside those of the program's kernel threads in regions?
+pub(crate) fn has_room() -> bool {
+    share() > 1
+}
+
 /// The end of a region that was counted by [`seat`].
 pub fn unseat(counted: usize) {
     if counted != 0 {
@@ -181,6 +224,15 @@ pub fn lease(count: usize, into: &mut Vec<&'static Worker>) -> bool {
     true
 }
 
+/// Makes a worker that [`lease`] returned one that nobody else runs on, if nobody does now; the pool may start another one in its place.
+pub fn isolate(worker: &'static Worker) {
+    if worker.is_shared() && worker.is_unused() {
+        worker.share(false);
+        // ORDERING: Relaxed; a count by itself.
+        SHARED.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// Takes `count` kernel threads that nobody else runs on, beyond the limit; fewer when the system refuses more threads.
 pub fn acquire(count: usize, into: &mut Vec<&'static Worker>) {
     {
@@ -214,8 +266,10 @@ pub(crate) fn initialise() {
     INITIALISE.call_once(|| {
         crate::fault::install();
         create_exit_key();
+        // SAFETY: once, before the hook that reads it is installed; a valid out pointer.
+        unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, core::ptr::null(), SIGNALS.0.get()) };
         // SAFETY: the handler is async-signal-safe as `after_fork_in_child` documents.
-        unsafe { libc::pthread_atfork(None, None, Some(after_fork_in_child)) };
+        unsafe { libc::pthread_atfork(Some(before_fork), Some(after_fork_in_parent), Some(after_fork_in_child)) };
     });
 }
 
@@ -252,7 +306,11 @@ fn spawn_kernel_thread(record: &'static Worker) -> std::io::Result<()> {
         let mut attributes: libc::pthread_attr_t = core::mem::zeroed();
         libc::pthread_attr_init(&mut attributes);
         libc::pthread_attr_setdetachstate(&mut attributes, libc::PTHREAD_CREATE_DETACHED);
-        libc::pthread_attr_setstacksize(&mut attributes, HOME_STACK + minimal_stack(&attributes));
+        let least = HOME_STACK + minimal_stack(&attributes);
+        let Some(stack) = KernelStack::for_thread(&mut attributes, least) else {
+            libc::pthread_attr_destroy(&mut attributes);
+            return Err(std::io::ErrorKind::OutOfMemory.into());
+        };
         let mut blocked: libc::sigset_t = core::mem::zeroed();
         let mut before: libc::sigset_t = core::mem::zeroed();
         libc::sigfillset(&mut blocked);
@@ -265,7 +323,11 @@ fn spawn_kernel_thread(record: &'static Worker) -> std::io::Result<()> {
         let result = libc::pthread_create(&mut id, &attributes, kernel_thread_main, argument);
         libc::pthread_sigmask(libc::SIG_SETMASK, &before, core::ptr::null_mut());
         libc::pthread_attr_destroy(&mut attributes);
-        if result == 0 { Ok(()) } else { Err(std::io::Error::from_raw_os_error(result)) }
+        if result == 0 {
+            return Ok(());
+        }
+        stack.unmap();
+        Err(std::io::Error::from_raw_os_error(result))
     }
 }
 
@@ -323,15 +385,24 @@ fn home(worker: &'static Worker) -> ! {
     }
 }
 
-static IDLE_SPIN: AtomicU32 = AtomicU32::new(0);
+/// The bounds of [`sched::Spin`] for idle workers.
+static IDLE_SPIN: [AtomicU32; 2] = [AtomicU32::new(0), AtomicU32::new(0)];
 
-/// Sets how long an idle worker looks for ULTs before it sleeps, in microseconds; bounded by `MOST_IDLE_SPIN`.
-pub fn set_idle_spin(micros: u32) {
-    // ORDERING: Relaxed; a setting.
-    IDLE_SPIN.store(micros.min(MOST_IDLE_SPIN), Ordering::Relaxed);
+/// Sets how long an idle worker looks for ULTs before it sleeps; at most `MOST_IDLE_SPIN`.
+pub fn set_idle_spin(spin: sched::Spin) {
+    let (least, most) = spin.capped(MOST_IDLE_SPIN).bounds();
+    // ORDERING: Relaxed, both; settings.
+    IDLE_SPIN[0].store(least, Ordering::Relaxed);
+    // ORDERING: as above.
+    IDLE_SPIN[1].store(most, Ordering::Relaxed);
 }
 
-/// A worker that belongs to no team sleeps in the end, whatever the program wants of its threads.
+fn idle_spin() -> sched::Spin {
+    // ORDERING: Relaxed, both; settings.
+    sched::Spin::between(IDLE_SPIN[0].load(Ordering::Relaxed), IDLE_SPIN[1].load(Ordering::Relaxed))
+}
+
+/// Microseconds. A worker that belongs to no team sleeps in the end, whatever the program wants of its threads.
 const MOST_IDLE_SPIN: u32 = 10_000;
 
 /// Waits on the native stack. A shared worker runs ULTs meanwhile.
@@ -348,8 +419,7 @@ fn await_assignment(worker: &'static Worker) -> Box<Assignment> {
             ready: &|| !worker.mailbox.load(Ordering::Relaxed).is_null(),
             seek: None,
             sleepers: None,
-            // ORDERING: Relaxed; a setting.
-            spin: sched::Spin { micros: IDLE_SPIN.load(Ordering::Relaxed) },
+            spin: idle_spin(),
             yields: false,
             finished: false,
         });
@@ -422,6 +492,24 @@ unsafe extern "C" fn exit_destructor(_: *mut libc::c_void) {
 
 // ---- fork ---------------------------------------------------------------------------------------------------
 
+/// During a fork the forking kernel thread counts as one that is in its scheduler: nobody moves its contexts meanwhile (the child would inherit half of
+/// the move), and the monitor does not interrupt it.
+unsafe extern "C" fn before_fork() {
+    if let Some(worker) = worker::current().filter(|worker| !worker.is_in_scheduler()) {
+        worker.enter_scheduler();
+        // SAFETY: own kernel thread.
+        unsafe { (*worker.own()).forks = true };
+    }
+}
+
+/// The end of what [`before_fork`] has begun.
+unsafe extern "C" fn after_fork_in_parent() {
+    // SAFETY: own kernel thread.
+    if worker::current().is_some_and(|worker| unsafe { core::mem::take(&mut (*worker.own()).forks) }) {
+        sched::enter_program();
+    }
+}
+
 /// In the child of a fork only the forking thread exists. Everything shared is forgotten, not freed; nothing here
 /// allocates or locks.
 unsafe extern "C" fn after_fork_in_child() {
@@ -430,14 +518,22 @@ unsafe extern "C" fn after_fork_in_child() {
         IDLE.forget(Idle { shared: Vec::new(), single: Vec::new() });
         // ORDERING: Relaxed; nobody else is there.
         SEATS.store(0, Ordering::Relaxed);
+        // ORDERING: as above.
+        FORKERS.store(0, Ordering::Relaxed);
         crate::fork::forget_after_fork();
         crate::stall::reset_after_fork();
         worker::forget_after_fork();
         crate::stack::reset_after_fork();
+        crate::blocks::forget_after_fork();
         crate::identity::forget_after_fork();
         if let Some(worker) = worker::current() {
+            if worker.is_of_the_pool() {
+                // The child's only thread is the one that its signals have to find.
+                libc::pthread_sigmask(libc::SIG_SETMASK, SIGNALS.0.get(), core::ptr::null_mut());
+            }
             worker.parker.reset_after_fork();
             let own = worker.own();
+            (*own).forks = false;
             (*own).bench.forget_others((*own).role.strand);
         }
     }
@@ -448,4 +544,18 @@ unsafe extern "C" fn after_fork_in_child() {
     // ORDERING: Relaxed; single-threaded.
     GENERATION.fetch_add(1, Ordering::Relaxed);
     sched::reset_after_fork();
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::share_of;
+
+    #[test]
+    fn forkers_leave_the_other_processors_to_workers() {
+        assert_eq!(share_of(64, 0), 64, "a program with one thread is not counted");
+        assert_eq!(share_of(64, 1), 64);
+        assert_eq!(share_of(64, 5), 60);
+        assert_eq!(share_of(2, 2), 1);
+        assert_eq!(share_of(2, 40), 1, "never less than the forking thread itself");
+    }
 }

@@ -26,6 +26,7 @@ use core::sync::atomic::{AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Orde
 use std::io;
 
 pub(crate) mod guards;
+pub(crate) mod kernel;
 pub(crate) mod valgrind;
 
 /// Bytes of inaccessible memory below each stack.

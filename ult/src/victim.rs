@@ -16,11 +16,13 @@
 //! Communication* (ICS '21), which looks elsewhere after every success, at the price of at most one failed attempt when
 //! there is nothing elsewhere. `docs/models/victim.md` shows the difference.
 //!
+//! Random victims are drawn by distance where the machine has any ([`draw`]).
+//!
 //! Rejected: an unbounded history, as the paper has it (a worker that always succeeds would push for ever; the newest
 //! sixteen entries are what a failing worker ever works through before it is better off at random), and a history shared
 //! by workers (its line would travel with every steal).
 
-mod draw;
+pub mod draw;
 mod kind;
 mod policy;
 
@@ -28,6 +30,7 @@ pub use draw::Draw;
 pub use kind::{Kind, UnknownKind, default_kind, set_default};
 pub use policy::{HISTORY, History, Hybrid, Policy, Random};
 
+use crate::topology::distance::Site;
 use core::iter::Sum;
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -55,16 +58,27 @@ impl Selector {
         }
     }
 
-    /// Says how far each worker is from this one, by worker index: 0 for a shared cache, 1 for the same memory node, more for
-    /// farther ones. Nearer victims are drawn more often ([`Draw::weight`]); workers past the end of `distances` count as far.
-    /// An empty slice, and the state after `new`, mean that all victims are drawn alike.
-    pub fn set_distances(&mut self, distances: &[u8]) {
-        let draw = match self {
+    /// Says how far each worker is from this one, which has the index `me`: by worker index, in the steps of
+    /// [`distance`](crate::topology::distance). Nearer victims are drawn more often ([`draw`]); workers past the end of
+    /// `distances` count as far. An empty slice, and the state after `new`, mean that all victims are drawn alike.
+    ///
+    /// What is drawn is a random victim; the history of a policy does not depend on distances.
+    pub fn set_distances(&mut self, me: usize, distances: &[u8]) {
+        self.draw_mut().set_distances(me, distances);
+    }
+
+    fn draw_mut(&mut self) -> &mut Draw {
+        match self {
             Self::Hybrid(policy) => policy.draw_mut(),
             Self::History(policy) => policy.draw_mut(),
             Self::Random(policy) => policy.draw_mut(),
-        };
-        draw.set_distances(distances);
+        }
+    }
+
+    /// See [`Draw::keep_up`].
+    #[inline]
+    pub fn keep_up(&mut self, site: &Site, me: usize, count: usize, site_of: impl Fn(usize) -> Option<usize>) {
+        self.draw_mut().keep_up(site, me, count, site_of);
     }
 }
 
@@ -207,9 +221,9 @@ mod tests {
     fn distances_reach_every_policy() {
         for kind in [Kind::Hybrid, Kind::History, Kind::Random] {
             let mut selector = Selector::new(kind, 3);
-            selector.set_distances(&[0, 0, 2, 2, 2, 2]);
+            selector.set_distances(0, &[0, 0, 2, 2, 2, 2]);
             let near = (0..6000).filter(|_| selector.select(0, 6) == 1).count();
-            assert!((2700..3300).contains(&near), "{kind:?}: {near} of 6000");
+            assert!((3500..3900).contains(&near), "8 draws of 13; {kind:?}: {near} of 6000");
         }
     }
 

@@ -4,8 +4,9 @@
 //! fail: they show that the model notices what that fence is for. How to run: `docs/protocols/deque.md`.
 #![cfg(loom)]
 
+mod models;
+
 use loom::cell::UnsafeCell;
-use loom::model::Builder;
 use loom::sync::Arc;
 use loom::thread;
 use std::ptr::NonNull;
@@ -77,10 +78,7 @@ impl Program {
 
     /// Explores it; every element must be taken exactly once.
     fn explore(&'static self, preemptions: usize) {
-        let mut builder = Builder::new();
-        // LOOM_MAX_PREEMPTIONS looks deeper than the test's own bound, which keeps the suite quick.
-        builder.preemption_bound = builder.preemption_bound.or(Some(preemptions));
-        builder.check(|| self.once());
+        models::explore(preemptions, move || self.once());
     }
 
     fn once(&'static self) {
@@ -208,4 +206,42 @@ fn growth_under_a_thief() {
 fn growth_under_two_thieves() {
     static PROGRAM: Program = Program::new(1, 1, &[PUSH, POP], &[1, 1]);
     PROGRAM.explore(2);
+}
+
+/// The owner takes its first element back, raises a flag, and pushes another one. The thief takes nothing that was pushed under the flag, if it
+/// asks when it has seen the element.
+fn refuse(early: bool) {
+    models::explore(3, move || {
+        let deque = Arc::new(Deque::<Payload>::new(2));
+        let flag = Arc::new(loom::sync::atomic::AtomicBool::new(false));
+        push(&deque, 1);
+        let thief = {
+            let (deque, flag) = (deque.clone(), flag.clone());
+            // ORDERING: Relaxed; what the model is about.
+            thread::spawn(move || {
+                let may = || !flag.load(std::sync::atomic::Ordering::Relaxed);
+                let stolen = if early { if may() { deque.steal() } else { Steal::Empty } } else { deque.steal_if(may) };
+                match stolen {
+                    Steal::Success(item) => Some(open(item)),
+                    Steal::Empty | Steal::Retry => None,
+                }
+            })
+        };
+        pop(&deque);
+        // ORDERING: Relaxed; published by the push.
+        flag.store(true, std::sync::atomic::Ordering::Relaxed);
+        push(&deque, 2);
+        assert_ne!(thief.join().unwrap(), Some(2), "taken although refused");
+    });
+}
+
+#[test]
+fn a_thief_that_asks_takes_nothing_that_came_after_the_answer() {
+    refuse(false);
+}
+
+#[test]
+#[should_panic(expected = "taken although refused")]
+fn broken_asking_before_the_look() {
+    refuse(true);
 }

@@ -4,6 +4,8 @@
 //! fail: they show that the model notices what that fence is for. `docs/protocols/gang-deque.md` has the argument.
 #![cfg(loom)]
 
+mod models;
+
 use loom::cell::UnsafeCell;
 use loom::model::Builder;
 use loom::sync::{Arc, Mutex};
@@ -68,10 +70,7 @@ impl Program {
 
     /// Explores it; every element must be taken exactly once.
     fn explore(&'static self, preemptions: usize) {
-        let mut builder = Builder::new();
-        // LOOM_MAX_PREEMPTIONS looks deeper than the test's own bound, which keeps the suite quick.
-        builder.preemption_bound = builder.preemption_bound.or(Some(preemptions));
-        builder.check(|| self.once());
+        models::explore(preemptions, move || self.once());
     }
 
     fn once(&'static self) {

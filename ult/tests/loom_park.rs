@@ -5,8 +5,10 @@
 //! fail: they show that the model notices what those fences are for. How to run: `docs/protocols/park.md`.
 #![cfg(loom)]
 
-use loom::model::Builder;
+mod models;
+
 use loom::thread;
+use models::{explore, with_shared};
 use std::ptr::NonNull;
 use std::time::Duration;
 use ult::deque::{Deque, Steal};
@@ -28,23 +30,6 @@ impl Broken {
             ignore_fences(Ordering::SeqCst);
         }
     }
-}
-
-/// Runs `program` on a value that outlives its threads, and frees it unless the program fails. (A failure unwinds through
-/// threads that loom no longer schedules; anything of loom's that is dropped then would end the process.)
-fn with_shared<T: 'static>(value: T, program: impl FnOnce(&'static T)) {
-    let shared = Box::into_raw(Box::new(value));
-    // SAFETY: freed below only, when the program has joined its threads.
-    program(unsafe { &*shared });
-    // SAFETY: from `Box::into_raw`, and nobody uses it any more.
-    drop(unsafe { Box::from_raw(shared) });
-}
-
-fn explore(preemptions: usize, program: impl Fn() + Sync + Send + 'static) {
-    let mut builder = Builder::new();
-    // LOOM_MAX_PREEMPTIONS looks deeper than the test's own bound, which keeps the suite quick.
-    builder.preemption_bound = builder.preemption_bound.or(Some(preemptions));
-    builder.check(program);
 }
 
 /// One sleeper, and units that others publish for it.

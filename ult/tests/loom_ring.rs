@@ -8,30 +8,17 @@
 //! The models whose names begin with `broken` leave one thing out and must fail.
 #![cfg(loom)]
 
+mod models;
+
 use loom::cell::UnsafeCell;
-use loom::model::Builder;
 use loom::thread;
+use models::{explore, with_shared};
 use std::ops::Range;
 use std::sync::atomic::AtomicUsize as Untracked;
 use ult::park::Parker;
 use ult::sync::{AtomicU32, AtomicUsize, Ordering, fence};
 
 const LENGTH: usize = 1;
-
-fn explore(preemptions: usize, program: impl Fn() + Sync + Send + 'static) {
-    let mut builder = Builder::new();
-    builder.preemption_bound = builder.preemption_bound.or(Some(preemptions));
-    builder.check(program);
-}
-
-/// As in `loom_park.rs`: a failed model must not drop loom's objects.
-fn with_shared<T: 'static>(value: T, program: impl FnOnce(&'static T)) {
-    let shared = Box::into_raw(Box::new(value));
-    // SAFETY: freed below only, when the program has joined its threads.
-    program(unsafe { &*shared });
-    // SAFETY: from `Box::into_raw`, and nobody uses it any more.
-    drop(unsafe { Box::from_raw(shared) });
-}
 
 #[derive(Clone, Copy, PartialEq)]
 enum Without {

@@ -1,13 +1,15 @@
 //! Model of a task's end: the word of references and incomplete children, which wakes a waiting parent and frees it, and the
-//! release of a dependence node by its predecessors. It restates `docs/protocols/task.md` and `depend.md` with the same
+//! lists of successors in the dependence graph, to which one task adds while predecessors complete. It restates `docs/protocols/task.md` and `depend.md` with the same
 //! orderings. What is freed is marked, so that a late touch or a second free is an error.
 //!
 //! The models whose names begin with `broken` leave one thing out and must fail.
 #![cfg(loom)]
 
+mod models;
+
 use loom::cell::UnsafeCell;
-use loom::model::Builder;
 use loom::thread;
+use models::{explore, with_shared};
 use ult::park::Parker;
 use ult::sync::{AtomicUsize, Ordering};
 
@@ -15,34 +17,27 @@ const REFERENCE: usize = 1 << 32;
 const CHILD: usize = REFERENCE + 1;
 const CHILDREN: usize = REFERENCE - 1;
 const WAITING: usize = 1 << 63;
-
-fn explore(preemptions: usize, program: impl Fn() + Sync + Send + 'static) {
-    let mut builder = Builder::new();
-    builder.preemption_bound = builder.preemption_bound.or(Some(preemptions));
-    builder.check(program);
-}
-
-/// As in `loom_park.rs`: a failed model must not drop loom's objects.
-fn with_shared<T: 'static>(value: T, program: impl FnOnce(&'static T)) {
-    let shared = Box::into_raw(Box::new(value));
-    // SAFETY: freed below only, when the program has joined its threads.
-    program(unsafe { &*shared });
-    // SAFETY: from `Box::into_raw`, and nobody uses it any more.
-    drop(unsafe { Box::from_raw(shared) });
-}
+/// Children that the word shows too many until the task ends.
+const BIAS: usize = 4;
 
 #[derive(Clone, Copy, PartialEq)]
 enum Without {
     Nothing,
     /// The waiting parent says so by a store, not by a read-modify-write.
     TheBitByExchange,
-    /// The Acquire half of the children's subtraction.
+    /// The Acquire half of the children's subtraction, or of the look at a list.
     Acquire,
-    /// The creation guard on a node.
+    /// The bias, where a child asks whether it is the last.
+    Bias,
+    /// The reference on its parent of a task that was run at once and leaves children behind.
+    Reference,
+    /// The guard on a node while its edges are entered.
     Guard,
+    /// The link to the next edge is read before the node it lies in is released.
+    ReadFirst,
 }
 
-/// A parent with two children, as its children see it.
+/// A parent with two children, as its children see it. It has not added them to the word when they begin.
 struct Parent {
     without: Without,
     counts: AtomicUsize,
@@ -74,7 +69,8 @@ impl Parent {
         self.used();
         let order = if self.without == Without::Acquire { Ordering::Release } else { Ordering::AcqRel };
         let before = self.counts.fetch_sub(CHILD, order);
-        if before & CHILDREN == 1 && before & WAITING != 0 {
+        let last = if self.without == Without::Bias { 1 } else { BIAS + 1 };
+        if before & CHILDREN == last && before & WAITING != 0 {
             self.parker.unpark(); // the worker's, which is never freed
         }
         if before == CHILD {
@@ -84,10 +80,13 @@ impl Parent {
 
     fn has_children(&self) -> bool {
         // ORDERING: Acquire, pairs with `end_of_child`.
-        self.counts.load(Ordering::Acquire) & CHILDREN != 0
+        self.counts.load(Ordering::Acquire) & CHILDREN != BIAS
     }
 
-    fn taskwait(&self) {
+    /// `pending`: children that the word does not hold yet.
+    fn taskwait(&self, pending: usize) {
+        // ORDERING: Relaxed, as shipped.
+        self.counts.fetch_add(pending * CHILD, Ordering::Relaxed);
         if self.without == Without::TheBitByExchange {
             // ORDERING: as bad as it gets.
             let seen = self.counts.load(Ordering::Relaxed);
@@ -108,12 +107,13 @@ impl Parent {
     }
 
     /// `leave_parent`: the parent's own end.
-    fn end(&self) {
+    fn end(&self, pending: usize) {
         self.used();
+        let share = REFERENCE + (BIAS - pending) * CHILD;
         // ORDERING: Acquire, pairs with the children's subtractions.
-        if self.counts.load(Ordering::Acquire) == REFERENCE
+        if self.counts.load(Ordering::Acquire) == share
             // ORDERING: AcqRel, as shipped.
-            || self.counts.fetch_sub(REFERENCE, Ordering::AcqRel) == REFERENCE
+            || self.counts.fetch_sub(share, Ordering::AcqRel) == share
         {
             self.free();
         }
@@ -123,7 +123,7 @@ impl Parent {
 fn family(waits: bool, without: Without) {
     let parent = Parent {
         without,
-        counts: AtomicUsize::new(REFERENCE + 2 * CHILD),
+        counts: AtomicUsize::new(REFERENCE + BIAS * CHILD),
         parker: Parker::new(),
         results: [UnsafeCell::new(0), UnsafeCell::new(0)],
         memory: UnsafeCell::new(true),
@@ -131,10 +131,11 @@ fn family(waits: bool, without: Without) {
     with_shared(parent, |parent| {
         let children = [0, 1].map(|num| thread::spawn(move || parent.end_of_child(num)));
         if waits {
-            parent.taskwait();
+            parent.taskwait(2);
         }
-        parent.end();
-        children.map(|c| c.join().unwrap());
+        parent.end(if waits { 0 } else { 2 });
+        children.into_iter().for_each(|c| c.join().unwrap());
+        // SAFETY: the children have been joined.
         parent.memory.with(|m| assert!(!unsafe { *m }, "never freed"));
     });
 }
@@ -157,76 +158,223 @@ fn broken_the_waiting_bit_overwrites_a_child() {
 
 #[test]
 #[should_panic]
+fn broken_the_last_child_of_a_waiting_parent_forgets_the_bias() {
+    explore(2, || family(true, Without::Bias));
+}
+
+#[test]
+#[should_panic]
 fn broken_a_parent_is_freed_under_a_child() {
     explore(3, || family(false, Without::Acquire));
 }
 
-/// A node with two predecessors that complete while its edges are being entered.
-struct Node {
-    predecessors: AtomicUsize,
-    ready: AtomicUsize,
-    wrote: [UnsafeCell<usize>; 2],
-    complete: [loom::sync::Mutex<(bool, bool)>; 2],
+impl Parent {
+    /// A reference without an incomplete child goes.
+    fn drop_reference(&self) {
+        self.used();
+        // ORDERING: AcqRel, as shipped.
+        if self.counts.fetch_sub(REFERENCE, Ordering::AcqRel) == REFERENCE {
+            self.free();
+        }
+    }
 }
 
-// SAFETY: `wrote` is ordered by the count: what the model checks.
-unsafe impl Sync for Node {}
-
-impl Node {
-    fn release(&self) {
-        // ORDERING: AcqRel, as shipped.
-        if self.predecessors.fetch_sub(1, Ordering::AcqRel) == 1 {
-            for cell in &self.wrote {
-                // SAFETY: all predecessors are complete.
-                cell.with(|w| assert_eq!(unsafe { *w }, 1));
+/// A task that runs a child at once, which makes one that completes elsewhere: the included task is not counted by its parent, but
+/// what it leaves behind walks through it.
+fn included(without: Without) {
+    let task = || Parent {
+        without,
+        counts: AtomicUsize::new(REFERENCE + BIAS * CHILD),
+        parker: Parker::new(),
+        results: [UnsafeCell::new(0), UnsafeCell::new(0)],
+        memory: UnsafeCell::new(true),
+    };
+    with_shared((task(), task()), |(outer, inner)| {
+        let grandchild = thread::spawn(|| {
+            inner.used();
+            // ORDERING: AcqRel, as shipped.
+            if inner.counts.fetch_sub(CHILD, Ordering::AcqRel) == CHILD {
+                inner.free();
+                outer.drop_reference();
             }
-            // ORDERING: Relaxed; the count of how often it became ready.
-            assert_eq!(self.ready.fetch_add(1, Ordering::Relaxed), 0, "ready twice");
+        });
+        // `leave_uncounted`, with one pending child.
+        let share = REFERENCE + (BIAS - 1) * CHILD;
+        // ORDERING: Acquire, as shipped.
+        if inner.counts.load(Ordering::Acquire) == share {
+            inner.free();
+        } else {
+            if without != Without::Reference {
+                // ORDERING: Relaxed, as shipped.
+                outer.counts.fetch_add(REFERENCE, Ordering::Relaxed);
+            }
+            // ORDERING: AcqRel, as shipped.
+            if inner.counts.fetch_sub(share, Ordering::AcqRel) == share {
+                inner.free();
+                outer.drop_reference();
+            }
+        }
+        outer.end(0);
+        grandchild.join().unwrap();
+        // SAFETY: the grandchild has been joined.
+        outer.memory.with(|m| assert!(!unsafe { *m }, "never freed"));
+        // SAFETY: as above.
+        inner.memory.with(|m| assert!(!unsafe { *m }, "never freed"));
+    });
+}
+
+#[test]
+fn an_included_task_is_freed_by_its_last_child() {
+    explore(3, || included(Without::Nothing));
+}
+
+#[test]
+#[should_panic]
+fn broken_an_included_task_leaves_children_without_a_reference_on_its_parent() {
+    explore(3, || included(Without::Reference));
+}
+
+// ---- the dependence graph ---------------------------------------------------------------------------------------
+
+/// The head of a list that takes no more edges.
+const CLOSED: usize = usize::MAX;
+/// Keeps the count of predecessors above zero while edges are entered.
+const FULL_GUARD: usize = 8;
+/// Predecessors.
+const BEFORE: usize = 2;
+
+/// A successor, with the edges that lie in it: one per predecessor.
+struct Node {
+    predecessors: AtomicUsize,
+    /// The next edge of the list in which an edge hangs.
+    next: [UnsafeCell<usize>; BEFORE],
+    ready: AtomicUsize,
+    /// Stands for the memory, as in [`Parent`].
+    memory: UnsafeCell<bool>,
+}
+
+/// Two predecessors that complete while the generating task enters two successors; the first waits for both, the second for the
+/// first one only.
+struct Graph {
+    without: Without,
+    /// Number of a successor plus one, 0 for an empty list, or [`CLOSED`].
+    heads: [AtomicUsize; BEFORE],
+    wrote: [UnsafeCell<usize>; BEFORE],
+    after: [Node; 2],
+}
+
+// SAFETY: the cells are ordered by the lists and the counts: what the model checks.
+unsafe impl Sync for Graph {}
+
+impl Graph {
+    fn waits_for(successor: usize, predecessor: usize) -> bool {
+        successor == 0 || predecessor == 0
+    }
+
+    /// The successor's task may run; it ends at once, and its node with it.
+    fn run(&self, successor: usize) {
+        for (before, cell) in self.wrote.iter().enumerate().filter(|(b, _)| Self::waits_for(successor, *b)) {
+            // SAFETY: what it waits for is complete.
+            cell.with(|w| assert_eq!(unsafe { *w }, 1, "predecessor {before} is not complete"));
+        }
+        let node = &self.after[successor];
+        // ORDERING: Relaxed; the count of how often it became ready.
+        assert_eq!(node.ready.fetch_add(1, Ordering::Relaxed), 0, "ready twice");
+        // SAFETY: as in `Parent::free`.
+        node.memory.with_mut(|m| unsafe { *m = false });
+    }
+
+    fn release(&self, successor: usize, share: usize) {
+        // ORDERING: AcqRel, as shipped.
+        if self.after[successor].predecessors.fetch_sub(share, Ordering::AcqRel) == share {
+            self.run(successor);
         }
     }
 
+    fn next_of(&self, successor: usize, predecessor: usize) -> usize {
+        let node = &self.after[successor];
+        // SAFETY: as in `Parent::used`.
+        node.memory.with(|m| assert!(unsafe { *m }, "an edge is read after its node's end"));
+        // SAFETY: an edge is constant once it hangs.
+        node.next[predecessor].with(|n| unsafe { *n })
+    }
+
+    /// `Node::close`
     fn complete(&self, num: usize) {
         // SAFETY: the predecessor's own.
         self.wrote[num].with_mut(|w| unsafe { *w = 1 });
-        let has_successor = {
-            let mut state = self.complete[num].lock().unwrap();
-            state.0 = true;
-            state.1
-        };
-        if has_successor {
-            self.release();
+        // ORDERING: AcqRel, as shipped.
+        let mut edge = self.heads[num].swap(CLOSED, Ordering::AcqRel);
+        while edge != 0 {
+            let successor = edge - 1;
+            if self.without == Without::ReadFirst {
+                self.release(successor, 1);
+                edge = self.next_of(successor, num);
+            } else {
+                edge = self.next_of(successor, num);
+                self.release(successor, 1);
+            }
         }
     }
 
-    fn enter(&self) {
-        for before in &self.complete {
-            let mut state = before.lock().unwrap();
-            if !state.0 {
-                // ORDERING: Relaxed; the guard keeps the count above zero.
-                self.predecessors.fetch_add(1, Ordering::Relaxed);
-                state.1 = true;
+    /// `Node::precede`; true if there is an edge.
+    fn precede(&self, num: usize, successor: usize) -> bool {
+        let order = if self.without == Without::Acquire { Ordering::Relaxed } else { Ordering::Acquire };
+        let head = self.heads[num].load(order);
+        if head == CLOSED {
+            return false;
+        }
+        // SAFETY: the edge hangs in no list yet.
+        self.after[successor].next[num].with_mut(|n| unsafe { *n = head });
+        // ORDERING: Release, as shipped, and as above on failure.
+        self.heads[num].compare_exchange(head, successor + 1, Ordering::Release, order).is_ok()
+    }
+
+    fn enter(&self, successor: usize) {
+        let mut edges = 0;
+        for num in (0..BEFORE).filter(|&num| Self::waits_for(successor, num)) {
+            let node = &self.after[successor];
+            if self.without == Without::Guard {
+                // ORDERING: Relaxed; as bad as it gets.
+                node.predecessors.fetch_add(1, Ordering::Relaxed);
+                if !self.precede(num, successor) {
+                    self.release(successor, 1);
+                }
+            } else {
+                edges += usize::from(self.precede(num, successor));
             }
+        }
+        if self.without != Without::Guard {
+            self.release(successor, FULL_GUARD - edges);
         }
     }
 }
 
 fn graph(without: Without) {
-    let guard = usize::from(without != Without::Guard);
-    let node = Node {
+    let guard = if without == Without::Guard { 0 } else { FULL_GUARD };
+    let node = || Node {
         predecessors: AtomicUsize::new(guard),
+        next: [UnsafeCell::new(0), UnsafeCell::new(0)],
         ready: AtomicUsize::new(0),
-        wrote: [UnsafeCell::new(0), UnsafeCell::new(0)],
-        complete: [loom::sync::Mutex::new((false, false)), loom::sync::Mutex::new((false, false))],
+        memory: UnsafeCell::new(true),
     };
-    with_shared(node, |node| {
-        let before = [0, 1].map(|num| thread::spawn(move || node.complete(num)));
-        node.enter();
-        if guard == 1 {
-            node.release();
+    let graph = Graph {
+        without,
+        heads: [AtomicUsize::new(0), AtomicUsize::new(0)],
+        wrote: [UnsafeCell::new(0), UnsafeCell::new(0)],
+        after: [node(), node()],
+    };
+    with_shared(graph, |graph| {
+        let before = [0, 1].map(|num| thread::spawn(move || graph.complete(num)));
+        graph.enter(0);
+        graph.enter(1);
+        for thread in before {
+            thread.join().unwrap();
         }
-        before.map(|b| b.join().unwrap());
-        // ORDERING: Relaxed; after the joins.
-        assert_eq!(node.ready.load(Ordering::Relaxed), 1, "never ready");
+        for node in &graph.after {
+            // ORDERING: Relaxed; after the joins.
+            assert_eq!(node.ready.load(Ordering::Relaxed), 1, "never ready");
+        }
     });
 }
 
@@ -239,4 +387,16 @@ fn a_node_is_ready_once_after_its_predecessors() {
 #[should_panic]
 fn broken_edges_are_entered_without_a_guard() {
     explore(3, || graph(Without::Guard));
+}
+
+#[test]
+#[should_panic]
+fn broken_an_edge_is_read_after_its_node_was_released() {
+    explore(3, || graph(Without::ReadFirst));
+}
+
+#[test]
+#[should_panic]
+fn broken_a_closed_list_is_seen_without_what_the_task_wrote() {
+    explore(3, || graph(Without::Acquire));
 }

@@ -5,26 +5,13 @@
 //! The models whose names begin with `broken` leave one thing out and must fail.
 #![cfg(loom)]
 
+mod models;
+
 use loom::cell::UnsafeCell;
-use loom::model::Builder;
 use loom::thread;
+use models::{explore, with_shared};
 use ult::park::Parker;
 use ult::sync::{AtomicPtr, AtomicUsize, Ordering, fence};
-
-fn explore(preemptions: usize, program: impl Fn() + Sync + Send + 'static) {
-    let mut builder = Builder::new();
-    builder.preemption_bound = builder.preemption_bound.or(Some(preemptions));
-    builder.check(program);
-}
-
-/// As in `loom_park.rs`: a failed model must not drop loom's objects.
-fn with_shared<T: 'static>(value: T, program: impl FnOnce(&'static T)) {
-    let shared = Box::into_raw(Box::new(value));
-    // SAFETY: freed below only, when the program has joined its threads.
-    program(unsafe { &*shared });
-    // SAFETY: from `Box::into_raw`, and nobody uses it any more.
-    drop(unsafe { Box::from_raw(shared) });
-}
 
 /// What a broken model leaves out.
 #[derive(Clone, Copy, PartialEq)]

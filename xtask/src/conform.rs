@@ -1,6 +1,6 @@
 //! `cargo xtask programs`: the real programs on Gangway, each answer compared with that under the program's own runtime.
 //!
-//! Lives here: which runs are made and how their answers are judged. Every program runs with 1, 2, 4 and 8 threads, by
+//! Lives here: which runs are made and how their answers are judged. Every program runs with several numbers of threads, by
 //! LD_PRELOAD and through the directory of symlinks; each run counts, one row per program is printed. How long they
 //! take is judged in [`times`].
 
@@ -14,7 +14,6 @@ use crate::runtime::{self, Runtime};
 use std::path::Path;
 use times::Times;
 
-const THREADS: [u32; 4] = [1, 2, 4, 8];
 /// Seconds after which a run counts as hanging; on an idle machine with two cores none takes five.
 const LIMIT: u32 = 60;
 /// At most this many failing runs of one program are printed.
@@ -83,7 +82,7 @@ impl Runs<'_> {
     fn all(&self, quick: bool) -> Outcome {
         let mut outcome = Outcome::default();
         let compare = self.program.is_timed() && self.runtimes != [Runtime::Own];
-        for threads in THREADS {
+        for &threads in self.program.threads {
             let reference = self.reference(threads);
             let mut times = Times::new(threads, reference.measured(), self.runtimes.len());
             self.round(threads, &reference, &mut times, &mut outcome);

@@ -47,6 +47,27 @@ pub struct Request {
     pub filter: Option<String>,
     /// All tests instead of the bounded subset; rewrites the suite's section of docs/conformance.md.
     pub full: bool,
+    /// GCC's most concurrent tests (conformance/gcc_concurrent.txt) instead of the subset; other suites have no such list.
+    pub concurrent: bool,
+    /// `OMP_NUM_THREADS` of the tests; our own programs choose theirs themselves.
+    pub threads: usize,
+    /// Runs of each test, which all have to pass; at least 1. Our own programs run once.
+    pub repeat: usize,
+}
+
+impl Request {
+    /// Threads of a test when nobody asks for another number.
+    pub const THREADS: usize = 4;
+
+    /// The bounded subset of `suites`, as in `cargo xtask test`.
+    pub fn subset(library: PathBuf, suites: Vec<Suite>) -> Request {
+        Request { library, suites, filter: None, full: false, concurrent: false, threads: Request::THREADS, repeat: 1 }
+    }
+
+    /// Whether all tests of a suite run, so that their counts are figures for the page.
+    fn is_whole(&self) -> bool {
+        self.full && self.filter.is_none() && !self.concurrent
+    }
 }
 
 /// Runs the suites and counts their tests in `report`.
@@ -66,9 +87,8 @@ fn conclude(places: &Places, request: &Request, suite: Suite, outcome: &Outcome,
     let words = format!("{} passed, {} failed, {} skipped", counts.passed, counts.failed, counts.skipped);
     report.row(if counts.failed == 0 { "pass" } else { "FAIL" }, suite.word(), &words);
     report.add(counts.passed, counts.failed, counts.skipped);
-    if request.full
-        && request.filter.is_none()
-        && let Err(why) = page::refresh(&places.root, suite, outcome)
+    if request.is_whole()
+        && let Err(why) = page::refresh(&places.root, suite, request.threads, outcome)
     {
         report.fail("docs/conformance.md", &why);
     }
@@ -83,11 +103,15 @@ fn theirs(places: &Places, request: &Request, suite: Suite) -> Result<Outcome, S
     let text = |path: &Path| path.display().to_string();
     let mut argv = vec!["python3".into(), text(&script), text(&cache)];
     argv.extend(["--runtime".into(), text(&request.library), "-j".into(), jobs.to_string()]);
+    argv.extend(["--threads".into(), request.threads.to_string(), "--repeat".into(), request.repeat.to_string()]);
     argv.extend(["--known".into(), text(&known(&places.root, suite))]);
     argv.extend(["--json".into(), text(&cache.join("verdicts.json"))]);
     argv.extend(["--logs".into(), text(&cache.join("logs"))]);
     if request.full {
         argv.push("--full".into());
+    }
+    if request.concurrent {
+        argv.extend(["--only".into(), text(&places.root.join("conformance/gcc_concurrent.txt"))]);
     }
     argv.extend(request.filter.iter().flat_map(|f| ["--filter".to_string(), f.clone()]));
     driver::run(&argv)

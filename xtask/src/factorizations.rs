@@ -11,17 +11,16 @@ mod plan;
 mod run;
 mod show;
 mod spin;
-mod statistics;
 
 pub use check::run as check;
 pub use plan::Extent;
 
+use crate::lanes::{self, Lane, progress};
 use crate::programs::Places;
 use measure::Row;
 use plan::Routine;
-use run::Lane;
 use std::fs;
-use std::io::{self, IsTerminal as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// What is asked for.
@@ -66,7 +65,7 @@ pub fn run(places: &Places, request: &Request) -> Result<bool, String> {
     if builds.ready.is_empty() {
         return Err("the factorizations cannot be built".into());
     }
-    let lanes = run::lanes(&builds.ready, &request.library);
+    let lanes = lanes::lanes(&builds.ready, &request.library);
     let rows = rows(request, &lanes);
     let barriers = barriers(request, &lanes);
     progress("");
@@ -107,13 +106,6 @@ fn barriers(request: &Request, lanes: &[Lane]) -> Vec<spin::Row> {
         spin::row(one, lanes, request.extent, request.rounds.min(3))
     });
     measured.collect()
-}
-
-/// Shows what runs now, on a terminal only.
-fn progress(what: &str) {
-    if io::stderr().is_terminal() {
-        eprint!("{what:<60}\r");
-    }
 }
 
 fn show_all(rows: &[Row], barriers: &[spin::Row], lanes: &[Lane]) {

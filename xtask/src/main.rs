@@ -5,13 +5,17 @@
 
 mod abi_tests;
 mod answer;
+mod bench;
+mod bridge;
 mod conform;
 mod conformance;
 mod demo;
 mod elf;
 mod exec;
 mod factorizations;
+mod lanes;
 mod mutants;
+mod placement;
 mod programs;
 mod report;
 mod runtime;
@@ -33,9 +37,9 @@ cargo xtask <command>
 
   demo                 real programs under libgomp, libomp and Gangway side by side (installs what it needs by apt)
   test                 everything: build, symbols, lints, unit tests, models, ABI programs, real programs
-                         --no-setup  install nothing      --quick  without models and long programs
+                         --no-setup  install nothing      --quick  without models, mutants and long programs
   setup                install what demo, test and programs use (apt, pip)
-  install-links DIR    make libgomp.so.1, libomp.so.5 and libiomp5.so in DIR links to the library
+  install-links DIR    make libgomp.so.1, libomp.so.5, libiomp5.so and libomptarget.so.* in DIR links to the library
   symbols              check the symbol table against the library; write docs/status.md
                          --check  compare docs/status.md instead     --reference DIR  more lists of wanted symbols
                          --adopt  first make the table say what the sources implement
@@ -44,12 +48,20 @@ cargo xtask <command>
   abi-tests            the ABI programs only
                          --filter TEXT  --own  --jobs N  --stress
   conformance [SUITE]  test suites of other runtimes: llvm, gcc, ours; all without a word
-                         --filter TEXT  --full
+                         --filter TEXT  --full  --threads N (4)  --repeat N  --concurrent (gcc: the most concurrent tests)
   mutants              whether the ABI programs notice deliberate mistakes in the library
-                         --filter TEXT  --jobs N
+                         --filter TEXT  --jobs N  --quick  as in test: the programs of the table alone
   factorizations       GFlop/s of tiled Cholesky, LU and QR under libgomp, libomp and Gangway
                          --quick  --full  --ranks (by MPI)  --runs N  --filter TEXT  --out DIR (default: docs/plots for a whole run)
                          --check  only whether results are right and nothing hangs, as in test
+  bench                what each construct costs, and a suite of task programs, under libgomp, libomp and Gangway
+                         --quick (five minutes)  --runs N  --filter TEXT  --out DIR (default: docs for a whole run)
+                         --check  only what test does   --instructions  count instructions and record them
+  bridge               build libgangway_mpi_openmpi.so and libgangway_mpi_mpich.so, for the MPIs that are installed (docs/bridge.md)
+                         --check [--filter TEXT]  run the checks with ranks, as in test      --measure  latency and rates
+
+  placement            placement policies on the graphs of examples and on random ones, in virtual time (docs/placement.md)
+                         --check  compare docs/placement.md instead
 
   --library FILE       with all commands: this library instead of a release build";
 
@@ -120,8 +132,16 @@ fn dispatch(
         "programs" => real_programs(options, places, report),
         "abi-tests" => abi(options, places),
         "conformance" => conformance_suites(options, places, report),
-        "mutants" => find_mutants(options, places),
+        "mutants" => find_mutants(options, places, report),
         "factorizations" => factorize(options, places, report),
+        "bench" => benchmarks(options, places, report),
+        "placement" => {
+            let check = options.flag("--check");
+            nothing_left(options)?;
+            placement::run(places, check, report);
+            Ok(report.finish() == 0)
+        }
+        "bridge" => mpi_bridge(options, places, report),
         "help" | "--help" | "-h" => {
             println!("{HELP}");
             Ok(true)
@@ -254,22 +274,51 @@ fn conformance_suites(
 ) -> Result<bool, String> {
     let named: Vec<Suite> = Suite::ALL.into_iter().filter(|s| options.flag(s.word())).collect();
     let suites = if named.is_empty() { Suite::ALL.to_vec() } else { named };
-    let (filter, full) = (options.value("--filter"), options.flag("--full"));
+    let (filter, full, concurrent) = (options.value("--filter"), options.flag("--full"), options.flag("--concurrent"));
+    if concurrent && suites != [Suite::Gcc] {
+        return Err("--concurrent goes with gcc alone".into());
+    }
+    let threads = count(options, "--threads", conformance::Request::THREADS)?;
+    let repeat = count(options, "--repeat", 1)?;
     let library = library(options, places)?;
-    conformance::run(places, &conformance::Request { library, suites, filter, full }, report);
+    let request = conformance::Request { library, suites, filter, full, concurrent, threads, repeat };
+    conformance::run(places, &request, report);
     Ok(report.finish() == 0)
 }
 
-fn find_mutants(options: &mut Options, places: &Places) -> Result<bool, String> {
+fn mpi_bridge(options: &mut Options, places: &Places, report: &mut Report) -> Result<bool, String> {
+    let filter = options.value("--filter").unwrap_or_default();
+    let (check, measure) = (options.flag("--check"), options.flag("--measure"));
+    nothing_left(options)?;
+    match (check || !filter.is_empty(), measure) {
+        (true, _) => bridge::check(places, &filter, report),
+        (false, true) => bridge::measure(places, report),
+        (false, false) => bridge::build_only(places, report),
+    }
+    Ok(report.finish() == 0)
+}
+
+fn find_mutants(options: &mut Options, places: &Places, report: &mut Report) -> Result<bool, String> {
+    let quick = options.flag("--quick");
     let filter = options.value("--filter").unwrap_or_default();
     let jobs = jobs(options)?;
     nothing_left(options)?;
+    if quick {
+        mutants::gate::run(places, jobs, report);
+        return Ok(report.finish() == 0);
+    }
     mutants::run(places, &filter, jobs)
 }
 
 /// The number of `--jobs`, 2 without it.
 fn jobs(options: &mut Options) -> Result<usize, String> {
-    options.value("--jobs").map_or(Ok(2), |j| j.parse().map_err(|_| format!("--jobs {j}: not a number")))
+    count(options, "--jobs", 2)
+}
+
+/// The number above zero behind the option `name`, `usual` without it.
+fn count(options: &mut Options, name: &str, usual: usize) -> Result<usize, String> {
+    let Some(text) = options.value(name) else { return Ok(usual) };
+    text.parse().ok().filter(|&n| n > 0).ok_or(format!("{name} {text}: not a number above zero"))
 }
 
 fn factorize(
@@ -288,13 +337,7 @@ fn factorize(
         (false, false, false) => Extent::Usual,
         _ => return Err("--quick, --full and --ranks exclude each other".into()),
     };
-    let rounds = match options.value("--runs") {
-        None => factorizations::usual_rounds(extent),
-        Some(text) => match text.parse() {
-            Ok(rounds) if rounds > 0 => rounds,
-            _ => return Err(format!("--runs {text}: not a number above zero")),
-        },
-    };
+    let rounds = rounds(options)?.unwrap_or(factorizations::usual_rounds(extent));
     let filter = options.value("--filter").unwrap_or_default();
     let whole = matches!(extent, Extent::Usual | Extent::Full) && filter.is_empty();
     let out = options.value("--out").map(PathBuf::from);
@@ -310,4 +353,33 @@ fn factorize(
             out,
         },
     )
+}
+
+/// The number of `--runs`.
+fn rounds(options: &mut Options) -> Result<Option<usize>, String> {
+    let Some(text) = options.value("--runs") else { return Ok(None) };
+    match text.parse() {
+        Ok(rounds) if rounds > 0 => Ok(Some(rounds)),
+        _ => Err(format!("--runs {text}: not a number above zero")),
+    }
+}
+
+fn benchmarks(
+    options: &mut Options,
+    places: &Places,
+    report: &mut Report,
+) -> Result<bool, String> {
+    if options.flag("--check") {
+        bench::check(places, &library(options, places)?, report);
+        return Ok(report.finish() == 0);
+    }
+    if options.flag("--instructions") {
+        return bench::record(places, &library(options, places)?);
+    }
+    let (quick, rounds) = (options.flag("--quick"), rounds(options)?);
+    let filter = options.value("--filter").unwrap_or_default();
+    let out = options.value("--out").map(PathBuf::from);
+    let out = out.or((!quick && filter.is_empty()).then(|| places.root.join("docs")));
+    let library = library(options, places)?;
+    bench::run(places, &bench::Request { library, quick, rounds, filter, out })
 }

@@ -7,6 +7,7 @@
 //! what the program takes otherwise. Each program that is to catch something runs without a mutant, too, before and after.
 //! Mutants that work through a race get several attempts.
 
+pub mod gate;
 mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -119,15 +120,16 @@ fn named(bench: &Bench, mutant: &Mutant) -> Result<Vec<Probe>, String> {
 
 fn judge(places: &Places, bench: &Bench, mutant: &'static Mutant, limits: &BTreeMap<Probe, u32>) -> Judged {
     let start = Instant::now();
-    let caught = catch(bench, mutant, limits)
+    let caught = catch(bench, mutant, limits, ATTEMPTS)
         .or_else(|| catch_by_unit_tests(places, mutant))
         .or_else(|| catch_wider(bench, mutant));
     Judged { mutant, caught, seconds: start.elapsed().as_secs_f64() }
 }
 
-fn catch(bench: &Bench, mutant: &Mutant, limits: &BTreeMap<Probe, u32>) -> Option<(String, String)> {
+/// The first of the named programs that notices, each tried up to `attempts` times.
+fn catch(bench: &Bench, mutant: &Mutant, limits: &BTreeMap<Probe, u32>, attempts: usize) -> Option<(String, String)> {
     let probes = named(bench, mutant).unwrap_or_default();
-    (0..ATTEMPTS).find_map(|_| {
+    (0..attempts).find_map(|_| {
         probes.iter().find_map(|&probe| {
             let limit = limits.get(&probe).copied().unwrap_or(PATIENCE);
             let what = fails_as(bench, mutant, probe, limit)?;

@@ -33,6 +33,8 @@ pub struct Program {
     pub reference_is_serial: bool,
     /// Another command whose answer is the reference, for a program whose own runtime is not reliable here.
     pub reference: Option<Vec<String>>,
+    /// Values of `OMP_NUM_THREADS`; per rank, for programs that have ranks.
+    pub threads: &'static [u32],
     /// Whether `cargo xtask test` runs it, and the demo.
     pub gate: bool,
 }
@@ -199,6 +201,7 @@ fn program(name: &'static str, command: Result<Vec<String>, String>, sizes: [u32
         bundled_as: "libgomp.so.1",
         reference_is_serial: false,
         reference: None,
+        threads: &[1, 2, 4, 8],
         gate: true,
     }
 }

@@ -6,11 +6,11 @@
 use crate::programs::Places;
 use crate::report::Report;
 use crate::conformance::{self, Suite};
-use crate::{abi_tests, conform, exec, factorizations, setup, symbols};
+use crate::{abi_tests, bench, bridge, conform, exec, factorizations, mutants, placement, setup, symbols};
 use std::fs;
 use std::process::{Command, Stdio};
 
-/// Runs everything. `quick` leaves out the long ABI programs and the models.
+/// Runs everything. `quick` leaves out the long ABI programs, the models, the mutants and the other runtimes' suites.
 pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
     report.step("what the checks use");
     if install && !setup::run(places) {
@@ -37,19 +37,27 @@ pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
     lints(places, report);
     report.step("tests of the crates");
     tests(places, "crates", &["test", "--no-fail-fast"], &[], report);
+    placement::run(places, true, report);
     if !quick {
         report.step("models");
         models(places, report);
     }
+    report.step("MPI bridge");
+    bridge::check(places, "", report);
     report.step("ABI programs");
     abi(places, !quick, report);
-    if !quick {
+    if quick {
+        report.skip("mutants", "left out by --quick");
+    } else {
+        report.step("mutants");
+        mutants::gate::run(places, jobs(), report);
         let suites = vec![Suite::Llvm, Suite::Gcc];
-        let request = conformance::Request { library: places.library(), suites, filter: None, full: false };
-        conformance::run(places, &request, report);
+        conformance::run(places, &conformance::Request::subset(places.library(), suites), report);
     }
     report.step("factorizations");
     factorizations::check(places, &places.library(), report);
+    report.step("benchmarks");
+    bench::check(places, &places.library(), report);
     report.step("real programs");
     let request = conform::Request {
         library: Some(&places.library()),
@@ -150,10 +158,16 @@ fn counts(line: &str) -> Option<[usize; 3]> {
     Some([number("passed")?, number("failed")?, number("ignored")?])
 }
 
-/// The loom models of `ult`, one test target each; they need the whole crate compiled against loom, hence a target
-/// directory of their own.
+/// The loom models of the crates that have some.
 fn models(places: &Places, report: &mut Report) {
-    let files = fs::read_dir(places.root.join("ult/tests"))
+    models_of(places, "ult", report);
+    models_of(places, "mpi-bridge", report);
+}
+
+/// The loom models of a crate, one test target each; they need the whole crate compiled against loom, hence a target
+/// directory of their own.
+fn models_of(places: &Places, package: &str, report: &mut Report) {
+    let files = fs::read_dir(places.root.join(package).join("tests"))
         .into_iter()
         .flatten()
         .flatten();
@@ -166,7 +180,7 @@ fn models(places: &Places, report: &mut Report) {
     let mut models: Vec<String> = names.filter(|n| n.starts_with("loom_")).collect();
     models.sort();
     if models.is_empty() {
-        return report.skip("models", "ult/tests has no loom_*.rs");
+        return report.skip("models", &format!("{package}/tests has no loom_*.rs"));
     }
     let target = places.target.join("loom").display().to_string();
     for model in models {
@@ -177,11 +191,16 @@ fn models(places: &Places, report: &mut Report) {
         tests(
             places,
             &model,
-            &["test", "-p", "ult", "--release", "--test", &model],
+            &["test", "-p", package, "--release", "--test", &model],
             &env,
             report,
         );
     }
+}
+
+/// How many programs run at once.
+fn jobs() -> usize {
+    std::thread::available_parallelism().map_or(1, |n| n.get())
 }
 
 fn abi(places: &Places, stress: bool, report: &mut Report) {
@@ -190,7 +209,7 @@ fn abi(places: &Places, stress: bool, report: &mut Report) {
         cache: places.target.join("abi-tests"),
         library: Some(places.library()),
         filter: None,
-        jobs: std::thread::available_parallelism().map_or(1, |n| n.get()),
+        jobs: jobs(),
         stress,
     };
     match abi_tests::run(&options) {

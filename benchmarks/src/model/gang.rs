@@ -70,7 +70,7 @@ impl World {
             worker - first,
             &loads,
             in_flight,
-            &|_| 0,
+            &[],
             &mut places,
         );
         for (number, place) in (1..threads).zip(places) {

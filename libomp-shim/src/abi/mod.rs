@@ -5,12 +5,15 @@
 //! |---|---|
 //! | [`gomp`] | code compiled by gcc and gfortran |
 //! | [`kmpc`] | code compiled by clang, flang, icx |
+//! | [`tgt`] | target constructs compiled by clang, flang, icx |
 //! | [`process`] | the libgomp that stays mapped behind a preloaded library |
 //! | [`sched_yield`] | code that waits in a loop of its own |
 //! | [`api`] | the `omp_*` routines, C and Fortran names |
 pub mod api;
 pub mod gomp;
 pub mod kmpc;
+pub mod mutexes;
 pub mod process;
 pub mod sched_yield;
+pub mod tgt;
 mod missing;

@@ -4,25 +4,30 @@
 //! |---|---|---|
 //! | resident | an outermost region whose threads each get a shared worker of the pool that runs nobody's ULTs | wait on their worker for the next region |
 //! | shared | every other region | ULTs that start anew in each region and end with it |
-//! | grown | identities cannot be borrowed (or `GANGWAY_TLS=kernel`), or the region's code was seen to block in the kernel | wait on kernel threads beyond the pool |
+//! | grown | identities cannot be borrowed (or `GANGWAY_TLS=kernel`), the program has mutexes that pass priorities on, or the region's code was seen to block in the kernel | wait on kernel threads beyond the pool |
 //!
 //! Thread 0 is always the forking context itself.
 //!
-//! The end of a *shared* member: it arrives at the join, goes on helping with tasks until thread 0 has closed the region,
-//! and then leaves (`Team::leave_for_good` is its last touch). The join of an outermost region waits for the leaving
-//! ([`await_leaving`]); an inner one does not: a team that somebody is still about to leave is passed over when the next one
-//! is taken.
+//! The end of a *shared* member: its ULT ends when its share is over (`Team::settle_members` is its last touch). If the region uses tasks, or the
+//! one before did, it stays at the join to help until thread 0 has closed the region; those that have left before the first task come
+//! back ([`start_helper`]). The join of an outermost region waits for the leaving ([`await_leaving`]); an inner one does not: a
+//! team that somebody is still about to leave is passed over when the next one is taken.
+//!
+//! *What members wear.* Thread *n* of each outermost shared or grown team of one forking thread wears the same identity (`Own::identities`), so that
+//! `threadprivate` variables persist. A grown member puts it on for its share ([`kept_share`]); between regions nobody wears it.
 //!
 //! Rejected: keeping the ULTs of shared teams from region to region. They would stay on the workers on which they were
 //! first started, however busy those are, and could not be stolen.
 
+use core::cell::Cell;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use ult::fork::Seed;
+use ult::fork::{self, Seed};
 use ult::gang::GangTag;
+use ult::identity::Identity;
 use ult::pool::{self, Assignment};
-use ult::sched::{Look, Spin, Wait};
+use ult::sched::{Job, Look, Spin, Wait};
 use ult::worker::{self, Locals, Worker};
 
 use super::env::{self, Tls};
@@ -42,25 +47,67 @@ pub fn assemble(here: Here, wanted: u32, region: usize) -> (Box<Team>, u32) {
     if wanted == 1 {
         return (serial_team(here), 1);
     }
-    match housing(here, wanted, region) {
+    let (team, size) = match housing(here, wanted, region) {
         Housing::Resident => resident(here, wanted),
         Housing::Grown => grown(here, wanted),
         Housing::Shared => shared(here, wanted),
+    };
+    if here.team().plan().active_around == 0 {
+        // SAFETY: own thread only.
+        unsafe { here.thread.own() }.kept_size = if team.housing == Housing::Resident || !may_share() { 0 } else { size };
     }
+    (team, size)
 }
 
 fn housing(here: Here, wanted: u32, region: usize) -> Housing {
-    if !may_share() || ult::stall::is_known_blocker(region) {
+    if !may_share() {
+        return Housing::Grown;
+    }
+    let blocks = ult::stall::is_known_blocker(region);
+    let outermost = here.team().plan().active_around == 0;
+    if blocks && !(outermost && isolate_residents(here, wanted)) {
         Housing::Grown
-    } else if here.team().plan().active_around == 0 && wanted as usize - 1 <= pool::limit() {
+    } else if outermost && wanted as usize - 1 <= pool::limit() && !keeps_sharing(here, wanted) {
         Housing::Resident
     } else {
         Housing::Shared
     }
 }
 
+/// The last outermost team was as large, and resident: its members' `threadprivate` variables lie in the storage of their kernel threads, so it
+/// stays, and its workers run for nobody else from here on. One that does at this moment is asked again the next time. False if there is no such team.
+fn isolate_residents(here: Here, wanted: u32) -> bool {
+    // SAFETY: own thread only.
+    let own = unsafe { here.thread.own() };
+    let is_it = |team: &&Team| team.housing == Housing::Resident && team.size() == wanted && team.is_of_this_process();
+    let mut teams = own.teams.iter().map(|team| &**team);
+    let Some(team) = teams.find(is_it).filter(|_| own.kept_size == 0) else { return false };
+    (1..wanted).filter_map(|num| team.thread(num)?.host()).for_each(pool::isolate);
+    true
+}
+
+/// The last outermost team was as large, and its threads wore what is kept for them: their `threadprivate` variables have to
+/// be found again (5.2 §5.2), although a worker may have become free in the meantime.
+fn keeps_sharing(here: Here, wanted: u32) -> bool {
+    // SAFETY: own thread only.
+    worker::uses_identities() && unsafe { here.thread.own() }.kept_size == wanted
+}
+
+/// The program has mutexes whose owner the kernel knows by its kernel thread.
+static SHARES_NO_MORE: AtomicBool = AtomicBool::new(false);
+
+/// From the next fork on each thread of a region has a kernel thread of its own.
+pub fn share_no_more() {
+    // ORDERING: Relaxed; a setting: regions that others fork at this moment do not use what the caller is about to make.
+    SHARES_NO_MORE.store(true, Ordering::Relaxed);
+}
+
 /// May threads share workers at all?
 fn may_share() -> bool {
+    // ORDERING: Relaxed; as above.
+    if SHARES_NO_MORE.load(Ordering::Relaxed) {
+        return false;
+    }
     match env::settings().tls {
         Tls::Kernel => false,
         Tls::Shared => true,
@@ -157,17 +204,70 @@ fn house(team: &Team, workers: Vec<&'static Worker>) {
 pub fn sow(team: &Team, outer: GangTag) {
     let plan = team.plan();
     let group = plan.home.map_or(0, |home| home.group());
-    let outermost = plan.active_around == 1;
+    let keeps = keeps_storage(team);
+    team.count_all_present();
     for num in 1..team.size() {
         let Some(thread) = team.thread(num) else { continue };
-        team.count_present();
-        let keeps = outermost && worker::uses_identities();
-        // SAFETY: an outermost region is forked by its initial thread: own thread only.
-        let identity = if keeps { unsafe { (*plan.parent_thread).own() }.identities.of(num) } else { None };
-        let data = ptr::from_ref(thread).cast_mut().cast();
-        let region = plan.body.function as usize;
+        let identity = if keeps { kept(team, num) } else { None };
         // SAFETY: we are the forking thread; the member's last ULT has left (`take_team`).
-        unsafe { thread.set_seed(Seed { run: shared_main, end: shared_end, data, tag: outer, region, group, identity }) };
+        unsafe { thread.set_seed(seed(thread, team, shared_main, outer, group, identity)) };
+    }
+}
+
+/// Does the forking thread keep storage for the threads of this team, by number?
+fn keeps_storage(team: &Team) -> bool {
+    team.plan().active_around == 1 && worker::uses_identities()
+}
+
+fn kept(team: &Team, num: u32) -> Option<&'static Identity> {
+    // SAFETY: the forking thread calls us: own thread only.
+    unsafe { (*team.plan().parent_thread).own() }.identities.of(num)
+}
+
+/// Says what the members of a resident or grown team wear in the region that is being forked.
+pub fn clothe(team: &Team) {
+    if team.housing == Housing::Resident || !may_share() || !keeps_storage(team) {
+        return;
+    }
+    // SAFETY: we are the forking thread, between regions.
+    unsafe { team.plan_mut() }.keeps = true;
+    for num in 1..team.size() {
+        if let Some(thread) = team.thread(num) {
+            // SAFETY: as above.
+            unsafe { thread.set_kept(kept(team, num)) };
+        }
+    }
+}
+
+fn seed(
+    thread: &Thread,
+    team: &Team,
+    run: unsafe fn(*mut ()),
+    tag: GangTag,
+    group: u32,
+    identity: Option<&'static Identity>,
+) -> Seed {
+    Seed {
+        run,
+        end: shared_end,
+        settle: shared_settle,
+        data: ptr::from_ref(thread).cast_mut().cast(),
+        crew: ptr::from_ref(team).cast_mut().cast(),
+        tag,
+        region: team.plan().body.function as usize,
+        group,
+        identity,
+    }
+}
+
+/// A member that has left the region comes back, as a ULT that helps with its tasks until it ends. On the calling worker, or whoever steals it.
+pub fn start_helper(thread: &Thread) {
+    let team = thread.team();
+    // SAFETY: the member has left, and its record is the caller's until the ULT starts (`Thread::comes_back`).
+    unsafe {
+        let (group, identity) = (thread.seed().group, thread.seed().identity);
+        thread.set_seed(seed(thread, team, shared_helper, team.plan().gang, group, identity));
+        fork::plain(1, |_| thread.seed());
     }
 }
 
@@ -197,16 +297,34 @@ pub fn begin_member(thread: &Thread, team: &Team) {
     super::binding::display_member(thread, plan);
 }
 
-/// The life of a resident member: wait for a region, run its share, arrive, again; until the team is dismissed.
+/// What a resident or grown member does until its next region.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rest {
+    /// It helps with the tasks of the region that ends.
+    Helping,
+    /// It has taken off its kept identity, which it puts on again if there are tasks. So often in a row it has found none.
+    Left(u32),
+}
+
+/// What ends the rest.
+enum Call {
+    Region,
+    /// There are tasks of the region that it has left.
+    Back,
+    Dismissal,
+}
+
+/// The life of a resident or grown member: wait for a region, run its share, arrive, again; until the team is dismissed.
 unsafe fn resident_main(argument: *mut ()) {
     // SAFETY: `house` passes a thread that lives until the member has left.
     let thread: &Thread = unsafe { &*argument.cast() };
-    while await_region(thread) {
-        worker::set_duty((thread.team().plan().gang, thread.team().plan().body.function as usize));
-        run_share(thread);
-        worker::set_duty((GangTag::NONE, 0));
-        thread.team().arrive_at_join();
-        ult::sched::settle(thread.worker());
+    let mut rest = Rest::Helping;
+    loop {
+        rest = match await_call(thread, rest) {
+            Call::Region => take_part(thread),
+            Call::Back => come_back(thread, rest),
+            Call::Dismissal => break,
+        };
     }
     // SAFETY: own thread only.
     for inner in core::mem::take(&mut unsafe { thread.own() }.teams) {
@@ -214,16 +332,118 @@ unsafe fn resident_main(argument: *mut ()) {
     }
     ult::sched::return_to(thread.worker());
     worker::set_locals(Locals::default());
-    thread.team().leave_for_good();
+    thread.team().leave_for_good(1);
 }
 
-/// Waits for the next region, helping with the tasks of the one before. False when the team is dismissed.
-fn await_region(thread: &Thread) -> bool {
+fn take_part(thread: &Thread) -> Rest {
+    let team = thread.team();
+    worker::set_duty((team.plan().gang, team.plan().body.function as usize));
+    let kept = if team.plan().keeps { thread.kept() } else { None };
+    let rest = match kept {
+        None => {
+            run_share(thread);
+            worker::set_duty((GangTag::NONE, 0));
+            team.arrive_at_join();
+            Rest::Helping
+        }
+        Some(identity) => kept_share(thread, identity),
+    };
+    ult::sched::settle(thread.worker());
+    rest
+}
+
+/// A share under the identity that is kept for the thread. Nobody else wears it before the member has joined and taken it off: the next
+/// outermost region may be another team's.
+fn kept_share(thread: &Thread, identity: &'static Identity) -> Rest {
+    let team = thread.team();
+    let own = put_on(identity);
+    run_share(thread);
+    if team.is_lost() {
+        end_lost_process(); // the child of a fork goes on under the storage that the C library takes for its thread's
+    }
+    if team.has_used_tasks() {
+        team.stay_dressed();
+        team.arrive_at_join();
+        help_dressed(thread, own);
+    } else {
+        put_on(own);
+        worker::set_duty((GangTag::NONE, 0));
+        team.arrive_at_join();
+    }
+    Rest::Left(0)
+}
+
+/// A member that has left the region helps with its tasks, if it is still open.
+fn come_back(thread: &Thread, rest: Rest) -> Rest {
+    let team = thread.team();
+    let Rest::Left(in_vain) = rest else { return rest };
+    if !team.dress_again(thread.seen_epoch.get()) {
+        return rest;
+    }
+    // The forking thread changes it only after the region is closed and the member has undressed.
+    let Some(identity) = thread.kept() else { report::fatal("a member has lost the storage that was kept for it") };
+    let own = put_on(identity);
+    worker::set_duty((team.plan().gang, team.plan().body.function as usize));
+    let found = help_dressed(thread, own);
+    ult::sched::settle(thread.worker());
+    Rest::Left(if found { 0 } else { in_vain + 1 })
+}
+
+/// Helps with the tasks of the region until thread 0 has closed it, or there is nothing to do for so long that the worker would sleep; then
+/// wears `own` again. True if there was something.
+fn help_dressed(thread: &Thread, own: &'static Identity) -> bool {
+    let team = thread.team();
+    let epoch = thread.seen_epoch.get();
+    let (found, idle) = (Cell::new(false), Cell::new(false));
+    let more = || !team.is_closed(epoch);
+    let seek = |look: Look| {
+        let job = queue::find(thread, look, &more);
+        found.set(found.get() || job.is_some());
+        // A job that does nothing: then the condition is asked once more.
+        job.or_else(|| (look == Look::Last && !idle.replace(true)).then_some(Job { run: no_job, data: ptr::null_mut() }))
+    };
+    ult::sched::wait(&Wait {
+        ready: &|| idle.get() || team.is_closed(epoch) || team.is_lost(),
+        seek: Some(&seek),
+        sleepers: Some(team.sleepers()),
+        spin: team.spin(),
+        yields: false,
+        finished: true,
+    });
+    queue::end_help(thread);
+    if team.is_lost() {
+        end_lost_process();
+    }
+    put_on(own);
+    worker::set_duty((GangTag::NONE, 0));
+    team.undress();
+    found.get()
+}
+
+unsafe fn no_job(_: *mut ()) {}
+
+/// A member that has come back so often in a row for tasks that it could not take stays away from the region.
+const IN_VAIN: u32 = 4;
+
+/// Goes on under `identity`; returns the one before.
+fn put_on(identity: &'static Identity) -> &'static Identity {
+    // SAFETY: a member calls us, on its own stack, between its share and its waiting: no other context of it exists. What is kept for
+    // its number is its alone from the start of the region until it has undressed, and its kernel thread's own always.
+    match unsafe { ult::sched::change_storage(identity) } {
+        Some(before) => before,
+        None => report::fatal("a thread without storage of its own was given another's"),
+    }
+}
+
+/// Waits for the next region, helping with the tasks of the one before; or until there are some for which its identity has to be put on.
+fn await_call(thread: &Thread, rest: Rest) -> Call {
     let team = thread.team();
     let seen = thread.seen_epoch.get();
+    let is_back = || matches!(rest, Rest::Left(in_vain) if in_vain < IN_VAIN) && team.calls_back(seen);
+    let seek = |look: Look| if rest == Rest::Helping { queue::find_after(thread, look, seen) } else { None };
     ult::sched::wait(&Wait {
-        ready: &|| team.next_region(seen, thread.num()).is_some() || team.is_retired() || team.is_lost(),
-        seek: Some(&|look: Look| queue::find_after(thread, look, seen)),
+        ready: &|| team.next_region(seen, thread.num()).is_some() || team.is_retired() || team.is_lost() || is_back(),
+        seek: Some(&seek),
         sleepers: Some(team.sleepers()),
         spin: spin_for(env::settings()),
         yields: false,
@@ -235,9 +455,10 @@ fn await_region(thread: &Thread) -> bool {
     match team.next_region(seen, thread.num()) {
         Some(epoch) => {
             thread.seen_epoch.set(epoch);
-            true
+            Call::Region
         }
-        None => false,
+        None if team.is_retired() => Call::Dismissal,
+        None => Call::Back,
     }
 }
 
@@ -247,34 +468,63 @@ fn end_lost_process() -> ! {
     unsafe { libc::exit(0) }
 }
 
-/// The life of a member that shares workers: its share of one region.
+/// The life of a member that shares workers: its share of one region. It stays to help with tasks if the region uses some.
 unsafe fn shared_main(argument: *mut ()) {
     // SAFETY: `sow` passes a thread that lives until the member has left.
     let thread: &Thread = unsafe { &*argument.cast() };
     let team = thread.team();
-    let epoch = team.epoch();
     thread.move_in(worker::register_current());
     super::stats::count_gang_ult();
     run_share(thread);
-    team.arrive_at_join();
+    if team.is_lost() {
+        end_lost_process();
+    }
+    if team.lingers() {
+        team.arrive_at_join();
+        help_until_closed(thread);
+    }
+}
+
+/// A member that comes back to help with tasks. It has joined already.
+unsafe fn shared_helper(argument: *mut ()) {
+    // SAFETY: `start_helper` passes a thread that lives until the member has left.
+    let thread: &Thread = unsafe { &*argument.cast() };
+    thread.move_in(worker::register_current());
+    // SAFETY: the thread and its implicit task live as long as the team, and this kernel thread hosts it.
+    unsafe { Here::set(thread, &thread.implicit) };
+    help_until_closed(thread);
+}
+
+fn help_until_closed(thread: &Thread) {
+    let team = thread.team();
+    let epoch = team.epoch();
+    let more = || !team.is_closed(epoch);
     ult::sched::wait(&Wait {
         ready: &|| team.is_closed(epoch) || team.is_lost(),
-        seek: Some(&|look: Look| queue::find(thread, look)),
+        seek: Some(&|look: Look| queue::find(thread, look, &more)),
         sleepers: Some(team.sleepers()),
         spin: team.spin(),
         yields: false,
         finished: true,
     });
+    queue::end_help(thread);
     if team.is_lost() {
         end_lost_process();
     }
 }
 
-/// The member's ULT has ended, and its identity is free for the next region.
+/// The member's ULT has ended, and its identity is free.
 unsafe fn shared_end(argument: *mut ()) {
-    // SAFETY: as in `shared_main`; the member leaves with the last line.
+    // SAFETY: as in `shared_main`; the member is counted as one that is present until it is settled.
     let thread: &Thread = unsafe { &*argument.cast() };
-    thread.team().leave_for_good();
+    thread.note_left(thread.team().epoch());
+}
+
+/// So many members' ULTs have ended on this worker.
+unsafe fn shared_settle(argument: *mut (), count: u32) {
+    // SAFETY: `seed` passes a team that lives until its members have left; they do with the last line.
+    let team: &Team = unsafe { &*argument.cast() };
+    team.settle_members(count);
 }
 
 fn run_share(thread: &Thread) {
@@ -289,21 +539,21 @@ fn run_share(thread: &Thread) {
     thread.implicit.end_implicit();
 }
 
-/// Waits until the members of a team that shares workers have left. At the end of an outermost region: the next one wears the
+/// Waits until the members of a team that shares workers have left, and those of a grown one have undressed. At the end of an outermost region: the next one wears the
 /// same identities, and a program's kernel thread leaves the join with no ULT on its bench.
 pub fn await_leaving(team: &Team) {
-    if team.housing == Housing::Shared && team.present() != 0 {
-        await_absence(team);
+    if !team.is_clear() {
+        await_until(team, &|| team.is_clear());
     }
 }
 
-fn await_absence(team: &Team) {
+fn await_until(team: &Team, done: &dyn Fn() -> bool) {
     ult::sched::wait(&Wait {
-        ready: &|| team.present() == 0 || team.is_lost(),
+        ready: &|| done() || team.is_lost(),
         seek: None,
         sleepers: None,
         // Members that share workers do not know who waits for them; they are about to leave.
-        spin: Spin { micros: if team.housing == Housing::Shared { u32::MAX } else { 20 } },
+        spin: if team.housing == Housing::Shared { Spin::POLLING } else { Spin::exactly(20) },
         yields: false,
         finished: true,
     });
@@ -316,7 +566,7 @@ pub fn dismiss(team: Box<Team>) {
         return;
     }
     team.retire(worker::register_current());
-    await_absence(&team);
+    await_until(&team, &|| team.present() == 0);
     for thread in (0..team.attached()).filter_map(|num| team.thread(num)) {
         // SAFETY: the member has left, the primary's part belongs to the forking thread, which is here.
         for inner in core::mem::take(&mut unsafe { thread.own() }.teams) {

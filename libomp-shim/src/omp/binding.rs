@@ -124,6 +124,14 @@ pub fn worker_for(team: &Team, num: u32) -> Option<&'static Worker> {
     }
 }
 
+/// The processors of the place of thread `num` of a bound inner team: it rather starts on a worker that is there, but may start
+/// anywhere.
+pub fn processors_for(team: &Team, num: u32) -> &'static [usize] {
+    let place = team.plan().places.as_ref().map(|assignment| assignment.thread(num).0);
+    let places = env::settings().places.as_ref();
+    place.zip(places).map_or(&[], |(place, places)| places.procs(place as usize))
+}
+
 /// Which of `workers` runs thread `num` of `size`, 0 for the forking thread's. With a worker per place these are the threads
 /// that share the place.
 fn worker_number(num: u32, size: u32, workers: u32) -> u32 {
@@ -202,6 +210,7 @@ fn bind(thread: &Thread, place: u32, partition: Range<u32>) {
         if let Err(error) = ult::topology::bind_current_thread(procs) {
             report_refusal(procs, &error);
         }
+        thread.worker().site.note();
     }
 }
 

@@ -126,6 +126,8 @@ fn standard(s: &Settings) -> Vec<(&'static str, String)> {
 
 fn others(s: &Settings) -> Vec<(&'static str, String)> {
     vec![
+        ("GANGWAY_HOST_DEVICES", s.host_devices.to_string()),
+        ("GANGWAY_HOST_DEVICE_DELAY", s.host_device_delay.to_string()),
         ("GANGWAY_STALL_SIGNAL", s.stall_signal.map(|n| n.to_string()).unwrap_or_default()),
         ("GANGWAY_STATS", on(s.stats)),
         ("GANGWAY_TLS", tls(s.tls).into()),
@@ -159,6 +161,9 @@ fn others(s: &Settings) -> Vec<(&'static str, String)> {
         ("KMP_TEAMS_PROC_BIND", s.teams_bind.to_string()),
         ("KMP_TEAMS_THREAD_LIMIT", s.teams_thread_limit.to_string()),
         ("KMP_WARNINGS", on(report::warnings())),
+        ("OMPX_DEVICE_MEMORY", s.device_memory.map(|bytes| size(bytes as usize)).unwrap_or_default()),
+        ("OMPX_GRAPH", s.graph_file.clone().unwrap_or_default()),
+        ("OMPX_SCHED", s.placement.to_string()),
         ("OMP_GANG_SCHED", s.gang.to_string()),
     ]
 }
@@ -253,13 +258,14 @@ fn spincount(spin: Spin) -> String {
         Spin::None => "0".into(),
         Spin::Iterations(n) => n.to_string(),
         Spin::Forever => "INFINITE".into(),
-        Spin::Micros(_) => String::new(),
+        Spin::Learnt { .. } | Spin::Micros(_) => String::new(),
     }
 }
 
 fn blocktime(spin: Spin) -> String {
     match spin {
         Spin::None => "0".into(),
+        Spin::Learnt { least, .. } => format!("{least}us"),
         Spin::Micros(us) => format!("{us}us"),
         Spin::Forever => "INFINITE".into(),
         Spin::Iterations(_) => String::new(),
@@ -354,6 +360,8 @@ mod tests {
             ("GANGWAY_TLS", "kernel"),
             ("GANGWAY_VICTIM", "history"),
             ("GANGWAY_WORKERS", "3"),
+            ("OMPX_DEVICE_MEMORY", "64M"),
+            ("OMPX_SCHED", "ishmc:lambda=0.5"),
             ("OMP_GANG_SCHED", "0"),
         ];
         let shown = others(&test_settings(&given));

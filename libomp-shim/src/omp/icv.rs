@@ -320,7 +320,8 @@ impl ProcBind {
         Some(match value {
             0 => ProcBind::False,
             1 => ProcBind::True,
-            2 => ProcBind::Primary,
+            // clang's number for `primary`, which it keeps apart from `master`.
+            2 | 5 => ProcBind::Primary,
             3 => ProcBind::Close,
             4 => ProcBind::Spread,
             _ => return None,

@@ -73,9 +73,12 @@ impl Lock {
     }
 
     /// Takes the lock, waiting for it if need be.
+    ///
+    /// The first exchange does without a look: where the last holder ran on another core, the look would fetch the cache line
+    /// once more.
     #[inline]
     pub fn lock(&self) {
-        if !self.try_lock() {
+        if !self.take(0, LOCKED) {
             self.lock_slowly();
         }
     }
@@ -113,10 +116,10 @@ impl Lock {
     #[inline(never)]
     fn lock_slowly(&self) {
         for _ in 0..LOOKS {
-            ult::arch::pause();
             if self.try_lock() {
                 return;
             }
+            ult::arch::pause();
         }
         parking::acquire(self);
     }

@@ -9,11 +9,12 @@
 //! | [`task`], [`queue`], [`shelf`], [`depend`], [`taskgroup`], [`taskloop`] | tasks, where ready ones stand, dependences, taskgroups, taskloops |
 //! | [`worksharing`] | loops, sections, single, ordered, doacross |
 //! | [`cancel`] | cancellation |
-//! | [`target`] | target regions, run on the host |
+//! | [`target`], [`device`] | target regions on the host, devices |
 //! | [`reduction`] | how copies of a reduction are combined |
 //! | [`alloc`] | memory allocators |
 //! | [`lock`] | locks, and what critical is made of |
 //! | [`yielding`] | what `sched_yield` means |
+//! | [`outside`] | waiting for the requests of other libraries |
 //! | [`stats`] | counters |
 //! | [`report`] | messages to the user |
 pub mod affinity;
@@ -23,11 +24,13 @@ pub mod binding;
 pub mod cancel;
 pub mod counts;
 pub mod depend;
+pub mod device;
 pub mod display;
 pub mod env;
 pub mod icv;
 pub mod identities;
 pub mod lock;
+pub mod outside;
 pub mod parallel;
 pub mod queue;
 pub mod reduction;

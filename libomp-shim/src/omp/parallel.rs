@@ -77,6 +77,8 @@ pub struct Region {
     counted: u32,
     /// Threads counted against the pool's workers.
     seats: usize,
+    /// Counted among the program's kernel threads in regions.
+    shares: bool,
 }
 
 /// Runs `body` in a new team and returns when all of its threads and tasks have ended.
@@ -105,6 +107,7 @@ impl Region {
         // SAFETY: we are the forking thread and the team is between regions.
         let plan = unsafe { team.plan_mut() };
         plan.level -= 1;
+        plan.defers_alone &= plan.level != 0;
         plan.icv = here.task.icv.get();
         if thread_limit != 0 {
             plan.icv.thread_limit = thread_limit;
@@ -135,14 +138,16 @@ impl Region {
         Self::enter(team, counted)
     }
 
-    /// Makes the calling code the initial thread of a target region that runs on the host.
-    pub fn begin_target(here: Here, body: Body, thread_limit: u32) -> Self {
+    /// Makes the calling code the initial thread of a target region of `device`, which is the host or runs on it.
+    pub fn begin_target(here: Here, body: Body, thread_limit: u32, device: i32) -> Self {
         let team = serial_team(here);
         plan(here, &team, body, 1, Request::default());
         // SAFETY: we are the forking thread and the team is between regions.
         let plan = unsafe { team.plan_mut() };
         plan.level = 0;
+        plan.defers_alone = false;
         plan.active_level = 0;
+        plan.device = device;
         plan.icv = env::settings().initial; // the device's own, not the encountering task's
         if thread_limit != 0 {
             plan.icv.thread_limit = thread_limit;
@@ -161,6 +166,10 @@ impl Region {
         let outer = unsafe { Here::set(primary, &primary.implicit) };
         let duty = worker::duty();
         let size = team.size();
+        let shares = size > 1 && team.plan().active_around == 1 && super::root::count() > 1;
+        if shares {
+            pool::enter_region();
+        }
         let seats = if size > 1 && team.housing == Housing::Shared { pool::seat(size as usize - 1) } else { 0 };
         if size > 1 {
             ult::exceptions::refresh();
@@ -171,7 +180,7 @@ impl Region {
         if size > 1 && team.housing == Housing::Shared {
             fork::give_way_to_older();
         }
-        Self { team, outer, duty, counted, seats }
+        Self { team, outer, duty, counted, seats, shares }
     }
 
     /// Runs thread 0's share.
@@ -206,6 +215,9 @@ impl Region {
         let here = Here::get();
         unreserve(here, self.counted);
         pool::unseat(self.seats);
+        if self.shares {
+            pool::leave_region();
+        }
         if self.team.plan().places.is_some() {
             binding::after_region(here);
         }
@@ -284,7 +296,10 @@ fn plan(here: Here, team: &Team, body: Body, size: u32, request: Request) {
     plan.home = outer.home;
     plan.bind = request.bind.unwrap_or(icv.bind);
     plan.places = binding::assignment(here, plan.bind, icv.bind, size);
+    plan.keeps = false;
+    plan.defers_alone = settings.task_aware_mpi;
     plan.displays = false;
+    plan.device = outer.device;
     // SAFETY: own thread only.
     plan.partition = settings.places.is_some().then(|| unsafe { here.thread.own() }.partition.clone());
 }
@@ -294,13 +309,14 @@ const PAUSES_PER_MICRO: u64 = 40;
 
 /// How members look before they sleep, from the environment.
 pub fn spin_for(settings: &Settings) -> Spin {
-    let micros = match settings.spin {
-        env::Spin::None => 0,
-        env::Spin::Micros(n) => u32::try_from(n).unwrap_or(u32::MAX - 1),
-        env::Spin::Iterations(n) => u32::try_from(n / PAUSES_PER_MICRO).unwrap_or(u32::MAX - 1),
-        env::Spin::Forever => u32::MAX,
-    };
-    Spin { micros }
+    let exactly = |micros| Spin::exactly(u32::try_from(micros).unwrap_or(u32::MAX - 1));
+    match settings.spin {
+        env::Spin::None => Spin::NONE,
+        env::Spin::Learnt { least, most } => Spin::between(least, most),
+        env::Spin::Micros(n) => exactly(n),
+        env::Spin::Iterations(n) => exactly(n / PAUSES_PER_MICRO),
+        env::Spin::Forever => Spin::FOREVER,
+    }
 }
 
 // ---- launching --------------------------------------------------------------------------------------------------
@@ -309,6 +325,7 @@ pub fn spin_for(settings: &Settings) -> Spin {
 fn launch(team: &Team, outer: GangTag) {
     let level = outer.level + 1;
     if team.housing != Housing::Shared {
+        super::assemble::clothe(team);
         stats::count_gang();
         fork::resident_gang(level, |tag| {
             // SAFETY: we are the forking thread, and the team has not started.
@@ -326,8 +343,10 @@ fn launch(team: &Team, outer: GangTag) {
         Some(home) if is_ganged(team) => {
             stats::count_gang();
             let place = |i: usize| binding::worker_for(team, i as u32 + 1);
-            let places = team.plan().places.is_some() && team.plan().active_around == 1;
-            fork::gang(count, level, home, seed, places.then_some(&place), |tag| {
+            let near = |i: usize| binding::processors_for(team, i as u32 + 1);
+            let (bound, outermost) = (team.plan().places.is_some(), team.plan().active_around == 1);
+            let (place, near) = ((bound && outermost).then_some(&place as _), (bound && !outermost).then_some(&near as _));
+            fork::gang(count, level, home, seed, place, near, |tag| {
                 // SAFETY: as above.
                 unsafe { team.plan_mut() }.gang = tag;
                 team.start_region();

@@ -25,7 +25,9 @@ use core::ptr::NonNull;
 use ult::deque::Steal;
 use ult::sched::{Job, Look, Wait};
 
+use super::affinity::hint;
 use super::env;
+use super::outside;
 use super::shelf::Found;
 use super::stats;
 use super::task::{self, Flags, Task};
@@ -41,8 +43,11 @@ pub const THROTTLE: usize = 256;
 pub fn push(thread: &Thread, task: NonNull<Task>) {
     let team = thread.team();
     // SAFETY: the task is the caller's until it is pushed.
-    if unsafe { task.as_ref() }.priority() > 0 {
+    let (priority, affinity) = unsafe { (task.as_ref().priority(), task.as_ref().affinity()) };
+    if priority > 0 {
         team.shelf().put(task, false);
+    } else if affinity != 0 && hint::offer(team, task) {
+        return;
     } else {
         // SAFETY: own thread only: code that runs in the thread's name is the deque's owner.
         unsafe { thread.deque.push(task) };
@@ -56,8 +61,11 @@ pub fn push_foreign(team: &Team, task: NonNull<Task>) {
     team.wake_all();
 }
 
-/// The newest tied task that `thread` has begun and not ended.
+/// The newest tied task that `thread` has begun and not ended; none while the constraint does not bind it.
 fn newest_tied(thread: &Thread) -> Option<&Task> {
+    if outside::is_loose(thread) {
+        return None;
+    }
     // SAFETY: own thread only: `find` runs on the thread's kernel thread in its name.
     let newest = unsafe { thread.own() }.tied.last().copied();
     // SAFETY: a started tied task is alive.
@@ -69,9 +77,49 @@ fn allowed(thread: &Thread, task: &Task) -> bool {
     ult::mutant!(tied_constraint_ignored) || task.flags().has(Flags::UNTIED) || newest_tied(thread).is_none_or(|newest| task.descends_from(newest))
 }
 
-/// Finds a task that `thread`, which waits at a task scheduling point, may start.
-pub fn find(thread: &Thread, look: Look) -> Option<Job> {
-    find_task(thread, look).map(|task| task::job(thread, task))
+/// Finds a task that `thread`, which waits at a task scheduling point, may start. As long as the wait lasts, and until [`end_help`] at
+/// the latest, others may follow the task at once if `more` says so.
+pub fn find(thread: &Thread, look: Look, more: &dyn Fn() -> bool) -> Option<Job> {
+    let task = find_task(thread, look)?;
+    // SAFETY: only the lifetime is erased; the pointer is forgotten by `end_help`, before the closure ends.
+    let more = unsafe { core::mem::transmute::<*const (dyn Fn() -> bool + '_), *const (dyn Fn() -> bool + 'static)>(more) };
+    // SAFETY: own thread only.
+    let helping = unsafe { &mut thread.own().helping };
+    *helping = (helping.0.wrapping_add(1), Some(more));
+    Some(task::job(thread, task))
+}
+
+/// The wait for which [`find`] has found tasks is over.
+pub fn end_help(thread: &Thread) {
+    // SAFETY: own thread only.
+    let helping = unsafe { &mut thread.own().helping };
+    *helping = (helping.0.wrapping_add(1), None);
+}
+
+/// Which wait of the thread a task runs for that [`find`] has just found.
+pub fn help_number(thread: &Thread) -> u32 {
+    // SAFETY: own thread only.
+    unsafe { thread.own().helping.0 }
+}
+
+/// After a task that was found for the wait `number`: another one for the same wait, unless it is over, somebody else waits for
+/// this worker, or the scheduler should be asked once more. Spares the way through the scheduler, which costs several times what
+/// a small task does.
+///
+/// The number is that of the last find, so no other wait of the thread has begun to run tasks or ended since: the
+/// one that is meant still sits on the bench of this worker, and its closure lives.
+pub fn next_in_place(thread: &Thread, number: u32) -> Option<NonNull<Task>> {
+    // SAFETY: own thread only.
+    let helping = unsafe { thread.own().helping };
+    let more = helping.1.filter(|_| helping.0 == number)?;
+    if !ult::sched::may_go_on_in_place() {
+        return None;
+    }
+    // SAFETY: as said above.
+    if !unsafe { (*more)() } {
+        return None;
+    }
+    near(thread).or_else(|| steal(thread, true))
 }
 
 /// [`find`] for a member that waits for its next region and has seen `epoch`: it may help with the region that ends, but
@@ -79,6 +127,10 @@ pub fn find(thread: &Thread, look: Look) -> Option<Job> {
 pub fn find_after(thread: &Thread, look: Look, epoch: u64) -> Option<Job> {
     if thread.team().epoch() != epoch {
         return None; // a region without this member: its tasks are for others
+    }
+    if look == Look::Glance {
+        let is_any = thread.team().has_used_tasks() && thread.team().has_ready_tasks();
+        return is_any.then_some(Job { run: no_job, data: core::ptr::null_mut() });
     }
     let task = find_task(thread, look)?;
     // What made the task visible came after the epoch of its region, so a new epoch is seen here.
@@ -89,30 +141,25 @@ pub fn find_after(thread: &Thread, look: Look, epoch: u64) -> Option<Job> {
     None
 }
 
+unsafe fn no_job(_: *mut ()) {}
+
 fn find_task(thread: &Thread, look: Look) -> Option<NonNull<Task>> {
-    let team = thread.team();
-    if !team.has_used_tasks() {
+    if !thread.team().has_used_tasks() {
         return None;
     }
-    let found = match look {
+    match look {
         Look::Own => near(thread),
-        Look::Others => far(thread),
-        Look::Last => near(thread).or_else(|| far(thread)).or_else(|| clear_out(thread)),
-    };
-    // SAFETY: own thread only.
-    let own = unsafe { thread.own() };
-    own.ran |= found.is_some();
-    if found.is_none() && look != Look::Own && (own.ran || look == Look::Last) {
-        own.ran = false;
-        team.notify_closer();
+        Look::Others => far(thread, true),
+        Look::Last => near(thread).or_else(|| far(thread, false)).or_else(|| clear_out(thread)),
+        Look::Glance => None,
     }
-    found
 }
 
 /// What stands in the thread's own deque or on the shelf.
 fn near(thread: &Thread) -> Option<NonNull<Task>> {
     let shelf = thread.team().shelf();
     taken(thread, shelf.take_urgent(newest_tied(thread)))
+        .or_else(|| hinted(thread, hint::own(thread)?))
         .or_else(|| own(thread))
         .or_else(|| taken(thread, shelf.take_rest(newest_tied(thread))))
 }
@@ -126,9 +173,22 @@ fn taken(thread: &Thread, found: Found) -> Option<NonNull<Task>> {
     found.task
 }
 
-/// What stands in the deques of others.
-fn far(thread: &Thread) -> Option<NonNull<Task>> {
-    steal(thread).or_else(|| if looks_in_vain(thread) { clear_out(thread) } else { None })
+/// What stands in the deques and inboxes of others.
+fn far(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
+    steal(thread, patient)
+        // SAFETY: own thread only.
+        .or_else(|| hinted(thread, hint::steal(thread, unsafe { thread.own() }.looks, !patient)?))
+        .or_else(|| if looks_in_vain(thread) { clear_out(thread) } else { None })
+}
+
+/// A task from an inbox, if it may be started; otherwise the shelf's.
+fn hinted(thread: &Thread, task: NonNull<Task>) -> Option<NonNull<Task>> {
+    // SAFETY: what was taken from an inbox is ours.
+    if allowed(thread, unsafe { task.as_ref() }) {
+        return Some(task);
+    }
+    push_foreign(thread.team(), task);
+    None
 }
 
 /// Looks without success after which a thread that never sleeps (an active wait policy) clears its deque out all the same.
@@ -150,35 +210,69 @@ fn own(thread: &Thread) -> Option<NonNull<Task>> {
         if allowed(thread, task.as_ref()) {
             return Some(task);
         }
-        thread.deque.push(task);
+        put_back(thread, task);
     }
-    // A thief whose last look fell between the two saw an empty deque.
-    thread.team().wake_one();
     None
 }
 
-/// The oldest task of another thread's deque.
-fn steal(thread: &Thread) -> Option<NonNull<Task>> {
+/// The running task waits until `mine` holds for no incomplete task: runs the newest ready tasks by plain calls as long as it
+/// holds for them and nobody else waits for this worker. They may wait in turn: nothing on this stack can go on without them.
+pub fn run_in_place(here: Here, mine: impl Fn(&Task) -> bool) {
+    while here.thread.team().shelf().has_nothing_urgent() && ult::sched::may_go_on_in_place() {
+        // SAFETY: own thread only; a popped task is ours.
+        let Some(task) = (unsafe { here.thread.deque.pop() }) else { return };
+        // SAFETY: as above.
+        let its = unsafe { task.as_ref() };
+        if !mine(its) || !allowed(here.thread, its) {
+            put_back(here.thread, task);
+            return;
+        }
+        // SAFETY: as above; a ready task of the running thread's team, allowed as a child of what it waits in.
+        unsafe { task::run_taken(here.thread, task) };
+    }
+}
+
+/// Undoes a `pop` of the thread's own deque.
+fn put_back(thread: &Thread, task: NonNull<Task>) {
+    // SAFETY: own thread only; the task is the caller's.
+    unsafe { thread.deque.push(task) };
+    // A thief whose last look fell between the two saw an empty deque.
+    thread.team().wake_one();
+}
+
+/// Looks at lone tasks, the only ones of their deques, before one is taken: the owner is about to run it more often than not (a task,
+/// then `taskwait`), sooner than it could be brought here.
+const COURTESY: u32 = 4;
+
+/// The oldest task of another thread's deque. Who is `patient` leaves lone tasks to their owners for some looks at all of them.
+fn steal(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
     let team = thread.team();
     let size = team.size();
     if size < 2 {
         return None;
     }
-    let start = random(thread) % size;
+    let start = first_victim(thread, team, size);
+    // SAFETY: own thread only.
+    let looks = unsafe { thread.own() }.spared + 1;
+    let spares = patient && looks < COURTESY;
+    let mut has_spared = false;
     for i in 0..size {
         let num = (start + i) % size;
-        if num == thread.num() {
-            continue;
-        }
-        if let Some(task) = steal_from(thread, team, num) {
+        let Some(victim) = team.thread(num).filter(|_| num != thread.num()) else { continue };
+        if spares && victim.deque.len() == 1 {
+            has_spared = true;
+        } else if let Some(task) = steal_from(thread, team, victim) {
+            // SAFETY: own thread only.
+            unsafe { thread.own() }.spared = 0;
             return Some(task);
         }
     }
+    // SAFETY: own thread only.
+    unsafe { thread.own() }.spared = if has_spared { looks } else { 0 };
     None
 }
 
-fn steal_from(thread: &Thread, team: &Team, num: u32) -> Option<NonNull<Task>> {
-    let victim = team.thread(num)?;
+fn steal_from(thread: &Thread, team: &Team, victim: &Thread) -> Option<NonNull<Task>> {
     stats::count_steal_attempt();
     loop {
         match victim.deque.steal() {
@@ -218,13 +312,13 @@ fn clear_out(thread: &Thread) -> Option<NonNull<Task>> {
     None
 }
 
-fn random(thread: &Thread) -> u32 {
+/// The thread whose deque is looked at first: a near one more often than others, where the machine has any.
+fn first_victim(thread: &Thread, team: &Team, size: u32) -> u32 {
     // SAFETY: own thread only.
-    let own = unsafe { thread.own() };
-    own.random ^= own.random << 13;
-    own.random ^= own.random >> 17;
-    own.random ^= own.random << 5;
-    own.random
+    let draw = &mut unsafe { thread.own() }.draw;
+    let (me, count) = (thread.num() as usize, size as usize);
+    draw.keep_up(&thread.worker().site, me, count, |num| team.thread(num as u32)?.host()?.site.get());
+    draw.victim(me, count) as u32
 }
 
 /// Incomplete children, ready or waiting for dependences, that a task may have per thread of its team before it runs
@@ -239,8 +333,23 @@ pub const CHILDREN: u64 = 1024;
 /// but is never held back for good: a task may depend on an event that only the producer can fulfil.
 #[inline]
 pub fn throttle(here: Here) {
+    let pending = here.task.pending();
+    if pending.is_multiple_of(CHECK_EVERY) && pending != 0 {
+        look_how_many(here);
+    }
+}
+
+/// Pending children between two looks at what the other threads write.
+const CHECK_EVERY: u32 = 32;
+
+#[cold]
+fn look_how_many(here: Here) {
     if here.thread.deque.len() >= THROTTLE {
-        if env::settings().task_throttling {
+        let at_once = !env::settings().task_aware_mpi && here.thread.team().shelf().has_nothing_urgent();
+        if env::settings().task_throttling && at_once {
+            // SAFETY: own thread only.
+            unsafe { here.thread.own() }.saturated = true;
+        } else if env::settings().task_throttling {
             run_some(here, THROTTLE / 4);
         }
     } else if has_too_many_children(here) {
@@ -248,7 +357,21 @@ pub fn throttle(here: Here) {
     }
 }
 
-#[inline]
+/// Had the thread so many tasks in its deque lately that the others have enough to do, and it can run what it makes itself?
+#[inline(always)]
+pub fn is_saturated(thread: &Thread) -> bool {
+    // SAFETY: own thread only.
+    unsafe { thread.own() }.saturated
+}
+
+/// Is that so still? Until the deque is half empty.
+pub fn stays_saturated(thread: &Thread) -> bool {
+    let stays = thread.deque.len() >= THROTTLE / 2 && thread.team().shelf().has_nothing_urgent();
+    // SAFETY: own thread only.
+    unsafe { thread.own() }.saturated = stays;
+    stays
+}
+
 fn has_too_many_children(here: Here) -> bool {
     let children = here.task.children();
     children >= CHILDREN && children >= CHILDREN_PER_THREAD * u64::from(here.team().size())
@@ -276,11 +399,16 @@ fn hold_back(here: Here) {
 pub fn run_some(here: Here, count: usize) {
     let left = core::cell::Cell::new(count);
     let dry = core::cell::Cell::new(false);
+    let one_more = || {
+        let more = left.get() != 0;
+        left.set(left.get().saturating_sub(1));
+        more
+    };
     let seek = |look| {
         if left.get() == 0 {
             return None;
         }
-        let job = find(here.thread, look);
+        let job = find(here.thread, look, &one_more);
         if job.is_some() {
             left.set(left.get() - 1);
         }
@@ -295,4 +423,5 @@ pub fn run_some(here: Here, count: usize) {
         yields: true,
         finished: false,
     });
+    end_help(here.thread);
 }

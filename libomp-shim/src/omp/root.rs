@@ -59,7 +59,7 @@ fn prepare() {
     ult::sched::set_runner_stack_size(settings.stacksize);
     ult::sched::set_cores(ult::topology::worker_target());
     ult::pool::set_limit(settings.workers.max(1) as usize - 1);
-    ult::pool::set_idle_spin(parallel::spin_for(settings).micros);
+    ult::pool::set_idle_spin(parallel::spin_for(settings));
     ult::worker::use_identities(!matches!(settings.tls, Tls::Shared | Tls::Kernel));
     ult::victim::set_default(settings.victim.into());
     if let Some(signal) = settings.stall_signal {

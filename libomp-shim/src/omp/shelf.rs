@@ -64,6 +64,12 @@ impl Shelf {
         self.urgent.is_empty() && self.rest.is_empty()
     }
 
+    /// Does no task with a priority stand here?
+    #[inline]
+    pub fn has_nothing_urgent(&self) -> bool {
+        self.urgent.is_empty()
+    }
+
     /// Puts a ready task here. `told`: all sleepers are about to be woken for it.
     ///
     /// The task is alive and the caller's.

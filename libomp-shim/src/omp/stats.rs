@@ -11,6 +11,7 @@
 //! | `stalls`, `interrupts`, `preemptions`, `hand_offs` | the stall monitor, [`read`] asks it |
 //! | `donors` | the identities, [`read`] asks them |
 //! | `switches` | the scheduler, [`read`] asks it |
+//! | `regions_sent`, `regions_served`, `bytes_sent`, `bytes_fetched` | the ranks, [`read`] asks them |
 //!
 //! What is counted here costs a load and a store: a worker with a small index is the only writer of its shard. The
 //! rest share the last shard and pay for an atomic addition. Rejected: one counter for all (a line that every fork of every
@@ -74,6 +75,14 @@ counters! {
     switches,
     /// Kernel threads the pool has started.
     workers,
+    /// Target regions sent to other ranks.
+    regions_sent,
+    /// Target regions run for other ranks.
+    regions_served,
+    /// Bytes copied to other ranks.
+    bytes_sent,
+    /// Bytes fetched from other ranks.
+    bytes_fetched,
 }
 
 /// What is counted in this file.
@@ -180,6 +189,7 @@ pub fn count_yield() {
 pub fn read() -> Counters {
     let monitor = ult::stall::counters();
     let (steals, switches) = worker::totals();
+    let [regions_sent, regions_served, bytes_sent, bytes_fetched] = super::device::rank::counters();
     Counters {
         regions: TALLY.sum(Event::Region),
         gangs: TALLY.sum(Event::Gang),
@@ -195,6 +205,10 @@ pub fn read() -> Counters {
         hand_offs: monitor.hand_offs,
         donors: ult::identity::count() as u64,
         switches,
+        regions_sent,
+        regions_served,
+        bytes_sent,
+        bytes_fetched,
     }
 }
 

@@ -1,16 +1,19 @@
-//! `target` constructs without a device: the region runs on the host (OpenMP 5.2 §13.8), as the initial thread of a
-//! contention group of its own.
+//! `target` constructs that run on the host (OpenMP 5.2 §13.8): as the initial thread of a contention group of its own. Devices are
+//! in [`super::device`].
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
+use super::device;
 use super::env::{self, TargetOffload};
 use super::parallel::Region;
 use super::report;
-use super::team::Body;
+use super::team::{Body, ON_HOST};
 use super::thread::Here;
 
 /// The device a construct names when it has no `device` clause.
 pub const DEFAULT_DEVICE: i64 = -1;
+/// The host, whatever the environment says: a false `if`.
+pub const HOST_DEVICE: i64 = -2;
 /// What `default-device-var` is under `OMP_TARGET_OFFLOAD=MANDATORY` when there is no device (5.2 §2.2).
 pub const INVALID_DEVICE: i32 = -4;
 
@@ -32,22 +35,31 @@ pub fn set_offload(value: TargetOffload) {
     OFFLOAD.store(value as u8, Ordering::Relaxed);
 }
 
-/// Runs a target region for `device` on the host. `thread_limit` 0 when not given.
-pub fn run_on_host(here: Here, body: Body, device: i64, thread_limit: u32) {
-    refuse_if_mandatory(here, device);
-    let region = Region::begin_target(here, body, thread_limit);
+/// Runs a target region on the host. `thread_limit` 0 when not given.
+pub fn run_on_host(here: Here, body: Body, thread_limit: u32) {
+    let region = Region::begin_target(here, body, thread_limit, ON_HOST);
     region.run_primary();
     region.end();
 }
 
 /// With `OMP_TARGET_OFFLOAD=MANDATORY` a construct that names a device which is not there ends the program. The host
-/// itself may be named: by its number, which is 0 as long as there are no devices, or by a false `if`.
+/// itself may be named: by its number, which is the number of devices, or by a false `if`.
 pub fn refuse_if_mandatory(here: Here, device: i64) {
     if offload() != TargetOffload::Mandatory {
         return;
     }
     let named = if device == DEFAULT_DEVICE { i64::from(here.task.icv.get().default_device) } else { device };
-    if named > 0 || named == i64::from(INVALID_DEVICE) {
+    let host = i64::from(device::count());
+    if named > host || named == i64::from(INVALID_DEVICE) {
         report::fatal("a target region found no device, and OMP_TARGET_OFFLOAD is MANDATORY; the program stops");
+    }
+}
+
+/// With `OMP_TARGET_OFFLOAD=MANDATORY` a region that its device has no code for ends the program.
+pub fn refuse_without_code(device: i32) {
+    if offload() == TargetOffload::Mandatory {
+        report::fatal(format_args!(
+            "a target region has no code for device {device}, and OMP_TARGET_OFFLOAD is MANDATORY; the program stops"
+        ));
     }
 }

@@ -67,6 +67,9 @@ pub fn end(here: Here, finish: impl FnOnce(&Taskgroup)) {
     // SAFETY: the task's innermost taskgroup is open; only this task closes it.
     let Some(open) = (unsafe { group.as_ref() }) else { return };
     if open.count() != 0 {
+        super::queue::run_in_place(here, |task| ptr::eq(task.member_of(), group));
+    }
+    if open.count() != 0 {
         open.wait(here);
     }
     finish(open);

@@ -16,6 +16,8 @@ use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use ult::deque::Deque;
 use ult::fork::Seed;
+use ult::identity::Identity;
+use ult::victim::Draw;
 use ult::worker::{self, Locals, Worker};
 
 use super::affinity::Assignment;
@@ -24,9 +26,10 @@ use super::depend::Node;
 use super::parallel::{Region, Strict};
 use super::reduction::Way;
 use super::identities::Identities;
-use super::task::Task;
+use super::task::{Spares, Task};
 use super::team::Team;
 use super::worksharing::Dispatch;
+use super::yielding::InVain;
 
 /// One thread of a team (OpenMP 5.2 §1.2.2).
 #[repr(align(128))]
@@ -40,6 +43,10 @@ pub struct Thread {
     worker: AtomicPtr<Worker>,
     /// How the thread starts where threads share workers; written by the forking thread before each fork.
     seed: UnsafeCell<Option<Seed>>,
+    /// What a thread with a kernel thread of its own wears in its region; written by the forking thread before each fork.
+    kept: Cell<Option<&'static Identity>>,
+    /// Of a thread that shares workers: the epoch of the region that it has left before its end.
+    left: AtomicU64,
     /// LLVM's "global thread id", in memory because its compiler passes it by address.
     pub gtid: Cell<i32>,
     /// The thread number, in memory for the same reason.
@@ -67,17 +74,29 @@ pub struct Own {
     pub dispatch: Dispatch,
     /// Teams kept for the regions this thread forks.
     pub teams: Vec<Box<Team>>,
-    /// Identities of the threads 1, 2, … of outermost teams whose threads share workers; an initial thread's.
+    /// Size of the last outermost team that it forked, if that one's threads wore `identities`.
+    pub kept_size: u32,
+    /// Identities of the threads 1, 2, … of the outermost teams that it forks.
     pub identities: Identities,
     /// Explicit tied tasks that this thread has started and not completed, oldest first (each a descendant of
     /// the one before it, by the task scheduling constraint).
     pub tied: Vec<*const Task>,
-    /// State of the generator that picks victims.
-    pub random: u32,
+    /// Its tasks that wait outside of the runtime while it runs others, see `outside::is_loose`.
+    pub loose: u32,
+    /// Picks victims.
+    pub draw: Draw,
+    /// The wait whose tasks run in place, see `queue::next_in_place`: may it have one more? The number tells waits apart.
+    pub helping: (u32, Option<*const (dyn Fn() -> bool + 'static)>),
+    /// Descriptors for tasks that this thread runs at once.
+    pub spares: Spares,
+    /// The deque was full, and not half empty when it was looked at last, see `queue::is_saturated`.
+    pub saturated: bool,
+    /// Looks in a row at the deques of all others that left somebody's only task to it.
+    pub spared: u32,
+    /// Yields that found nobody.
+    pub in_vain: InVain,
     /// Looks for tasks without success, see `queue`.
     pub looks: u32,
-    /// Whether a task ran since this thread last told the closer of a barrier.
-    pub ran: bool,
     /// `num_threads`, `proc_bind`, … pushed by LLVM's compiler for the next region.
     pub pushed: Pushed,
     /// The place this thread is bound to, −1 when it is not.
@@ -127,6 +146,8 @@ impl Thread {
             num,
             worker: AtomicPtr::new(ptr::null_mut()),
             seed: UnsafeCell::new(None),
+            kept: Cell::new(None),
+            left: AtomicU64::new(0),
             gtid: Cell::new(0),
             tid: Cell::new(num as i32),
             seen_epoch: Cell::new(0),
@@ -139,11 +160,17 @@ impl Thread {
                 singles: 0,
                 dispatch: Dispatch::default(),
                 teams: Vec::new(),
+                kept_size: 0,
                 identities: Identities::default(),
                 tied: Vec::new(),
-                random: (num + 1).wrapping_mul(0x9E37_79B9) | 1,
+                loose: 0,
+                draw: Draw::new(u64::from(num)),
+                helping: (0, None),
+                spares: Spares::EMPTY,
+                saturated: false,
+                spared: 0,
+                in_vain: InVain::default(),
                 looks: 0,
-                ran: false,
                 pushed: Pushed::default(),
                 place: -1,
                 displayed: None,
@@ -200,7 +227,11 @@ impl Thread {
     /// Only the forking thread, while the thread is not started.
     pub unsafe fn set_seed(&self, seed: Seed) {
         // SAFETY: as the caller says.
-        unsafe { *self.seed.get() = Some(seed) };
+        let old = unsafe { &mut *self.seed.get() };
+        // The worker that started the thread last has the line; from region to region there is nothing to change as a rule.
+        if old.as_ref() != Some(&seed) {
+            *old = Some(seed);
+        }
     }
 
     /// The seed that [`Thread::set_seed`] wrote.
@@ -213,6 +244,31 @@ impl Thread {
             Some(seed) => seed,
             None => super::report::fatal("a thread without a seed was forked"),
         }
+    }
+
+    /// Sets what the thread wears in the region that is being forked; `None`: its kernel thread's own storage.
+    ///
+    /// # Safety
+    /// Only the forking thread, between regions.
+    pub unsafe fn set_kept(&self, identity: Option<&'static Identity>) {
+        self.kept.set(identity);
+    }
+
+    /// What [`Thread::set_kept`] has set. Asked by the thread itself, in its region.
+    pub fn kept(&self) -> Option<&'static Identity> {
+        self.kept.get()
+    }
+
+    /// Its ULT has ended in the region with this epoch.
+    pub fn note_left(&self, epoch: u64) {
+        // ORDERING: Release, pairs with `comes_back`: its identity is worn no more.
+        self.left.store(epoch, Ordering::Release);
+    }
+
+    /// If its ULT has ended in the region with this epoch: true for one caller, who starts another one.
+    pub fn comes_back(&self, epoch: u64) -> bool {
+        // ORDERING: Acquire, pairs with `note_left`; Relaxed, nothing is read otherwise.
+        self.left.compare_exchange(epoch, 0, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
     /// The team.
@@ -316,9 +372,7 @@ impl Here {
     /// Both stay alive until the words are changed again; the running kernel thread hosts `thread`.
     #[inline(always)]
     pub unsafe fn set(thread: &Thread, task: &Task) -> Locals {
-        let before = worker::locals();
-        worker::set_locals(Locals([ptr::from_ref(thread) as usize, ptr::from_ref(task) as usize]));
-        before
+        worker::replace_locals(Locals([ptr::from_ref(thread) as usize, ptr::from_ref(task) as usize]))
     }
 
     /// The team of the running thread.

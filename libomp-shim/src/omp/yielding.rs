@@ -4,6 +4,20 @@
 //! kernel threads only, while the thread it waits for stands behind it in the same worker. The exported symbol is in
 //! `abi::sched_yield`; nothing of the runtime itself comes here, it gives up its core by [`ult::park::give_core`].
 
+use super::thread::Thread;
+
+/// Calls in a row that do nothing after one that found nobody who could run: doubled each time, up to this.
+const MOST_IN_VAIN: u32 = 31;
+
+/// Yields of a thread that found nobody.
+#[derive(Clone, Copy, Default)]
+pub struct InVain {
+    /// Calls to come that do nothing.
+    left: u32,
+    /// How many they were at first.
+    pause: u32,
+}
+
 /// Lets another OpenMP thread of the calling worker run, if there is one: at a switch point of the runtime that waits for
 /// nothing. The caller holds nothing of the runtime.
 #[inline]
@@ -12,6 +26,33 @@ pub fn let_others_run() {
         // SAFETY: a registered thread in the runtime, called by program code, without a lock.
         unsafe { ult::sched::yield_from_program() };
     }
+}
+
+/// As [`let_others_run`], for `taskyield`, which programs may call often; `thread` is the running one.
+///
+/// Threads that are here may all wait for something; to ask them costs ten times what `taskyield` does otherwise. So after a call in vain
+/// some more do nothing: at most 31, a tenth of a microsecond in a loop that waits.
+#[inline]
+pub fn let_others_run_now_and_then(thread: &Thread) {
+    if ult::sched::has_others_here() {
+        // SAFETY: own thread only.
+        let in_vain = &mut unsafe { thread.own() }.in_vain;
+        if in_vain.left != 0 {
+            in_vain.left -= 1;
+        } else {
+            let_one_run(thread);
+        }
+    }
+}
+
+#[cold]
+fn let_one_run(thread: &Thread) {
+    // SAFETY: a registered thread in the runtime, called by program code, without a lock.
+    let went = unsafe { ult::sched::yield_from_program() };
+    // SAFETY: own thread only.
+    let in_vain = &mut unsafe { thread.own() }.in_vain;
+    in_vain.pause = if went { 0 } else { (2 * in_vain.pause + 1).min(MOST_IN_VAIN) };
+    in_vain.left = in_vain.pause;
 }
 
 /// Lets another OpenMP thread of the calling worker run, if the call is one that may. False: the caller asks the kernel.
@@ -23,7 +64,10 @@ pub fn let_others_run() {
 /// Any thread, registered or not; keeps `errno`.
 #[inline]
 pub fn yield_thread(return_address: usize) -> bool {
-    if !ult::sched::has_others_here() || !ult::stall::yields_for(return_address) {
+    if !ult::sched::has_others_here() {
+        return false;
+    }
+    if !ult::stall::yields_for(return_address) && !ult::sched::insists(return_address) {
         return false;
     }
     // SAFETY: the caller is program code that asked to yield: it is outside the runtime and the C library.

@@ -270,6 +270,17 @@ pub unsafe fn system_call(number: usize, arguments: [usize; 4]) -> isize {
     result
 }
 
+/// A clock that runs at a steady rate, in nanoseconds; it may move in larger steps. For differences on one processor.
+#[inline(always)]
+pub fn ticks() -> u64 {
+    let (count, frequency): (u64, u64);
+    // SAFETY: reads the generic timer, which Linux opens to programs.
+    unsafe {
+        asm!("mrs {}, cntvct_el0", "mrs {}, cntfrq_el0", out(reg) count, out(reg) frequency, options(nomem, nostack, preserves_flags));
+    }
+    (u128::from(count) * 1_000_000_000 / u128::from(frequency.max(1))) as u64
+}
+
 /// Tells the processor that this is a spin loop.
 #[inline(always)]
 pub fn pause() {

@@ -22,7 +22,7 @@ mod aarch64;
 #[cfg(target_arch = "aarch64")]
 pub use aarch64::{
     FpState, fp_state, pause, prepare, set_fp_state, set_thread_pointer, set_thread_pointer_by_system_call, switch,
-    system_call, thread_block, thread_pointer,
+    system_call, thread_block, thread_pointer, ticks,
 };
 
 #[cfg(target_arch = "x86_64")]
@@ -30,7 +30,7 @@ mod x86_64;
 #[cfg(target_arch = "x86_64")]
 pub use x86_64::{
     FpState, fp_state, pause, prepare, set_fp_state, set_thread_pointer, set_thread_pointer_by_system_call, switch,
-    system_call, thread_block, thread_pointer,
+    system_call, thread_block, thread_pointer, ticks,
 };
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]

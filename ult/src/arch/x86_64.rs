@@ -270,6 +270,13 @@ pub unsafe fn system_call(number: usize, arguments: [usize; 4]) -> isize {
     result
 }
 
+/// A clock that runs at a steady rate, in ticks of a quarter of a nanosecond to a nanosecond. For differences on one processor.
+#[inline(always)]
+pub fn ticks() -> u64 {
+    // SAFETY: every x86-64 processor has the instruction.
+    unsafe { core::arch::x86_64::_rdtsc() }
+}
+
 /// Tells the processor that this is a spin loop. About 26 ns on current AMD server processors.
 #[inline(always)]
 pub fn pause() {

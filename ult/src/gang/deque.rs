@@ -69,6 +69,17 @@ impl<T> GangDeque<T> {
         self.ring_of(tag.level).push(item, tag, group);
     }
 
+    /// [`GangDeque::push`] for each of `items`, counted at once.
+    ///
+    /// # Safety
+    /// As [`GangDeque::push`].
+    pub unsafe fn push_all(&self, items: impl ExactSizeIterator<Item = NonNull<T>>, tag: GangTag, group: u32) {
+        // ORDERING: Relaxed; as in `push`.
+        self.inner.count.fetch_add(items.len(), Ordering::Relaxed);
+        let ring = self.ring_of(tag.level);
+        items.for_each(|item| ring.push(item, tag, group));
+    }
+
     /// Takes the oldest ULT of the deepest level at which `decide` says yes to the oldest one's tag and group. Any thread.
     ///
     /// `decide` may be asked about a ULT that another thread takes meanwhile, and again after a lost race, so it only

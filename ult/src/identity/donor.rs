@@ -4,17 +4,17 @@
 //! thread-local storage: somebody else may be wearing it. That is why it parks by a raw system call (the library's
 //! wrapper would write `errno`). It never ends, so its thread-local destructors never run.
 //!
-//! What lives here: the donor's stack, its creation, its only function. What may not: the pool ([`super`]).
+//! What lives here: its creation, its only function. What may not: the pool ([`super`]).
 //!
-//! Its stack is mapped here and handed to `pthread_create`: in the child of a fork the C library keeps its hands off such
-//! stacks, so that an identity that a context of the child still has stays intact. About 40 KiB of address space and 8 KiB
-//! of touched memory, more when the loaded objects have large thread-local storage.
+//! Its stack ([`KernelStack`]) takes about 40 KiB of address space and 8 KiB of touched memory, more when the loaded objects have large
+//! thread-local storage.
 
 use core::ffi::{CStr, c_int, c_void};
 use core::ptr;
 use core::sync::atomic::{AtomicIsize, AtomicU32, AtomicUsize, Ordering};
 
 use crate::arch;
+use crate::stack::kernel::KernelStack;
 
 /// Shown by debuggers and `/proc`; at most 15 characters.
 const NAME: &CStr = c"gangway-donor";
@@ -47,17 +47,18 @@ fn start(birth: &Birth) -> Option<()> {
         let mut attributes: libc::pthread_attr_t = core::mem::zeroed();
         libc::pthread_attr_init(&mut attributes);
         libc::pthread_attr_setdetachstate(&mut attributes, libc::PTHREAD_CREATE_DETACHED);
-        let stack = Stack::map(stack_size(&attributes));
-        let started = stack.filter(|stack| {
+        let least = stack_size(&attributes);
+        let started = KernelStack::for_thread(&mut attributes, least).and_then(|stack| {
             let mut id: libc::pthread_t = core::mem::zeroed();
-            libc::pthread_attr_setstack(&mut attributes, stack.lowest(), stack.size) == 0
-                && with_signals_blocked(|| {
-                    libc::pthread_create(&mut id, &attributes, main, ptr::from_ref(birth).cast_mut().cast()) == 0
-                })
-                || stack.unmap()
+            let argument = ptr::from_ref(birth).cast_mut().cast();
+            if with_signals_blocked(|| libc::pthread_create(&mut id, &attributes, main, argument) == 0) {
+                return Some(());
+            }
+            stack.unmap();
+            None
         });
         libc::pthread_attr_destroy(&mut attributes);
-        started.map(|_| ())
+        started
     }
 }
 
@@ -76,46 +77,6 @@ fn with_signals_blocked<T>(action: impl FnOnce() -> T) -> T {
         let result = action();
         libc::pthread_sigmask(libc::SIG_SETMASK, &before, ptr::null_mut());
         result
-    }
-}
-
-/// A donor's stack, with one inaccessible page below it.
-struct Stack {
-    base: *mut c_void,
-    page: usize,
-    /// Usable bytes, whole pages.
-    size: usize,
-}
-
-impl Stack {
-    fn map(least: usize) -> Option<Self> {
-        // SAFETY: a new mapping at an address that the kernel chooses, changed before anybody knows it.
-        unsafe {
-            let page = usize::try_from(libc::sysconf(libc::_SC_PAGESIZE)).ok()?;
-            let size = least.next_multiple_of(page);
-            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_STACK;
-            let base = libc::mmap(ptr::null_mut(), page + size, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
-            if base == libc::MAP_FAILED {
-                return None;
-            }
-            let stack = Self { base, page, size };
-            if libc::mprotect(base, page, libc::PROT_NONE) != 0 {
-                stack.unmap();
-                return None;
-            }
-            Some(stack)
-        }
-    }
-
-    fn lowest(&self) -> *mut c_void {
-        self.base.wrapping_byte_add(self.page)
-    }
-
-    /// Frees a stack on which no thread was started. Always false: "was not started".
-    fn unmap(&self) -> bool {
-        // SAFETY: the range is ours, and nobody runs on it.
-        unsafe { libc::munmap(self.base, self.page + self.size) };
-        false
     }
 }
 

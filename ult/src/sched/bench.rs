@@ -8,8 +8,10 @@
 //! something new, namely the newest. So only the newest context of a strand is asked for jobs, and while the newest was
 //! interrupted in the middle of program code, no older one of its strand goes on.
 //!
-//! **Who goes first.** Of several contexts that can go on, the one of the deepest gang, then of the oldest gang, then the one
-//! that has sat here longest: what yields in turn does so in a circle.
+//! **Who goes first.** Of several contexts that can go on, the one of the deepest gang, then of the oldest gang, then, of those that a
+//! barrier has released, the thread with the lowest number, because the others wait for thread 0, or for the one before them, if they spin;
+//! then the one that has sat here longest: what yields in turn does so in a circle. Who was left in the middle of its code or yields comes behind
+//! those that were released. Now and then numbers do not count, so that nobody is passed over for ever (`look`, `yielding`).
 
 use core::sync::atomic::AtomicU32;
 
@@ -31,14 +33,19 @@ pub(crate) struct Waiting {
     seek: Option<Seek>,
     pub(super) sleepers: Option<*const AtomicU32>,
     spin: Spin,
+    /// Of those of one gang that can go on the lowest goes first: the thread's number at a barrier, 0 in other waits, and [`GIVES_WAY`].
+    rank: u32,
     yields: bool,
     finished: bool,
     /// Left in the middle of program code, not at a place where it waits.
     interrupted: bool,
 }
 
+/// The rank of a context that could go on and lets others go first.
+const GIVES_WAY: u32 = u32::MAX;
+
 impl Waiting {
-    pub(super) fn of(ult: *mut Ult, role: Role, wait: &Wait<'_>) -> Self {
+    pub(super) fn of(ult: *mut Ult, role: Role, wait: &Wait<'_>, rank: u32) -> Self {
         let erase = |seek: &dyn Fn(Look) -> Option<Job>| {
             // SAFETY: only the lifetime is erased; see below.
             unsafe { core::mem::transmute::<*const (dyn Fn(Look) -> Option<Job> + '_), Seek>(seek) }
@@ -52,6 +59,7 @@ impl Waiting {
             seek: wait.seek.map(erase),
             sleepers: wait.sleepers.map(core::ptr::from_ref),
             spin: wait.spin,
+            rank: if wait.yields { GIVES_WAY } else { rank },
             yields: wait.yields,
             finished: wait.finished,
             interrupted: false,
@@ -60,8 +68,8 @@ impl Waiting {
 
     /// A context that could go on at any time and was left for others in the middle of its code.
     pub(super) fn interrupted(ult: *mut Ult, role: Role) -> Self {
-        let ready: Ready = &|| true;
-        Self { ult, role, ready, seek: None, sleepers: None, spin: Spin { micros: 0 }, yields: false, finished: false, interrupted: true }
+        let (ready, spin, rank): (Ready, _, _) = (&|| true, Spin::NONE, GIVES_WAY);
+        Self { ult, role, ready, seek: None, sleepers: None, spin, rank, yields: false, finished: false, interrupted: true }
     }
 
     /// Not the loop of a kernel thread of the pool: a thread between regions, or code that runs for one.
@@ -113,8 +121,13 @@ impl Bench {
         self.entries.is_empty()
     }
 
+    /// More than one context?
+    pub(super) fn is_shared(&self) -> bool {
+        self.entries.len() > 1
+    }
+
     pub(super) fn spin(&self) -> Spin {
-        Spin { micros: self.entries.iter().map(|e| e.spin.micros).max().unwrap_or(0) }
+        self.entries.iter().fold(Spin::NONE, |longest, entry| longest.or_longer(entry.spin))
     }
 
     fn take(&mut self, at: usize) -> Waiting {
@@ -132,14 +145,16 @@ impl Bench {
     }
 
     /// The entry that should go on, by the order of the module, and its gang. `strict`: none that would go before an unfinished
-    /// context of a deeper or older gang, which is suspended here and may be needed as soon as it can go on.
-    pub(super) fn best_ready(&self, strict: bool) -> Option<(usize, GangTag)> {
+    /// context of a deeper or older gang, which is suspended here and may be needed as soon as it can go on. `ranked`: ranks count.
+    pub(super) fn best_ready(&self, strict: bool, ranked: bool) -> Option<(usize, GangTag)> {
         let count = self.entries.len();
         let bound = if strict { self.strictest() } else { GangTag::NONE };
         let mut best: Option<(usize, GangTag)> = None;
         for (at, entry) in self.entries.iter().enumerate() {
             let tag = entry.role.tag;
-            let better = best.is_none_or(|(_, b)| tag != b && eligible(tag, b));
+            let better = best.is_none_or(|(b, other)| {
+                if tag == other { ranked && entry.rank < self.entries[b].rank } else { eligible(tag, other) }
+            });
             if better && self.may_go_on(entry, bound) && !self.is_buried(at) && entry.is_ready(at + 1 == count) {
                 best = Some((at, tag));
             }
@@ -182,11 +197,27 @@ impl Bench {
 
     /// The entry with a role that is `wanted` which has sat longest and can go on.
     pub(super) fn take_other(&mut self, wanted: impl Fn(&Role) -> bool) -> Option<Waiting> {
-        let found = (0..self.entries.len()).find(|&at| {
-            let entry = &self.entries[at];
-            wanted(&entry.role) && !self.is_buried(at) && entry.is_ready(false)
-        });
+        let found = (0..self.entries.len()).find(|&at| wanted(&self.entries[at].role) && self.may_be_taken(at));
         found.map(|at| self.take(at))
+    }
+
+    /// The same among those of the lowest rank that can go on.
+    pub(super) fn take_lowest(&mut self, wanted: impl Fn(&Role) -> bool) -> Option<Waiting> {
+        if self.entries.len() == self.interrupted as usize {
+            return self.take_other(wanted);
+        }
+        let mut lowest: Option<usize> = None;
+        for (at, entry) in self.entries.iter().enumerate() {
+            let lower = lowest.is_none_or(|b| entry.rank < self.entries[b].rank);
+            if lower && wanted(&entry.role) && self.may_be_taken(at) {
+                lowest = Some(at);
+            }
+        }
+        lowest.map(|at| self.take(at))
+    }
+
+    fn may_be_taken(&self, at: usize) -> bool {
+        !self.is_buried(at) && self.entries[at].is_ready(false)
     }
 
     /// Is a newer context of the same strand in the middle of its code?
@@ -238,6 +269,11 @@ impl Bench {
         (0..self.entries.len()).filter(is_other).count() as u32
     }
 
+    /// Can a context of another strand go on?
+    pub(super) fn has_ready_of_others(&self, strand: usize) -> bool {
+        self.has(|e| e.role.strand != strand && e.is_ready(false))
+    }
+
     /// Is there an unfinished context of another strand that goes before `running`, or is its mate?
     pub(super) fn has_urgent(&self, running: &Role) -> bool {
         self.has(|e| e.role.strand != running.strand && !e.finished && eligible(e.role.tag, running.tag))
@@ -250,6 +286,12 @@ impl Bench {
         let entry = self.entries.iter().filter(rests).max_by_key(|e| e.sleepers.is_some())?;
         // SAFETY: as in `Waiting::is_ready`.
         Some(entry.sleepers.map(|counter| unsafe { &*counter }))
+    }
+
+    /// Is there a job for the context that [`Bench::resting`] means?
+    pub(super) fn rests_beside_a_job(&self, strand: usize) -> bool {
+        let rests = |e: &&Waiting| e.role.strand != strand && !e.role.is_of_a_region() && e.sleepers.is_some();
+        self.entries.iter().rfind(rests).is_some_and(|entry| entry.seek(Look::Glance).is_some())
     }
 
     /// The counters of those whose jobs this bench looks for.

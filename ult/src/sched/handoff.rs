@@ -73,7 +73,7 @@ unsafe fn stand_in(argument: *mut ()) {
             ready: &|| may_end(me),
             seek: None,
             sleepers: None,
-            spin: Spin { micros: 50 },
+            spin: Spin::exactly(50),
             yields: false,
             finished: true,
         });

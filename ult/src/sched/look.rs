@@ -18,10 +18,12 @@ use core::ptr::NonNull;
 use core::sync::atomic::{Ordering, fence};
 use core::time::Duration;
 
-use super::{Look, Next, handoff};
+use super::{Look, Next, handoff, polled};
 use crate::deque::Steal;
 use crate::fork::{self, Seed};
 use crate::gang::{GangTag, eligible};
+use crate::pool;
+use crate::topology::distance;
 use crate::victim::Policy;
 use crate::worker::{self, Worker};
 
@@ -32,13 +34,19 @@ pub(super) const HOLD_BACK: Duration = Duration::from_micros(200);
 /// the last job of a long queue.
 const LOOK_AT_ALL_EVERY: u32 = 16;
 
+/// Every so many turns who has sat longest goes on, whatever its number: threads that go on and wait in turn, the others passed over, may
+/// all be waiting for one of these. A multiple of the above.
+const UNRANKED_EVERY: u32 = 256;
+
 /// One look, without spinning: the path between two jobs.
 pub(super) fn quickly(worker: &'static Worker) -> Option<Next> {
     // SAFETY: own kernel thread; conditions and seeks do not wait, so nobody else touches the part meanwhile.
     let own = unsafe { &mut *worker.own() };
     own.turns = own.turns.wrapping_add(1);
     let busy = !worker.gang_deque.is_empty() || !worker.ults.is_empty() || worker.is_standing_in();
-    if busy || own.turns.is_multiple_of(LOOK_AT_ALL_EVERY) {
+    // Where threads wait in their own code, who has just sat down must not go before a mate that the others wait for.
+    let ranks = || own.bench.is_shared() && crate::stall::is_known_to_wait(own.role.region);
+    if busy || own.turns.is_multiple_of(LOOK_AT_ALL_EVERY) || ranks() {
         return everywhere(worker, true);
     }
     if let Some(entry) = own.bench.take_newest() {
@@ -50,6 +58,7 @@ pub(super) fn quickly(worker: &'static Worker) -> Option<Next> {
 
 /// Everything, in the order of the module; one victim only if `steal` says so.
 pub(super) fn everywhere(worker: &'static Worker, steal: bool) -> Option<Next> {
+    polled::look_after();
     handoff::unpack(worker);
     if let Some(entry) = handoff::end_of_standing_in(worker) {
         return Some(Next::Resume(entry));
@@ -62,7 +71,7 @@ pub(super) fn everywhere(worker: &'static Worker, steal: bool) -> Option<Next> {
 /// May a context of the worker go on? Leaves it where it is.
 pub(super) fn has_ready(worker: &'static Worker) -> bool {
     // SAFETY: own kernel thread; conditions do not wait.
-    handoff::has_returning(worker) || unsafe { (*worker.own()).bench.best_ready(true).is_some() }
+    handoff::has_returning(worker) || unsafe { (*worker.own()).bench.best_ready(true, false).is_some() }
 }
 
 /// Everything but the worker's own contexts, all victims included; the worker is announced as asleep already.
@@ -84,8 +93,9 @@ fn at_home(worker: &'static Worker, look: Look) -> Option<Next> {
 /// Steps 1 and 2.
 fn resume_or_start(worker: &'static Worker) -> Option<Next> {
     // SAFETY: own kernel thread, as in `quickly`.
-    let bench = unsafe { &mut (*worker.own()).bench };
-    let ready = bench.best_ready(true);
+    let own = unsafe { &mut *worker.own() };
+    let bench = &mut own.bench;
+    let ready = bench.best_ready(true, !own.turns.is_multiple_of(UNRANKED_EVERY));
     if !worker.gang_deque.is_empty() {
         let strictest = bench.strictest();
         let first = |tag: GangTag| ready.is_none_or(|(_, r)| tag.id != r.id && eligible(tag, r));
@@ -124,8 +134,10 @@ pub(super) fn take_gang_ult(worker: &Worker, victim: &Worker, wanted: impl Fn(Ga
     // What is queued here runs here, whoever this worker serves by now.
     let may_run = |group: u32| at_home || ((may_leave || group & fork::PLACED == 0) && worker.accepts(group & !fork::PLACED));
     let (seed, tag) = victim.gang_deque.take_if(|tag, group| may_run(group) && wanted(tag))?;
-    victim.count_gang_load(-1);
-    worker.count_gang_load(1);
+    if !at_home {
+        victim.count_gang_load(-1);
+        worker.count_gang_load(1);
+    }
     Some(start(seed, tag))
 }
 
@@ -140,6 +152,7 @@ fn steal_once(worker: &'static Worker) -> Option<Next> {
     }
     // SAFETY: own kernel thread; the selector calls nobody.
     let selector = unsafe { &mut (*worker.own()).selector };
+    selector.keep_up(&worker.site, me, count, |at| worker::at(at)?.site.get());
     let at = selector.select(me, count);
     let found = worker::at(at).and_then(|victim| steal_from(worker, victim));
     match found {
@@ -149,14 +162,19 @@ fn steal_once(worker: &'static Worker) -> Option<Next> {
     found
 }
 
-/// Looks at every victim once.
+/// Looks at every victim once, beginning behind the worker itself: those who look at the same time do not all begin with the
+/// same victims. The worker is about to sleep, and notes where.
 fn steal_anywhere(worker: &'static Worker) -> Option<Next> {
-    let me = worker.index() as usize;
-    everybody().filter(|victim| victim.index() as usize != me).find_map(|victim| steal_from(worker, victim))
+    if distance::distances().is_some() {
+        worker.site.note();
+    }
+    let (me, count) = (worker.index() as usize, worker::table_len());
+    let others = (me + 1..count).chain(0..me.min(count));
+    others.filter_map(worker::at).find_map(|victim| steal_from(worker, victim))
 }
 
 fn steal_from(worker: &'static Worker, victim: &'static Worker) -> Option<Next> {
-    if victim.gang_deque.is_empty() && victim.ults.is_empty() {
+    if victim.gang_deque.is_empty() && victim.ults.is_empty() || !may_help(worker) {
         return None;
     }
     worker.steals.add_attempt();
@@ -173,14 +191,21 @@ fn steal_from(worker: &'static Worker, victim: &'static Worker) -> Option<Next> 
     found
 }
 
+/// May the worker start what is queued at others? Not while the program's own kernel threads in regions are as many as the processors:
+/// each has one to itself then, and who took a ULT from it would only take turns with another of them.
+fn may_help(worker: &Worker) -> bool {
+    pool::has_room() || worker.is_standing_in()
+}
+
 /// The oldest ULT that `victim` forked without a gang. Of another group than the worker's own it is not taken, which can be
-/// told only while there is no other group.
+/// told only while there is no other group: asked when the ULT has been seen, because its group may have come since the last look.
 fn steal_ult(worker: &'static Worker, victim: &'static Worker) -> Option<Next> {
-    if victim.ults.is_empty() || !(worker.may_steal_blindly() || worker.is_of_one_group_with(victim)) {
+    let may = || worker.may_steal_blindly() || worker.is_of_one_group_with(victim);
+    if victim.ults.is_empty() || !may() {
         return None;
     }
     loop {
-        match victim.ults.steal() {
+        match victim.ults.steal_if(may) {
             Steal::Empty => return None,
             Steal::Retry => worker.steals.add_aborted(),
             Steal::Success(seed) => return Some(start(seed, GangTag::NONE)),
@@ -193,7 +218,7 @@ pub(crate) fn wake_idle(group: u32) -> bool {
     // The fence pairs with the one in `park_unless`: the work that the caller published, or the sleeper, is seen.
     // ORDERING: SeqCst, as said.
     fence(Ordering::SeqCst);
-    everybody().any(|w| w.accepts(group) && w.parker.is_parked() && w.parker.unpark())
+    everybody().any(|w| w.accepts(group) && w.parker.is_parked() && w.unpark())
 }
 
 // ---- what is held back ------------------------------------------------------------------------------------------
@@ -202,7 +227,7 @@ pub(crate) fn wake_idle(group: u32) -> bool {
 pub(super) fn held_back(worker: &'static Worker) -> bool {
     let queued = |victim: &Worker| !victim.gang_deque.is_empty();
     // SAFETY: own kernel thread; conditions do not wait.
-    queued(worker) || unsafe { (*worker.own()).bench.best_ready(false).is_some() } || everybody().any(queued)
+    queued(worker) || unsafe { (*worker.own()).bench.best_ready(false, false).is_some() } || may_help(worker) && everybody().any(queued)
 }
 
 /// Goes there.
@@ -212,8 +237,8 @@ pub(super) fn what_was_held_back(worker: &'static Worker) -> Option<Next> {
     }
     // SAFETY: own kernel thread, as in `quickly`.
     let bench = unsafe { &mut (*worker.own()).bench };
-    let ready = bench.best_ready(false).map(|(at, _)| Next::Resume(bench.take_at(at)));
-    ready.or_else(|| everybody().find_map(|victim| take_gang_ult(worker, victim, |_| true)))
+    let ready = bench.best_ready(false, false).map(|(at, _)| Next::Resume(bench.take_at(at)));
+    ready.or_else(|| if may_help(worker) { everybody().find_map(|victim| take_gang_ult(worker, victim, |_| true)) } else { None })
 }
 
 fn everybody() -> impl Iterator<Item = &'static Worker> {
@@ -248,6 +273,10 @@ fn rest(worker: &'static Worker, own: &mut worker::Own) {
         // asks next whether the thread can go on (`Bench::other_strands`) sees it, or the waker sees the counter.
         counter.fetch_add(1, Ordering::SeqCst);
         fence(Ordering::SeqCst);
+        // A job that came, or was left to others, before the thread was counted: nobody will tell of it again.
+        if own.bench.rests_beside_a_job(own.role.strand) {
+            worker.call_resting();
+        }
     }
 }
 

@@ -18,10 +18,12 @@
 //! | `bench` | the suspended contexts of a worker: who can go on, who may look for work, which gang binds the worker |
 //! | `look` | where a worker looks for work, and in what order |
 //! | `runner` | the stacks that jobs run on |
+//! | `dressing` | a context that goes on under other thread-local storage |
 //! | `handoff` | a spare kernel thread adopts the contexts of a worker that blocks in the kernel |
 //! | `yielding` | giving way to another thread from program code: `sched_yield`, the stall monitor |
 //! | `urgency` | what the stall monitor is told about those who wait |
 //! | `patience` | how long to look before sleeping |
+//! | `polled` | waiting for what nobody tells of: requests of another library |
 //!
 //! Conditions are *polled* by the worker that owns the context, and whoever makes a condition true wakes that
 //! worker. A context is therefore never touched by two workers, and there is no moment at which a half-left stack
@@ -41,26 +43,30 @@ use crate::ult::{self, Ult};
 use crate::worker::{self, Worker};
 
 pub(crate) mod bench;
+mod dressing;
 mod handoff;
 mod look;
 mod patience;
+mod polled;
 mod runner;
 mod urgency;
 mod yielding;
 
 pub(crate) use bench::{Bench, Waiting};
+pub use dressing::change_storage;
 pub(crate) use handoff::Parcel;
 pub use handoff::{hand_off, return_to, settle};
 pub(crate) use look::wake_idle;
-pub(crate) use patience::count_awake;
+pub(crate) use patience::{Habit, count_awake};
 pub use patience::{Spin, set_cores};
+pub use polled::{blocks, may_suspend, wait_polled};
 pub use runner::set_runner_stack_size;
 pub(crate) use bench::SOUGHT;
-pub(crate) use runner::Task;
+pub(crate) use runner::{Ended, Task};
 pub(crate) use urgency::Urgency;
 pub use urgency::is_urgent;
-pub use yielding::{has_others_here, poll, switch_away, yield_from_program};
-pub(crate) use yielding::give_way;
+pub use yielding::{has_others_here, insists, let_released_go_first, poll, switch_away, yield_from_program};
+pub(crate) use yielding::{Insistence, give_way};
 
 use patience::Patience;
 
@@ -82,6 +88,8 @@ pub enum Look {
     Others,
     /// Everywhere, for the last time before the worker sleeps.
     Last,
+    /// From afar: is there any? Takes nothing, and what is returned is not run.
+    Glance,
 }
 
 /// How a context waits.
@@ -116,15 +124,21 @@ pub(crate) enum Next {
 /// The calling kernel thread must be registered. Returns in the same identity; `errno` survives.
 #[inline]
 pub fn wait(wait: &Wait<'_>) {
+    wait_ranked(wait, 0);
+}
+
+/// [`wait`] of the thread with number `rank` in its gang: of mates that can go on here, those with lower numbers go first.
+#[inline]
+pub fn wait_ranked(wait: &Wait<'_>, rank: u32) {
     if (wait.ready)() {
         return;
     }
-    wait_cold(wait);
+    wait_cold(wait, rank);
 }
 
 #[cold]
 #[inline(never)]
-fn wait_cold(wait: &Wait<'_>) {
+fn wait_cold(wait: &Wait<'_>, rank: u32) {
     let worker = worker::register_current();
     enter(worker);
     let errno = errno();
@@ -132,7 +146,7 @@ fn wait_cold(wait: &Wait<'_>) {
     let me = unsafe {
         let own = worker.own();
         let me = (*own).current;
-        (*own).bench.sit(Waiting::of(me, (*own).role, wait));
+        (*own).bench.sit(Waiting::of(me, (*own).role, wait, rank));
         me
     };
     match next(worker) {
@@ -148,6 +162,8 @@ fn wait_cold(wait: &Wait<'_>) {
 pub(crate) fn enter(worker: &'static Worker) {
     worker.enter_scheduler();
     look::stir(worker);
+    // SAFETY: own kernel thread, in its scheduler.
+    unsafe { runner::settle(worker) };
 }
 
 /// What runs from here on is the program's, as far as the stall monitor is concerned.
@@ -156,6 +172,42 @@ pub(crate) fn enter_program() {
     // SAFETY: own kernel thread.
     unsafe { look::publish_crowd(worker) };
     worker.enter_program();
+}
+
+/// Calls `f` as a part of the runtime: neither the stall monitor nor a `sched_yield` inside switches to another context. For calls
+/// of libraries that wait for nothing, and that other contexts of the worker must not find half-way through. Any kernel thread; may
+/// nest, and be called by the scheduler.
+pub fn undisturbed<T>(f: impl FnOnce() -> T) -> T {
+    let Some(worker) = worker::current().filter(|worker| !worker.is_in_scheduler()) else { return f() };
+    worker.enter_scheduler();
+    let result = f();
+    enter_program();
+    result
+}
+
+/// Times that a worker goes on by a call before it asks its scheduler all the same.
+const IN_PLACE: u32 = 16;
+
+/// May a context that has come to a switch point run its next job by a call, past the scheduler? Not while somebody behind it
+/// could go on, and not each time. A turn for the stall monitor.
+#[inline]
+pub fn may_go_on_in_place() -> bool {
+    let Some(worker) = worker::current().filter(|worker| !worker.has_queued()) else { return false };
+    worker.watched.pass();
+    // SAFETY: own kernel thread.
+    let own = unsafe { &mut *worker.own() };
+    own.turns = own.turns.wrapping_add(1);
+    !own.turns.is_multiple_of(IN_PLACE) && (!worker.has_suspended() || nobody_else_can_go_on(worker))
+}
+
+/// Threads that are suspended here, most of them at a barrier, are no reason to ask the scheduler before one of them can go on.
+fn nobody_else_can_go_on(worker: &'static Worker) -> bool {
+    worker.enter_scheduler();
+    // SAFETY: own kernel thread, in the scheduler; conditions do not wait.
+    let own = unsafe { &*worker.own() };
+    let nobody = !own.bench.has_ready_of_others(own.role.strand);
+    worker.enter_program();
+    nobody
 }
 
 /// A look into another worker's queues is a cache line from elsewhere; what this worker's own contexts wait for comes sooner.
@@ -167,40 +219,71 @@ pub(crate) fn next(worker: &'static Worker) -> Next {
         return found;
     }
     // SAFETY: own kernel thread.
-    let spin = unsafe { (*worker.own()).bench.spin() };
-    let mut patience = Patience::new(spin);
-    let mut looks = 0_u32;
+    let (spin, habit) = unsafe { ((*worker.own()).bench.spin(), (*worker.own()).habit) };
+    let mut patience = Patience::new(spin, habit);
+    let (mut looks, mut naps) = (0_u32, 0_u32);
     loop {
         if let Some(found) = look::everywhere(worker, looks.is_multiple_of(STEAL_EVERY)) {
+            // SAFETY: own kernel thread.
+            patience.teach(unsafe { &mut (*worker.own()).habit });
             return found;
         }
         looks += 1;
-        if !patience.go_on() {
-            if let Some(found) = sleep(worker) {
-                return found;
-            }
-            patience = Patience::new(spin);
+        // Who has slept to the end of a nap has waited for so long that one look between two naps will do.
+        if naps != 0 || !patience.go_on() {
+            let slept = sleep(worker, naps);
+            // SAFETY: own kernel thread.
+            let habit = unsafe { &mut (*worker.own()).habit };
+            patience.teach(habit);
+            habit.awakes();
+            naps = match slept {
+                Slept::Found(found) => return found,
+                Slept::Nap => naps + 1,
+                Slept::Woken => 0,
+            };
+            patience = Patience::new(spin, *habit);
         }
     }
 }
 
-/// Sleeps until somebody wakes this worker, unless a last look finds something to do. The bench stays as it is meanwhile.
-fn sleep(worker: &'static Worker) -> Option<Next> {
+/// How a sleep has ended.
+enum Slept {
+    /// With something to do.
+    Found(Next),
+    /// At the end of a nap.
+    Nap,
+    /// By somebody who wakes the worker, or before it began.
+    Woken,
+}
+
+/// The longest nap is so many doublings of [`look::HOLD_BACK`]: 3 ms.
+const DOUBLINGS: u32 = 4;
+
+/// Sleeps until somebody wakes this worker, unless a last look finds something to do; for a nap where wakers may not come. This follows so many `naps`,
+/// and is longer with each. The bench stays as it is meanwhile.
+fn sleep(worker: &'static Worker, naps: u32) -> Slept {
     let held_back = look::held_back(worker);
     announce(worker);
     let mut found = None;
-    let awake = || look::has_ready(worker) || {
-        found = look::for_the_last_time(worker);
-        found.is_some()
-    };
     // What was adopted from another worker is made ready by those who wake that one.
     let polls = held_back || handoff::has_adopted(worker);
-    let slept = worker.parker.park_unless(awake, polls.then_some(look::HOLD_BACK));
-    renounce(worker);
-    if found.is_none() && slept && held_back {
-        return look::what_was_held_back(worker);
+    // What is held back only since the first look does not count as ready, and its waker may have come before the worker was seen
+    // to sleep: so it is asked for once more, and who finds it sleeps with an end the next time.
+    let awake = || look::has_ready(worker) || {
+        found = look::for_the_last_time(worker);
+        found.is_some() || !polls && look::held_back(worker)
+    };
+    let nap = look::HOLD_BACK * if held_back { 1 } else { 1 << naps.min(DOUBLINGS) };
+    let rest = worker.parker.rest_unless(awake, polls.then_some(nap));
+    renounce(worker, rest.notified);
+    if found.is_none() && rest.slept && held_back {
+        found = look::what_was_held_back(worker);
     }
-    found
+    match found {
+        Some(found) => Slept::Found(found),
+        None if rest.slept && !rest.notified => Slept::Nap,
+        None => Slept::Woken,
+    }
 }
 
 /// Makes it known that the worker is about to sleep, and what it would wake up for.
@@ -217,10 +300,12 @@ fn announce(worker: &'static Worker) {
     worker.watched.enter_idle();
 }
 
-/// Undoes [`announce`].
-fn renounce(worker: &'static Worker) {
+/// Undoes [`announce`]. Who `woke` the worker has counted it as awake.
+fn renounce(worker: &'static Worker, woke: bool) {
     worker.watched.enter_scheduler();
-    patience::wakes_up();
+    if !woke {
+        patience::wakes_up();
+    }
     // SAFETY: as in `announce`.
     let bench: &Bench = unsafe { &(*worker.own()).bench };
     bench.for_each_counter(|counter| {

@@ -1,18 +1,145 @@
 //! How long a worker looks for something to do before it sleeps.
 //!
-//! Looks are cheap at first; the clock is read every 64 of them. When more kernel threads are awake than can run, each
-//! look gives the processor up instead, a few times.
+//! Looks are cheap at first; the clock is read every 64 of them. When more kernel threads are awake than can run, a few looks
+//! are all: the processor is wanted.
+//!
+//! Tried and rejected: a fixed 50 us. Where a thread waits for the panel of a factorization (0.5 ms) each wait ended in a sleep,
+//! and the wake-ups cost 4 % of a QR factorization of order 500. A fixed millisecond or more (the choice of libgomp and libomp)
+//! costs the processors of programs that fork a region now and then. Yielding the processor, at each glance beyond the lower bound or on a
+//! crowded machine 16 times before the sleep: from Linux 6.18 on who yields goes to the end of its time slice, so that next to a
+//! thread that spins 16 yields cost 50 ms, while who sleeps and is woken runs soon. Counting who is woken as awake only when it runs:
+//! on a shared processor it runs when its waker sleeps, and the waker looked for its full time before that.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 
 use crate::arch;
 
-/// How long to look before sleeping, in microseconds.
+/// How long to look before sleeping, in microseconds: at least `least`, and up to `most` on a worker that has seen short waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spin {
-    /// Microseconds of looking; `u32::MAX` means for ever.
-    pub micros: u32,
+    least: u32,
+    most: u32,
+    /// Nobody wakes who waits: it naps instead of sleeping.
+    polls: bool,
+}
+
+impl Spin {
+    /// Sleep at once.
+    pub const NONE: Self = Self::exactly(0);
+    /// Never sleep.
+    pub const FOREVER: Self = Self::exactly(u32::MAX);
+    /// For what nobody tells of: look without an end, soon with naps in between.
+    pub const POLLING: Self = Self { least: u32::MAX, most: u32::MAX, polls: true };
+    /// As [`Spin::POLLING`], for answers that come from other processes: the naps begin after a millisecond. Where both sides nap soon, each finds
+    /// the other one napping, and every message takes a nap.
+    pub const ANSWERS: Self = Self { least: 1000, most: 1000, polls: true };
+
+    /// `micros` microseconds; `u32::MAX` is for ever.
+    pub const fn exactly(micros: u32) -> Self {
+        Self { least: micros, most: micros, polls: false }
+    }
+
+    /// From `least` to `most` microseconds, by what the worker's last waits were like ([`Habit`]).
+    pub const fn between(least: u32, most: u32) -> Self {
+        Self { least, most, polls: false }
+    }
+
+    /// The longer one of both.
+    pub(super) fn or_longer(self, other: Self) -> Self {
+        Self { least: self.least.max(other.least), most: self.most.max(other.most), polls: self.polls || other.polls }
+    }
+
+    /// At most `micros` microseconds of it.
+    #[must_use]
+    pub fn capped(self, micros: u32) -> Self {
+        Self { least: self.least.min(micros), most: self.most.min(micros), ..self }
+    }
+
+    /// The two numbers.
+    pub(crate) const fn bounds(self) -> (u32, u32) {
+        (self.least, self.most)
+    }
+}
+
+/// How long this worker looks for before it sleeps, between the bounds of [`Spin`].
+///
+/// Waits between the two bounds are worth looking through: sleeping costs a wake-up, 20 to 100 us until the sleeper runs. One
+/// that was longer has shown that looking was in vain: half as long from then on. So a program that sleeps between its regions
+/// pays the lower bound, and one whose threads wait a millisecond for a task hardly sleeps in between. The first wait is a long one.
+///
+/// Our count of who is awake knows nothing of other programs. Where they want the processors too, looking takes from this worker's
+/// own share, which it misses when it has something to do. A worker that has lost an eighth of its time awake to somebody else, or a
+/// tenth of a millisecond while it looked, is *modest*: [`FULL_LOOKS`] looks, for the next 64 waits at least. If the first wait after that is like
+/// this again, for twice as many, up to [`MOST_MODEST`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Habit {
+    micros: u32,
+    /// Waits for which it is modest yet.
+    modest: u32,
+    /// For how many it will be the next time.
+    doubt: u32,
+    /// Since when it has not slept, and what processor time it had then, in microseconds; 0: not known.
+    awake: Awake,
+}
+
+/// A point of a kernel thread's time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Awake {
+    since: u64,
+    used: u64,
+}
+
+impl Awake {
+    const UNKNOWN: Self = Self { since: 0, used: 0 };
+
+    fn now() -> Self {
+        Self { since: micros(libc::CLOCK_MONOTONIC), used: micros(libc::CLOCK_THREAD_CPUTIME_ID) }
+    }
+
+    /// Was the thread kept from a processor for an eighth of the time from `self` to `now`, during which it has not slept?
+    fn has_lost(self, now: Self) -> bool {
+        let interval = now.since.saturating_sub(self.since);
+        let lost = interval.saturating_sub(now.used.saturating_sub(self.used));
+        self != Self::UNKNOWN && lost >= AWAY && lost >= interval / 8
+    }
+}
+
+/// Waits.
+const LEAST_MODEST: u32 = 64;
+/// Waits.
+const MOST_MODEST: u32 = 2048;
+
+impl Habit {
+    /// Of a worker that has not waited yet.
+    pub(crate) const NEW: Self = Self { micros: u32::MAX, modest: 0, doubt: LEAST_MODEST, awake: Awake::UNKNOWN };
+
+    fn limit(self, spin: Spin) -> u32 {
+        self.micros.clamp(spin.least, spin.most)
+    }
+
+    fn learn(&mut self, spin: Spin, waited: u64) {
+        self.micros = match waited {
+            short if short < u64::from(spin.least) => self.micros,
+            worth if worth < u64::from(spin.most) => spin.most,
+            _ => (self.micros.min(spin.most) / 2).max(spin.least),
+        };
+    }
+
+    /// A wait has shown whether somebody else wants the processor.
+    fn know_others(&mut self, there: bool) {
+        if there {
+            self.modest = self.doubt;
+            self.doubt = (2 * self.doubt).min(MOST_MODEST);
+        } else {
+            self.doubt = LEAST_MODEST.max(self.doubt / 2);
+        }
+    }
+
+    /// The worker has slept.
+    pub(super) fn awakes(&mut self) {
+        self.awake = Awake::now();
+    }
 }
 
 /// How many registered kernel threads are not asleep, and how many may run at once.
@@ -48,6 +175,11 @@ pub(crate) fn count_awake(starts: bool) {
     if starts { wakes_up() } else { falls_asleep() }
 }
 
+/// Are more kernel threads awake than can run at once?
+pub(super) fn is_crowded() -> bool {
+    AWAKE.crowded()
+}
+
 /// Sets how many kernel threads can run at once: with more awake, waiting gives way at once instead of spinning.
 pub fn set_cores(cores: usize) {
     // ORDERING: Relaxed; a setting.
@@ -57,48 +189,113 @@ pub fn set_cores(cores: usize) {
 /// The decision to look once more or to sleep.
 pub(super) struct Patience {
     spin: Spin,
+    limit: u32,
+    modest: bool,
     looks: u32,
-    since: u64,
+    /// The worker's last sleep, and what was known at the first glance at the clock; unknown before that.
+    awake: Awake,
+    first: Awake,
+    /// When the clock was read last.
+    seen: u64,
+    /// When a wait for an answer was begun.
+    began: u64,
+    pushed_away: bool,
 }
 
-/// Yields before sleeping on a crowded machine.
-const YIELDS: u32 = 16;
+/// Looks before sleeping while more kernel threads are awake than can run: some 40 us. Those that are awake may sleep in the program's
+/// own calls, which nobody tells us.
+const CROWDED_LOOKS: u32 = 128;
+
+/// The same where what is waited for surely needs the processor: some 3 us.
+const FULL_LOOKS: u32 = 8;
+
+/// Looks between two glances at the clock.
+const GLANCE_EVERY: u32 = 64;
+
+/// Microseconds between two glances after which somebody else must have run here meanwhile.
+const AWAY: u64 = 100;
 
 impl Patience {
-    pub(super) fn new(spin: Spin) -> Self {
-        Self { spin, looks: 0, since: 0 }
+    pub(super) fn new(spin: Spin, habit: Habit) -> Self {
+        let (limit, learns) = (habit.limit(spin), spin.least < spin.most);
+        let modest = learns && habit.modest != 0;
+        Self { spin, limit, modest, looks: 0, awake: habit.awake, first: Awake::UNKNOWN, seen: 0, began: 0, pushed_away: false }
     }
 
     pub(super) fn go_on(&mut self) -> bool {
-        if self.spin.micros == 0 {
+        if self.limit == 0 {
             return false;
         }
         self.looks += 1;
+        arch::pause();
+        if self.spin.polls {
+            return self.is_early() || self.nap();
+        }
+        if self.modest {
+            return self.looks < FULL_LOOKS;
+        }
         if AWAKE.crowded() {
             return self.give_way();
         }
-        arch::pause();
-        !self.looks.is_multiple_of(64) || self.spin.micros == u32::MAX || self.elapsed_micros() < u64::from(self.spin.micros)
+        !self.looks.is_multiple_of(GLANCE_EVERY) || self.limit == u32::MAX || self.has_time_left()
     }
 
     fn give_way(&mut self) -> bool {
-        crate::park::give_core();
-        self.spin.micros == u32::MAX || self.looks < YIELDS
+        let few = if crate::pool::has_room() { CROWDED_LOOKS } else { FULL_LOOKS };
+        if self.limit == u32::MAX { self.nap() } else { self.looks < few }
     }
 
-    fn elapsed_micros(&mut self) -> u64 {
-        let now = micros();
-        if self.since == 0 {
-            self.since = now;
+    /// Is it too early for naps, in a wait for an answer?
+    fn is_early(&mut self) -> bool {
+        if self.limit == u32::MAX || AWAKE.crowded() {
+            return false;
         }
-        now - self.since
+        if self.looks % GLANCE_EVERY == 1 {
+            self.seen = micros(libc::CLOCK_MONOTONIC);
+            self.began = if self.looks == 1 { self.seen } else { self.began };
+        }
+        self.seen - self.began < u64::from(self.limit)
+    }
+
+    /// Between two of many looks, or instead of sleep.
+    fn nap(&self) -> bool {
+        if self.looks > CROWDED_LOOKS {
+            crate::park::nap();
+        }
+        true
+    }
+
+    fn has_time_left(&mut self) -> bool {
+        if self.first == Awake::UNKNOWN {
+            self.first = Awake::now();
+            self.seen = self.first.since;
+            self.pushed_away = self.awake.has_lost(self.first);
+        } else {
+            let now = micros(libc::CLOCK_MONOTONIC);
+            self.pushed_away |= now - self.seen > AWAY;
+            self.seen = now;
+        }
+        !self.pushed_away && self.seen - self.first.since < u64::from(self.limit)
+    }
+
+    /// The wait is over, or the worker has slept.
+    pub(super) fn teach(&self, habit: &mut Habit) {
+        if self.spin.least >= self.spin.most {
+            return;
+        }
+        habit.modest = habit.modest.saturating_sub(1);
+        if self.first != Awake::UNKNOWN {
+            habit.learn(self.spin, micros(libc::CLOCK_MONOTONIC) - self.first.since);
+            habit.know_others(self.pushed_away);
+            habit.awake = if habit.awake == self.awake { self.first } else { habit.awake };
+        }
     }
 }
 
-fn micros() -> u64 {
+fn micros(clock: libc::clockid_t) -> u64 {
     let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: a valid out pointer.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut t) };
+    unsafe { libc::clock_gettime(clock, &mut t) };
     Duration::new(t.tv_sec as u64, t.tv_nsec as u32).as_micros() as u64
 }
 
@@ -106,4 +303,86 @@ fn micros() -> u64 {
 pub(super) fn reset_after_fork() {
     // ORDERING: Relaxed; single-threaded.
     AWAKE.awake.store(1, Ordering::Relaxed);
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    const SPIN: Spin = Spin::between(50, 2000);
+
+    const fn habit(micros: u32) -> Habit {
+        Habit { micros, ..Habit::NEW }
+    }
+
+    #[test]
+    fn short_waits_lengthen_the_patience_and_long_ones_halve_it() {
+        let mut habit = habit(50);
+        habit.learn(SPIN, 40);
+        assert_eq!(Patience::new(SPIN, habit).limit, 50);
+        habit.learn(SPIN, 700);
+        assert_eq!(Patience::new(SPIN, habit).limit, 2000);
+        habit = Habit::NEW;
+        assert_eq!(Patience::new(SPIN, habit).limit, 2000);
+        for left in [1000, 500, 250, 125, 62, 50, 50] {
+            habit.learn(SPIN, 9000);
+            assert_eq!(Patience::new(SPIN, habit).limit, left);
+        }
+    }
+
+    #[test]
+    fn who_loses_its_processor_is_modest_for_longer_and_longer() {
+        let mut habit = habit(2000);
+        for length in [64, 128, 256, 512, 1024, 2048, 2048] {
+            habit.know_others(true);
+            for _ in 0..length {
+                let mut patience = Patience::new(SPIN, habit);
+                assert!(patience.modest);
+                assert_eq!((0..100).take_while(|_| patience.go_on()).count() as u32, FULL_LOOKS - 1);
+                patience.teach(&mut habit);
+            }
+            assert!(!Patience::new(SPIN, habit).modest);
+        }
+        for _ in 0..8 {
+            habit.know_others(false);
+        }
+        assert_eq!((habit.modest, habit.doubt), (0, LEAST_MODEST));
+    }
+
+    #[test]
+    fn time_without_a_processor_is_lost_and_sleep_is_not() {
+        let before = Awake { since: 1000, used: 500 };
+        let later = |since: u64, used: u64| Awake { since: 1000 + since, used: 500 + used };
+        assert!(!before.has_lost(later(5000, 4900)), "a fiftieth");
+        assert!(before.has_lost(later(5000, 4000)));
+        assert!(!before.has_lost(later(150, 60)), "too short to tell");
+        assert!(!Awake::UNKNOWN.has_lost(later(5000, 0)));
+        let mut habit = habit(2000);
+        std::thread::sleep(Duration::from_millis(2));
+        habit.awakes();
+        assert!(!habit.awake.has_lost(Awake::now()) || micros(libc::CLOCK_MONOTONIC) - habit.awake.since > AWAY);
+    }
+
+    #[test]
+    fn who_waits_for_an_answer_naps_late_and_never_sleeps() {
+        let mut patience = Patience::new(Spin::ANSWERS, Habit::NEW);
+        let begin = micros(libc::CLOCK_MONOTONIC);
+        while patience.is_early() && micros(libc::CLOCK_MONOTONIC) - begin < 10_000_000 {
+            patience.looks += 1;
+        }
+        assert!(AWAKE.crowded() || micros(libc::CLOCK_MONOTONIC) - begin >= 1000);
+        assert!((0..300).all(|_| patience.go_on()));
+        assert_eq!(Spin::ANSWERS.or_longer(SPIN), Spin { least: 1000, most: 2000, polls: true });
+    }
+
+    #[test]
+    fn a_fixed_time_is_not_learnt() {
+        let mut habit = habit(2000);
+        let exact = Spin::exactly(7);
+        assert_eq!(Patience::new(exact, habit).limit, 7);
+        let patience = Patience { first: Awake { since: 1, used: 1 }, ..Patience::new(exact, habit) };
+        patience.teach(&mut habit);
+        assert_eq!((habit.micros, habit.modest), (2000, 0));
+        assert!(!Patience::new(Spin::NONE, habit).go_on());
+    }
 }

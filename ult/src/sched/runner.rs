@@ -3,10 +3,11 @@
 //! A runner runs a job by a plain call, then whatever [`super::next`] finds, until a context on the bench can go on; then
 //! it stands idle with nothing on its stack until a job is handed over again. A job that waits keeps its runner.
 
+use core::ptr;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{Job, Next, Waiting, enter_program, next, switch_context, switch_to};
-use crate::fork::Seed;
+use super::{Job, Next, Waiting, enter_program, look, next, switch_context, switch_to};
+use crate::fork::{Dress, Seed};
 use crate::gang::GangTag;
 use crate::ult::Ult;
 use crate::worker::{self, Locals, Own, Role, Worker};
@@ -72,15 +73,15 @@ unsafe extern "C" fn runner_main(_: usize) -> ! {
         let worker = here();
         // SAFETY: own kernel thread; `handed` is taken before anything can wait.
         let handed = unsafe { (*worker.own()).handed.take() };
-        match handed {
+        let next = match handed {
             // SAFETY: whoever made the job vouches for it.
             Some(Task::Job(job, role)) => unsafe { run_job(worker, job, role) },
             // SAFETY: the seed was taken by this worker.
-            Some(Task::Ult(seed, tag)) => unsafe { run_ult(worker, seed, tag) },
-            None => {}
-        }
+            Some(Task::Ult(seed, tag)) => unsafe { run_ults(worker, seed, tag) },
+            None => next(worker),
+        };
         let worker = here();
-        match next(worker) {
+        match next {
             // SAFETY: own kernel thread.
             Next::Run(job, role) => unsafe { (*worker.own()).handed = Some(Task::Job(job, role)) },
             // SAFETY: own kernel thread.
@@ -95,51 +96,128 @@ fn here() -> &'static Worker {
     worker::current().unwrap_or_else(|| crate::fatal("a runner runs on an unregistered thread"))
 }
 
-unsafe fn run_job(worker: &'static Worker, job: Job, role: Role) {
+/// Returns what the worker does next.
+unsafe fn run_job(worker: &'static Worker, job: Job, role: Role) -> Next {
     // SAFETY: own kernel thread; a runner between two jobs has nothing that belongs to an identity.
     unsafe { worker::play(worker, role) };
     enter_program();
     // SAFETY: whoever made the job vouches for it.
     unsafe { (job.run)(job.data) };
-    super::enter(here());
-}
-
-/// Runs a ULT from its start to its end.
-unsafe fn run_ult(worker: &'static Worker, seed: &'static Seed, tag: GangTag) {
-    let identity = seed.identity();
-    // A ULT without a gang of its own runs for the one it was forked in.
-    let ganged = tag != GangTag::NONE;
-    let role = Role {
-        tag: if ganged { tag } else { seed.tag },
-        region: seed.region,
-        strand: core::ptr::from_ref(seed) as usize,
-        identity: identity.or_native(worker),
-        away: false,
-    };
-    let charged = worker;
-    // SAFETY: as in `run_job`.
-    unsafe {
-        worker::play(worker, role);
-        worker::set_locals(Locals::default());
-    }
-    let (run, end, data) = (seed.run, seed.end, seed.data);
-    worker.count_hosted(1);
-    enter_program();
-    // SAFETY: whoever made the seed vouches for it.
-    unsafe { run(data) };
     let worker = here();
     super::enter(worker);
-    worker::set_locals(Locals::default());
-    // SAFETY: own kernel thread; the ULT has ended, so nothing of its identity is in use any more.
-    unsafe { worker::play(worker, Role::none(worker)) };
-    identity.end();
-    worker.count_hosted(-1);
-    if ganged {
-        charged.count_gang_load(-1);
+    next(worker)
+}
+
+/// Runs a ULT from its start to its end, and those of its crew that follow it at once: each is a plain call, and what all of them tell their
+/// crew is told once. Returns what the worker does next.
+unsafe fn run_ults(worker: &'static Worker, seed: &'static Seed, tag: GangTag) -> Next {
+    let mut running = Running { seed, tag, dress: seed.identity(), charged: worker };
+    // SAFETY: own kernel thread; a runner between two ULTs has nothing that belongs to an identity.
+    unsafe { worker::play(worker, running.role(worker)) };
+    worker.count_hosted(1);
+    loop {
+        let worker = running.run();
+        match look::quickly(worker) {
+            Some(Next::Start(seed, tag)) if ptr::eq(seed.crew, running.seed.crew) => {
+                let dress = running.dress.pass_on(seed);
+                let mate = Running { seed, tag, dress, charged: worker };
+                // SAFETY: own kernel thread; the ULT has ended, so nothing of its identity is in use any more.
+                unsafe { worker::play(worker, mate.role(worker)) };
+                running.dress.end_before(dress);
+                running.end(worker);
+                running = mate;
+            }
+            found => {
+                // SAFETY: as above.
+                unsafe { worker::play(worker, Role::none(worker)) };
+                running.dress.end();
+                worker.count_hosted(-1);
+                running.end(worker);
+                // SAFETY: own kernel thread.
+                unsafe { settle(worker) };
+                return found.unwrap_or_else(|| next(worker));
+            }
+        }
     }
-    // Only now: whoever learns that the ULT has ended may start the next one under the same identity.
-    // SAFETY: whoever made the seed vouches for it. The seed may be gone when this returns.
-    unsafe { end(data) };
+}
+
+/// A ULT that has started.
+struct Running {
+    seed: &'static Seed,
+    tag: GangTag,
+    dress: Dress,
+    /// Where it counts as load.
+    charged: &'static Worker,
+}
+
+impl Running {
+    fn role(&self, worker: &'static Worker) -> Role {
+        // A ULT without a gang of its own runs for the one it was forked in.
+        let ganged = self.tag != GangTag::NONE;
+        Role {
+            tag: if ganged { self.tag } else { self.seed.tag },
+            region: self.seed.region,
+            strand: ptr::from_ref(self.seed) as usize,
+            identity: self.dress.or_native(worker),
+            away: false,
+        }
+    }
+
+    /// Runs it; its role is played already. Returns the worker on which it has ended, in its scheduler.
+    fn run(&self) -> &'static Worker {
+        worker::set_locals(Locals::default());
+        enter_program();
+        // SAFETY: whoever made the seed vouches for it.
+        unsafe { (self.seed.run)(self.seed.data) };
+        let worker = here();
+        worker.enter_scheduler();
+        look::stir(worker);
+        worker
+    }
+
+    /// It has ended and its identity is worn no more. Counted by the next [`settle`]: whoever learns that it has ended may start the next one under
+    /// the same identity.
+    fn end(&self, worker: &'static Worker) {
+        // SAFETY: whoever made the seed vouches for it; the worker is the calling kernel thread's. The seed is read before the call of `end`, after
+        // which its thread may be started anew with another one in its place.
+        unsafe {
+            let ended = &mut (*worker.own()).ended;
+            ended.count += 1;
+            ended.crew = Some((self.seed.settle, self.seed.crew));
+            (self.seed.end)(self.seed.data);
+        }
+        if self.tag != GangTag::NONE {
+            self.charged.count_gang_load(-1);
+        }
+    }
+}
+
+/// [`Seed::settle`].
+type Settle = unsafe fn(*mut (), u32);
+
+/// ULTs of one crew that have ended on a worker and have not been counted.
+pub(crate) struct Ended {
+    crew: Option<(Settle, *mut ())>,
+    count: u32,
+}
+
+impl Ended {
+    pub(crate) const NONE: Self = Self { crew: None, count: 0 };
+}
+
+/// Counts those that have ended here. At each entry to the scheduler but that at the end of a ULT.
+///
+/// # Safety
+/// Own kernel thread, in its scheduler.
+#[inline]
+pub(super) unsafe fn settle(worker: &'static Worker) {
+    // SAFETY: as the caller says.
+    let ended = unsafe { &mut (*worker.own()).ended };
+    if let Some((settle, crew)) = ended.crew.take() {
+        let count = core::mem::take(&mut ended.count);
+        // SAFETY: whoever made the seeds vouches for it.
+        unsafe { settle(crew, count) };
+    }
 }
 
 /// Caches the running runner, retires one that is too many, and switches to `entry`.

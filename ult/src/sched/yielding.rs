@@ -2,19 +2,21 @@
 //!
 //! The running context is left where it is and sits on the bench as one that can go on at any time. Instead runs, in this
 //! order: a ULT that waits to be started here; a context of another strand that can go on, the one that has sat longest
-//! first, its mates before others, so that those who spin in turn do so in a circle; a job of another strand. Never a job of the own strand: the
-//! thread is not at a place where it may start one.
+//! first, its mates before others, so that those who spin in turn do so in a circle; a job of another strand, which now and then goes before
+//! the contexts. Never a job of the own strand: the thread is not at a place where it may start one.
 
 use super::bench::Waiting;
 use super::look::{own_ult, take_gang_ult};
-use super::{Look, Next, leave_for};
+use super::{Job, Look, Next, leave_for, patience};
 use crate::gang::{GangTag, eligible};
-use crate::worker::{self, Own, Worker};
+use crate::worker::{self, Own, Role, Worker};
 
 /// After so many times that a gang ULT was not eligible it is taken all the same: the spinning code may wait for it.
 const TURNS_HELD_BACK: u32 = 8;
 /// Every so many times the context that has sat longest goes on, whatever its gang.
 const CIRCLE: u32 = 8;
+/// Every so many times a job of another strand goes before contexts: those may all be waiting for it, in a circle.
+const JOBS: u32 = 32;
 
 /// Leaves the running context for another one of this worker; returns when somebody comes back to it. False if there is
 /// nobody to switch to.
@@ -54,14 +56,72 @@ fn leave_bench_entry(worker: &'static Worker) -> Option<Next> {
 /// As [`switch_away`].
 pub unsafe fn yield_from_program() -> bool {
     let Some(worker) = worker::current() else { return false };
-    if !worker.has_others() {
+    // A library that the scheduler, or `undisturbed`, has called is not the program.
+    if !worker.has_others() || worker.is_in_scheduler() {
         return false;
     }
     let errno = super::errno();
+    let_others_have_the_core(worker);
     // SAFETY: as the caller says.
     let went = unsafe { switch_away() };
     super::set_errno(errno);
     went
+}
+
+/// Yields of one worker between two that also give up the core, while more kernel threads are awake than can run: what the
+/// yielding threads wait for may be on one of those that do not.
+const ROUND: u32 = 8;
+
+fn let_others_have_the_core(worker: &'static Worker) {
+    // SAFETY: own kernel thread.
+    let yields = unsafe {
+        let own = worker.own();
+        (*own).yields = (*own).yields.wrapping_add(1);
+        (*own).yields
+    };
+    if yields.is_multiple_of(ROUND) && patience::is_crowded() {
+        crate::park::give_core();
+    }
+}
+
+/// Calls in a row, from one place, after which it is taken for one where threads wait for each other.
+const INSISTS: u32 = 16;
+
+/// Who has asked to yield in a row.
+#[derive(Clone, Copy)]
+pub(crate) struct Insistence {
+    site: usize,
+    turns: u32,
+    calls: u32,
+}
+
+impl Insistence {
+    pub(crate) const NONE: Self = Self { site: 0, turns: 0, calls: 0 };
+
+    /// One more call, between the switch points `turns` and the next.
+    fn has_lasted(&mut self, site: usize, turns: u32) -> bool {
+        if self.site != site || self.turns != turns {
+            *self = Self { site, turns, calls: 0 };
+        }
+        self.calls += 1;
+        self.calls >= INSISTS
+    }
+}
+
+/// Does the code at `site` wait, by asking again and again to yield? True from the `INSISTS`th call on that the calling
+/// kernel thread makes from there without a switch point between, and from then on for every call from there in the process.
+/// Call it once per yield, with somebody waiting behind the caller.
+pub fn insists(site: usize) -> bool {
+    if crate::stall::is_known_wait(site) {
+        return true;
+    }
+    let Some(worker) = worker::current() else { return false };
+    // SAFETY: own kernel thread.
+    let lasted = unsafe { (*worker.own()).insistence.has_lasted(site, worker.watched.turns()) };
+    if lasted {
+        crate::stall::remember_wait(site);
+    }
+    lasted
 }
 
 /// Calls of [`poll`] between two that give way.
@@ -90,6 +150,30 @@ fn poll_among_others(worker: &'static Worker) {
     }
 }
 
+/// The caller has released others, waits for nothing itself, and runs on. What the program does next may be to spin until one of
+/// them has got on, so they go first where they share its processor: those that have a kernel thread `each`, if more of these are
+/// awake than can run; those that share its worker, in regions that were seen spinning. In others a switch more would be paid for
+/// nothing. A team on workers of its own does not give way to the program's other kernel threads: these may spin, and the processor
+/// would come back only after a time slice.
+#[inline]
+pub fn let_released_go_first(each: bool) {
+    match worker::current() {
+        Some(worker) if worker.has_others() => let_others_of(worker),
+        _ if each && super::patience::is_crowded() => crate::park::give_core(),
+        _ => {}
+    }
+}
+
+#[cold]
+fn let_others_of(worker: &'static Worker) {
+    // SAFETY: own kernel thread.
+    let region = unsafe { (*worker.own()).role.region };
+    if crate::stall::is_known_to_wait(region) {
+        // SAFETY: the caller is a routine of the runtime that holds nothing, called by program code.
+        unsafe { yield_from_program() };
+    }
+}
+
 /// Does anybody wait behind the code that calls this?
 pub fn has_others_here() -> bool {
     worker::current().is_some_and(Worker::has_others)
@@ -107,19 +191,29 @@ fn somebody_else(worker: &'static Worker, strand: usize) -> Option<Next> {
             return found;
         }
     }
+    own.circles = own.circles.wrapping_add(1);
+    let job_first = own.circles.is_multiple_of(JOBS);
     own_ult(worker)
+        .or_else(|| if job_first { job(own.bench.seek(Look::Last, strand)) } else { None })
         .or_else(|| take_other(own).map(Next::Resume))
-        .or_else(|| own.bench.seek(Look::Own, strand).map(|(job, role)| Next::Run(job, role)))
-        .or_else(|| own.bench.seek(Look::Others, strand).map(|(job, role)| Next::Run(job, role)))
+        .or_else(|| job_of_another(own, strand))
+}
+
+fn job_of_another(own: &Own, strand: usize) -> Option<Next> {
+    // Without patience: who is seen to wait may not be looked at again.
+    job(own.bench.seek(Look::Own, strand).or_else(|| own.bench.seek(Look::Last, strand)))
+}
+
+fn job(found: Option<(Job, Role)>) -> Option<Next> {
+    found.map(|(job, role)| Next::Run(job, role))
 }
 
 /// A context of another strand: a mate of the running one as a rule, whose barrier is what it spins at, more often than not; now
 /// and then whoever has sat longest, so that two gangs which wait for each other get on.
 fn take_other(own: &mut Own) -> Option<Waiting> {
-    own.circles = own.circles.wrapping_add(1);
     let (strand, gang) = (own.role.strand, own.role.tag);
     let mates_first = gang != GangTag::NONE && !own.circles.is_multiple_of(CIRCLE);
-    let mate = if mates_first { own.bench.take_other(|role| role.strand != strand && role.tag == gang) } else { None };
+    let mate = if mates_first { own.bench.take_lowest(|role| role.strand != strand && role.tag == gang) } else { None };
     mate.or_else(|| own.bench.take_other(|role| role.strand != strand))
 }
 
@@ -140,9 +234,28 @@ pub(crate) fn give_way() {
             ready: &|| asked.replace(true),
             seek: None,
             sleepers: None,
-            spin: super::Spin { micros: 0 },
+            spin: super::Spin::NONE,
             yields: false,
             finished: false,
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_asks_often_from_one_place_insists() {
+        let mut asked = Insistence::NONE;
+        assert!((1..INSISTS).all(|_| !asked.has_lasted(0x40, 7)));
+        assert!(asked.has_lasted(0x40, 7));
+        assert!(!asked.has_lasted(0x48, 7), "another place begins anew");
+        assert!((1..INSISTS).all(|turns| !asked.has_lasted(0x40, turns)), "and so does another stretch");
+    }
+
+    #[test]
+    fn nobody_insists_outside_of_the_pool() {
+        std::thread::spawn(|| assert!((0..2 * INSISTS).all(|_| !insists(0x50)))).join().unwrap();
     }
 }

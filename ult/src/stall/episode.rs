@@ -18,6 +18,8 @@ use super::{TALLY, count, hooks, is_urgent, objects, regions};
 const PATIENCE: u64 = 1_000_000;
 /// From this time between looks on, code that may be spinning is taken to be; it has stood still for twice that, ns.
 const DOUBT: u64 = 16 * QUICK;
+/// The first time between looks in a region that was seen computing, and never waiting, nanoseconds.
+const COMPUTING: u64 = 20 * QUICK;
 /// Nanoseconds before code is looked at behind which only younger gangs wait, which do not hold it up by the order of gangs.
 const CALM: u64 = 2_000_000;
 /// How many looks in a row have to agree about that.
@@ -38,6 +40,8 @@ pub(super) struct Episode {
     handed: u64,
     asleep: Run,
     awkward: Run,
+    /// Looks in a row at which it had run.
+    busy: u32,
     /// The kernel has said that others have the processors: `ran` is the value of an earlier look then, so that what the thread
     /// gets of them adds up.
     deprived: bool,
@@ -95,6 +99,7 @@ impl Episode {
         handed: 0,
         asleep: Run::NONE,
         awkward: Run::NONE,
+        busy: 0,
         deprived: false,
     };
 
@@ -109,6 +114,9 @@ impl Episode {
         if !watched.is_user() || self.at == 0 || turns != self.turns {
             let before = (self.at, self.ran);
             self.restart(turns, tid, now);
+            if regions::is_known_computer(watched.region()) {
+                self.period = COMPUTING;
+            }
             self.expect_a_spin(watched, aim, before);
             return Look::Moves;
         }
@@ -160,8 +168,10 @@ impl Episode {
             self.deprived &= 2 * used < interval;
             self.ran = ran;
             self.asleep = Run::NONE;
+            self.busy += 1;
             self.consumes(watched, aim, from, now);
         } else {
+            self.busy = 0;
             if !self.deprived {
                 self.ran = ran;
             }
@@ -174,7 +184,7 @@ impl Episode {
     fn consumes(&mut self, watched: &'static Watched, aim: &Aim, from: u64, now: u64) {
         let trap = &watched.trap;
         let region = watched.region();
-        if regions::is_known_blocker(region) && !regions::is_known_spinner(region) {
+        if self.busy < AGREE && regions::is_known_blocker(region) && !regions::is_known_spinner(region) {
             self.cannot_interrupt(watched, from, now); // it may be about to sleep again
             return;
         }
@@ -189,9 +199,13 @@ impl Episode {
         }
         // ORDERING: Relaxed; acquired above.
         match Verdict::from(trap.verdict.swap(Verdict::None as u32, Relaxed)) {
-            Verdict::Computes | Verdict::Alone => self.slow_down(),
+            Verdict::Computes => {
+                regions::remember_computer(region);
+                self.slow_down();
+            }
+            Verdict::Alone => self.slow_down(),
             Verdict::Elsewhere => self.cannot_interrupt(watched, from, now),
-            Verdict::First | Verdict::Spins => self.awkward = Run::NONE,
+            Verdict::First | Verdict::Spins | Verdict::Overdue => self.awkward = Run::NONE,
             Verdict::None | Verdict::Stale => {}
         }
         self.interrupt(watched, aim, now);

@@ -48,7 +48,7 @@ mod watched;
 mod watcher;
 
 pub use objects::{is_program_code, refresh as refresh_objects, treat_as_program};
-pub use regions::{is_known_blocker, is_known_spinner};
+pub use regions::{is_known_blocker, is_known_spinner, is_known_to_wait, is_known_wait, remember_wait};
 pub use signal::set_signal;
 pub use watched::{Mode, Watched};
 pub use watcher::{reset_after_fork, start_if_needed};

@@ -2,7 +2,9 @@
 //!
 //! An object contains regions if it uses, and does not define, a function of an OpenMP runtime. Objects that *are*
 //! such a runtime (ours, or one that is mapped behind us) are not the program's, whatever they use. Only code of the
-//! program may be left at any instruction: a library that is no OpenMP object may hold locks of its own there.
+//! program may be left at any instruction: a library that is no OpenMP object may hold locks of its own there. Nor may an object be
+//! left that brings an allocator of its own, whatever else it is: the scheduler allocates, and would wait for a lock whose holder it has
+//! suspended itself.
 //!
 //! Also kept here: where the C library's functions are that do nothing but wait (`sched_yield`, `pthread_spin_lock`).
 //!
@@ -24,6 +26,8 @@ use crate::objects::{self, Object};
 const REGION_CALLS: [&[u8]; 3] = [b"GOMP_", b"__kmpc_", b"omp_"];
 /// Whoever defines one of these is a runtime.
 const RUNTIME_MARKS: [&CStr; 2] = [c"GOMP_parallel", c"__kmpc_fork_call"];
+/// Whoever defines this is an allocator.
+const ALLOCATOR_MARK: &CStr = c"malloc";
 /// Whoever defines this is the C library.
 const C_LIBRARY_MARK: &CStr = c"__libc_start_main";
 /// Functions of the C library that only wait, without a stack frame of their own.
@@ -36,6 +40,8 @@ struct Map {
     /// Sorted, not overlapping: first address and the one behind the last.
     program: Vec<(usize, usize)>,
     waits: [usize; WAITS.len()],
+    /// The C library's own code.
+    c_library: Vec<(usize, usize)>,
 }
 
 static MAP: AtomicPtr<Map> = AtomicPtr::new(ptr::null_mut());
@@ -57,6 +63,12 @@ pub fn is_program_code(address: usize) -> bool {
 /// Is `address` in one of the C library's functions that only wait, none of which makes a stack frame?
 pub(super) fn is_wait(address: usize) -> bool {
     map().is_some_and(|map| map.waits.iter().any(|&start| start != 0 && address.wrapping_sub(start) < WAIT_LENGTH))
+}
+
+/// Is `address` in code that is not the C library's, which may hold locks that no thread can do without? Any thread,
+/// async-signal-safe. As of the last [`refresh`].
+pub(super) fn is_of_a_library(address: usize) -> bool {
+    map().is_some_and(|map| !map.c_library.iter().any(|&(start, end)| (start..end).contains(&address)))
 }
 
 /// Looks at objects that were loaded or unloaded since the last call. Any thread, not in a signal handler. Tens of
@@ -116,11 +128,12 @@ impl Map {
         }
         if object.function(C_LIBRARY_MARK).is_some() {
             self.waits = WAITS.map(|name| object.function(name).unwrap_or(0));
+            self.c_library = object.code().collect();
         }
         // ORDERING: Relaxed; see `treat_as_program`.
         let also = ALSO.load(Relaxed);
         let chosen = object.code().any(|(start, end)| (start..end).contains(&also));
-        if chosen || object.refers_to(&REGION_CALLS) {
+        if chosen || (object.refers_to(&REGION_CALLS) && object.function(ALLOCATOR_MARK).is_none()) {
             self.program.extend(object.code());
         }
     }
@@ -157,5 +170,6 @@ mod tests {
         let known = map().unwrap().waits[0];
         assert!(known != 0 && is_wait(known) && is_wait(known + 9) && !is_wait(known + WAIT_LENGTH));
         assert!(!is_program_code(known), "{libc:#x}");
+        assert!(is_of_a_library(here) && !is_of_a_library(known));
     }
 }

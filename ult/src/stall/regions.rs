@@ -18,6 +18,10 @@ struct Set {
 static SPINNERS: Set = Set::new();
 static BLOCKERS: Set = Set::new();
 static LOOPS: Set = Set::new();
+/// Places in libraries without regions, where threads were seen waiting for each other around a `sched_yield`.
+static WAITS: Set = Set::new();
+/// Regions that were seen computing.
+static COMPUTERS: Set = Set::new();
 /// Spinners that an alarm has found asleep as well.
 static SLEEPERS: Set = Set::new();
 
@@ -71,6 +75,11 @@ pub fn is_known_blocker(region: usize) -> bool {
     BLOCKERS.has(region)
 }
 
+/// Was it seen waiting for others where the scheduler is not asked, in either way? Any thread, async-signal-safe.
+pub fn is_known_to_wait(region: usize) -> bool {
+    is_known_spinner(region) || is_known_blocker(region)
+}
+
 /// Bytes of a line.
 const LINE: usize = 64;
 
@@ -90,12 +99,31 @@ pub(super) fn remember_blocker(region: usize) {
     BLOCKERS.insert(region);
 }
 
+/// Was the region seen computing, and not waiting in any way?
+pub(super) fn is_known_computer(region: usize) -> bool {
+    COMPUTERS.has(region) && !is_known_spinner(region) && !is_known_blocker(region)
+}
+
+pub(super) fn remember_computer(region: usize) {
+    COMPUTERS.insert(region);
+}
+
 pub(super) fn is_known_sleeper(region: usize) -> bool {
     SLEEPERS.has(region)
 }
 
 pub(super) fn remember_sleeper(region: usize) {
     SLEEPERS.insert(region);
+}
+
+/// Was a `sched_yield` that returns to `site` seen waiting by [`remember_wait`]? Any thread, a few nanoseconds.
+pub fn is_known_wait(site: usize) -> bool {
+    WAITS.has(site)
+}
+
+/// Threads wait at `site` for what other threads of their worker do. Any thread.
+pub fn remember_wait(site: usize) {
+    WAITS.insert(site);
 }
 
 #[cfg(test)]
@@ -112,6 +140,17 @@ mod tests {
         assert!(held > CAPACITY / 2 - 8, "only {held} remembered");
         assert!((1..=CAPACITY).all(|i| !SET.has(i * 48 + 7)));
         assert!(!SET.has(0));
+    }
+
+    #[test]
+    fn who_was_seen_waiting_is_no_computer() {
+        remember_computer(0x1230);
+        assert!(is_known_computer(0x1230) && !is_known_computer(0x1231));
+        remember_spinner(0x1230, 0x9990);
+        assert!(!is_known_computer(0x1230));
+        assert!(!is_known_wait(0x77770));
+        remember_wait(0x77770);
+        assert!(is_known_wait(0x77770));
     }
 
     #[test]

@@ -4,15 +4,16 @@
 //! interrupted context may run with the thread pointer of another thread. Only `errno` is reached through the thread
 //! pointer, and that is the interrupted context's own.
 //!
-//! The handler runs on the interrupted context's stack with the signal open (`SA_NODEFER`): when it switches away, the
-//! next context must be interruptible too, and `sigreturn` comes only when this one is resumed. Re-entry is excluded by
-//! `pending` (one signal on the way per worker) and by the worker's mode.
+//! The handler runs on the interrupted context's stack. It opens the signal before it switches away: the next context must be
+//! interruptible too, and `sigreturn` comes only when this one is resumed. Then re-entry is excluded by `pending` (one signal on
+//! the way per worker) and by the worker's mode.
 //!
 //! What may not live here: when to send ([`super::watcher`]), what a spin looks like ([`super::spin`]).
 //!
 //! Tried and rejected: timers alone (they signal sleeping threads, whose calls then return early; see [`super::alarm`] for
 //! where there is one); an alternate stack (the interrupted state must stay on the context's own stack); finding the worker through the thread's block
-//! (ties the handler to whoever owns the thread pointer).
+//! (ties the handler to whoever owns the thread pointer); the signal open throughout (`SA_NODEFER`: where a handler takes longer
+//! than an alarm's period, in a debugger for one, each tick interrupts the handler of the last, and their frames fill the stack).
 use core::ffi::{c_int, c_void};
 use core::mem;
 use core::ptr;
@@ -44,12 +45,14 @@ pub(super) enum Verdict {
     Alone = 5,
     /// Not the program's code, or no room on its stack.
     Elsewhere = 6,
+    /// Not known to spin, but has had its time; switched out.
+    Overdue = 7,
 }
 
 impl Verdict {
     pub(super) fn from(value: u32) -> Verdict {
-        use Verdict::{Alone, Computes, Elsewhere, First, None, Spins, Stale};
-        [None, Stale, First, Computes, Spins, Alone, Elsewhere].get(value as usize).copied().unwrap_or(None)
+        use Verdict::{Alone, Computes, Elsewhere, First, None, Overdue, Spins, Stale};
+        [None, Stale, First, Computes, Spins, Alone, Elsewhere, Overdue].get(value as usize).copied().unwrap_or(None)
     }
 }
 
@@ -105,13 +108,13 @@ fn install(number: c_int) {
     unsafe {
         let mut action: libc::sigaction = mem::zeroed();
         action.sa_sigaction = on_signal as *const () as usize;
-        action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_NODEFER;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
         libc::sigemptyset(&raw mut action.sa_mask);
         libc::sigaction(number, &raw const action, ptr::null_mut());
     }
 }
 
-/// Lets the signal through on the calling kernel thread. Installs the handler at the first call.
+/// Lets the signal through on the calling kernel thread. Installs the handler at the first call; async-signal-safe afterwards.
 pub(super) fn open_on_this_thread() {
     let Some(number) = number() else { return };
     // SAFETY: a local, initialised set.
@@ -219,6 +222,8 @@ unsafe fn sample(watched: &'static Watched, context: &mut ucontext_t, awake: boo
     trap.pending.store(0, Release);
     if found == Verdict::Spins {
         alarm::start(watched);
+    }
+    if matches!(found, Verdict::Spins | Verdict::Overdue) {
         // SAFETY: passed on.
         unsafe { give_way(watched, context) };
     }
@@ -229,7 +234,7 @@ unsafe fn sample(watched: &'static Watched, context: &mut ucontext_t, awake: boo
 pub(super) enum Place {
     /// The program's own.
     Program,
-    /// The C library's `sched_yield` or `pthread_spin_lock`, called by the program.
+    /// The C library's `sched_yield` or `pthread_spin_lock`, called by the program or where a library was seen waiting.
     Yields,
     /// Any other, or no room on its stack.
     Elsewhere,
@@ -241,11 +246,29 @@ pub(super) unsafe fn place(context: &ucontext_t, now: &Sample) -> Place {
     if !has_room(context, now.sp) {
         return Place::Elsewhere;
     }
-    // SAFETY: the code was being executed.
-    if objects::is_wait(now.ip) && objects::is_program_code(unsafe { spin::leaf_caller(now) }) {
-        return Place::Yields;
+    if objects::is_wait(now.ip) {
+        // SAFETY: the code was being executed.
+        let caller = unsafe { spin::leaf_caller(now) };
+        let known = objects::is_program_code(caller) || regions::is_known_wait(caller);
+        return if known { Place::Yields } else { Place::Elsewhere };
     }
     if objects::is_program_code(now.ip) { Place::Program } else { Place::Elsewhere }
+}
+
+/// Does a library wait around `sched_yield` or `pthread_spin_lock`, called from where the last sample found it? As calls in
+/// a row of `sched_yield` that come to the layer above (`sched::insists`), it is taken for waiting on other threads then.
+///
+/// # Safety
+/// As [`place`]; the samples are of one worker.
+unsafe fn insists(now: &Sample, before: &Sample) -> bool {
+    // SAFETY: the code was being executed.
+    let caller = || unsafe { spin::leaf_caller(now) };
+    let again = objects::is_wait(now.ip) && objects::is_wait(before.ip) && now.sp == before.sp && now.turns == before.turns;
+    let insists = again && objects::is_of_a_library(caller());
+    if insists {
+        regions::remember_wait(caller());
+    }
+    insists
 }
 
 /// # Safety
@@ -254,14 +277,16 @@ unsafe fn judge(watched: &'static Watched, context: &ucontext_t, overdue: u32) -
     let now = spin::sample(context, watched.turns());
     // SAFETY: passed on.
     let place = unsafe { place(context, &now) };
-    if place == Place::Elsewhere {
-        count(&TALLY.elsewhere);
-        return Verdict::Elsewhere;
-    }
     // SAFETY: in the handler, with `pending` set: nobody else touches the sample.
     let before = unsafe { mem::replace(&mut *trap_sample(watched), now) };
     let (region, site) = (watched.region(), now.ip);
-    if place == Place::Yields {
+    // SAFETY: passed on; there is room on the stack, or the place would not have been looked at.
+    let insists = place == Place::Elsewhere && has_room(context, now.sp) && unsafe { insists(&now, &before) };
+    if place == Place::Elsewhere && !insists {
+        count(&TALLY.elsewhere);
+        return Verdict::Elsewhere;
+    }
+    if place == Place::Yields || insists {
         count(&TALLY.yields);
         return Verdict::Spins;
     }
@@ -273,8 +298,8 @@ unsafe fn judge(watched: &'static Watched, context: &ucontext_t, overdue: u32) -
             regions::remember_spinner(region, site);
             Verdict::Spins
         }
-        Motion::Doubtful if overdue >= DOUBTFUL => Verdict::Spins,
-        _ if overdue >= OVERDUE => Verdict::Spins,
+        Motion::Doubtful if overdue >= DOUBTFUL => Verdict::Overdue,
+        _ if overdue >= OVERDUE => Verdict::Overdue,
         Motion::Unknown => Verdict::First,
         Motion::Doubtful | Motion::Computes => {
             count(&TALLY.computing);
@@ -303,6 +328,7 @@ fn has_room(context: &ucontext_t, sp: usize) -> bool {
 /// In the handler that interrupted program code of `watched`, with nothing of it left to do.
 pub(super) unsafe fn give_way(watched: &'static Watched, context: &mut ucontext_t) -> bool {
     watched.set_mode(Mode::Scheduler);
+    open_on_this_thread();
     // SAFETY: the hook's promise (`Hooks::preempt`); mode and place are as it asks.
     let went = hooks().is_some_and(|hooks| unsafe { (hooks.preempt)() });
     compiler_fence(SeqCst);

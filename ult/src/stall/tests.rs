@@ -277,6 +277,16 @@ fn burn(duration: Duration) {
     }
 }
 
+/// As [`burn`], for so much time of a processor: an alarm cannot go off in a thread that waits for one.
+#[inline(never)]
+fn occupy(duration: Duration) {
+    let used = || clock::processor_time(0).expect("this thread runs");
+    let start = used();
+    while u128::from(used() - start) < duration.as_nanos() {
+        burn(Duration::from_micros(100));
+    }
+}
+
 #[test]
 fn sleeping_calls_are_not_cut_short() {
     let _stage = stage();
@@ -378,10 +388,52 @@ fn an_alarm_ends_when_its_thread_computes() {
     let (rang, rings) = player.act(fresh_region(), || {
         (0..20).for_each(|_| player.spin());
         let rang = player.watched.alarm.is_running();
-        burn(Duration::from_millis(30));
+        occupy(Duration::from_millis(30));
         (rang, player.watched.alarm.is_running())
     });
     assert!(rang && !rings, "running while it spins: {rang}, after 30 ms of computing: {rings}");
+}
+
+/// A timer goes off again and again before its signal has been dealt with: the thread stands still, and its stack does not grow.
+#[test]
+fn ticks_that_come_faster_than_they_are_dealt_with_do_not_pile_up() {
+    let _stage = stage();
+    let player = Player::new();
+    let (send, receive) = std::sync::mpsc::channel();
+    let end = std::thread::spawn(move || {
+        let timer: usize = receive.recv().unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+        // SAFETY: the timer was made below and is deleted by nobody else.
+        unsafe { libc::timer_delete(timer as libc::timer_t) }
+    });
+    player.act(fresh_region(), || {
+        let timer = timer_for(&player.watched);
+        send.send(timer as usize).unwrap();
+        tick_every(timer, 500);
+        while !end.is_finished() {}
+    });
+    assert_eq!(end.join().unwrap(), 0);
+}
+
+/// A timer that sends the signal for `watched` to the calling thread.
+fn timer_for(watched: &'static Watched) -> libc::timer_t {
+    // SAFETY: all zero is a valid `sigevent` and timer; the pointers are valid.
+    unsafe {
+        let (mut event, mut timer): (libc::sigevent, libc::timer_t) = (core::mem::zeroed(), core::mem::zeroed());
+        event.sigev_notify = libc::SIGEV_THREAD_ID;
+        event.sigev_signo = signal::number().unwrap();
+        event.sigev_value.sival_ptr = ptr::from_ref(watched).cast_mut().cast();
+        event.sigev_notify_thread_id = watched.tid();
+        assert_eq!(libc::timer_create(libc::CLOCK_MONOTONIC, &raw mut event, &raw mut timer), 0);
+        timer
+    }
+}
+
+fn tick_every(timer: libc::timer_t, nanos: i64) {
+    let time = libc::timespec { tv_sec: 0, tv_nsec: nanos };
+    let spec = libc::itimerspec { it_interval: time, it_value: time };
+    // SAFETY: a timer of this process and a valid specification.
+    assert_eq!(unsafe { libc::timer_settime(timer, 0, &raw const spec, ptr::null_mut()) }, 0);
 }
 
 /// The calls start while the alarm ticks, and are hit by it.

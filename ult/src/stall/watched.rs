@@ -287,7 +287,7 @@ impl Watched {
     /// Was the running region seen spinning or blocking?
     pub(super) fn in_known_region(&self) -> bool {
         let region = self.region();
-        regions::is_known_spinner(region) || regions::is_known_blocker(region)
+        regions::is_known_to_wait(region)
     }
 
     /// Does the running code spin by now, more likely than not, with somebody behind it who should not wait for long?

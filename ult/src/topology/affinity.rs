@@ -67,6 +67,16 @@ pub fn current_cpu() -> usize {
     if refused == 0 { cpu as usize } else { 0 }
 }
 
+/// The processor that the calling kernel thread runs on, as far as it makes sense to remember: on a machine that is only
+/// believed in the first one that it counts as bound to, and none for a thread that nobody has bound.
+pub(super) fn seen_on() -> Option<usize> {
+    match super::belief::mask() {
+        None => Some(current_cpu()),
+        Some(mask) if mask.len() < super::allowed().len() => mask.first().copied(),
+        Some(_) => None,
+    }
+}
+
 /// The mask of kernel thread `thread` (0: the caller) as ascending numbers.
 fn mask_of(thread: libc::pid_t) -> io::Result<Vec<usize>> {
     let mut words: Vec<Word> = vec![0; FIRST_WORDS];

@@ -12,6 +12,7 @@
 //! | `core <list> [copies]` | hardware threads of one core | each processor is a core |
 //! | `cache <list> [copies]` | who shares a last-level cache | not known |
 //! | `numa <list> [copies]` | a memory node; numbered from 0 | one node |
+//! | `slit <n>,<n>,...` | distances from a node to each node, in their order; a line per node | other nodes are alike |
 //! | `socket <list> [copies]` | a package; numbered from 0 | one package |
 //!
 //! A kind of group that is there at all has to hold every processor exactly once; cores may not cross packages or nodes.
@@ -33,6 +34,8 @@ pub struct Description {
     pub cpus: Vec<Cpu>,
     /// Who of the usable processors shares a last-level cache, in the order of `cpus`; empty: not known.
     pub caches: Vec<Vec<usize>>,
+    /// Distances from each node (first) to each other one; empty: not known.
+    pub slit: Vec<Vec<u32>>,
     /// The quota in processors.
     pub quota: Option<f64>,
     /// One more than the highest processor number of the machine.
@@ -82,6 +85,7 @@ struct Lines {
     caches: Vec<Vec<usize>>,
     nodes: Vec<Vec<usize>>,
     sockets: Vec<Vec<usize>>,
+    slit: Vec<Vec<u32>>,
 }
 
 impl Lines {
@@ -114,7 +118,11 @@ impl Lines {
                 self.offline.extend(list(value)?);
                 false
             }
-            _ => return Err(format!("'{what}' is none of cpus, offline, mask, quota, core, cache, numa, socket")),
+            "slit" => {
+                self.slit.push(figures(value)?);
+                false
+            }
+            _ => return Err(format!("'{what}' is none of cpus, offline, mask, quota, core, cache, numa, slit, socket")),
         };
         if twice { Err(format!("{what} is given twice")) } else { Ok(()) }
     }
@@ -125,6 +133,7 @@ impl Lines {
         let caches = numbered(all, &self.caches, "cache")?;
         let nodes = numbered(all, &self.nodes, "numa")?;
         let sockets = numbered(all, &self.sockets, "socket")?;
+        check_slit(&self.slit, self.nodes.len().max(1))?;
         let is_online = |os: &&usize| !self.offline.contains(os);
         // As the kernel shows it, a core does not know its threads that are offline.
         let core_of = |os| self.cores[*cores.get(&os)?].iter().filter(is_online).min().copied();
@@ -144,7 +153,7 @@ impl Lines {
         sort_by_place(&mut cpus);
         let numbers = all.iter().max().map_or(1, |highest| highest + 1);
         let caches = super::caches::grouped(&cpus, |os| caches.get(&os).copied()).unwrap_or_default();
-        Ok(Description { caches, cpus, quota: self.quota, numbers })
+        Ok(Description { caches, cpus, slit: self.slit.clone(), quota: self.quota, numbers })
     }
 }
 
@@ -161,6 +170,20 @@ fn list(text: &str) -> Result<Vec<usize>, String> {
         Some(_) if numbers.len() < count => Err(format!("'{text}' names a processor twice")),
         Some(_) => Ok(numbers),
     }
+}
+
+fn figures(text: &str) -> Result<Vec<u32>, String> {
+    let wrong = || format!("'{text}' is not a row of distances such as 10,21");
+    let figure = |figure: &str| figure.parse::<u32>().ok().filter(|figure| (1..256).contains(figure));
+    text.split(',').map(figure).collect::<Option<_>>().ok_or_else(wrong)
+}
+
+/// None at all, or a figure for each pair of nodes.
+fn check_slit(slit: &[Vec<u32>], nodes: usize) -> Result<(), String> {
+    if slit.is_empty() || (slit.len() == nodes && slit.iter().all(|row| row.len() == nodes)) {
+        return Ok(());
+    }
+    Err(format!("slit: {nodes} lines of {nodes} distances are needed"))
 }
 
 fn quota(text: &str) -> Result<f64, String> {

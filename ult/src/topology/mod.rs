@@ -8,6 +8,7 @@
 //! | `caches` | who shares a last-level cache |
 //! | `description` | machines described in a text |
 //! | `belief` | a described machine taken for the real one |
+//! | `distance` | how far processors are from each other, and where workers were last seen |
 //! | `cpulist` | the kernel's `0-3,8` notation |
 //!
 //! Nothing is read before the first call that needs it: the library may be loaded into a process that never uses it. What
@@ -24,6 +25,7 @@ mod caches;
 mod cgroup;
 mod cpulist;
 mod description;
+pub mod distance;
 mod sysfs;
 #[cfg(test)]
 mod tests;

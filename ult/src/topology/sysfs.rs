@@ -76,6 +76,20 @@ fn nodes(system: &Path) -> HashMap<usize, usize> {
     node_of
 }
 
+/// What the kernel says about the distance from one node to another (10 is the node itself); empty where it says nothing.
+pub(super) fn node_distances(root: &Path) -> HashMap<(usize, usize), u32> {
+    let folder = root.join("sys/devices/system/node");
+    let online = list_in(&folder.join("online")).unwrap_or_default();
+    let mut distances = HashMap::new();
+    for &from in &online {
+        // One figure for each node that is online, in the order of their numbers.
+        let text = fs::read_to_string(folder.join(format!("node{from}/distance"))).unwrap_or_default();
+        let figures = text.split_whitespace().map_while(|figure| figure.parse().ok());
+        distances.extend(online.iter().zip(figures).map(|(&to, figure)| ((from, to), figure)));
+    }
+    distances
+}
+
 fn topology_file(system: &Path, os: usize, name: &str) -> PathBuf {
     system.join(format!("cpu/cpu{os}/topology/{name}"))
 }

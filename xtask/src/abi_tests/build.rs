@@ -10,8 +10,9 @@ use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::compilers::{Compiler, Family};
+use super::compilers::{Compiler, Family, OFFLOAD};
 use super::meta::{Language, Mode, file_stem};
+use crate::runtime::OFFLOAD_NAMES;
 
 /// Where things are built and which library is under test.
 pub struct Builder {
@@ -107,6 +108,7 @@ impl Builder {
         self.unless_cached(&binary, |output| {
             let mut command = Command::new(&recipe.compiler.name);
             command.args(&recipe.compiler.flags).args(linking(recipe));
+            command.args(recipe.flags.iter().filter(|flag| *flag == OFFLOAD));
             command.arg(object).arg("-o").arg(output).args(libraries(recipe));
             Ok(command)
         })
@@ -168,7 +170,8 @@ impl Library {
         (path, data.len(), data.modified().map_err(problem)?).hash(&mut hasher);
         let symlinks = cache.join("symlinks");
         fs::create_dir_all(&symlinks).map_err(problem)?;
-        for name in ["libgomp.so.1", "libomp.so.5", "libiomp5.so", "libgangway.so"] {
+        let offload = OFFLOAD_NAMES.iter().copied();
+        for name in ["libgomp.so.1", "libomp.so.5", "libiomp5.so", "libgangway.so"].into_iter().chain(offload) {
             let link = symlinks.join(name);
             let _ = fs::remove_file(&link);
             std::os::unix::fs::symlink(path, &link).map_err(problem)?;

@@ -35,7 +35,12 @@ pub struct Compiler {
     pub language: Language,
     /// Flags that make it compile and link OpenMP here.
     pub flags: Vec<String>,
+    /// It can make images of target regions for this machine.
+    pub offloads: bool,
 }
+
+/// Makes LLVM's compilers produce images for this machine, compiling and linking.
+pub const OFFLOAD: &str = "-fopenmp-targets=x86_64-pc-linux-gnu";
 
 /// What [`probe`] found.
 pub struct Found {
@@ -146,7 +151,12 @@ fn try_compiler(name: &str, language: Language, family: Family, headers: &Path) 
     let mut last = String::new();
     for flags in flag_sets(family, headers) {
         match trial(name, language, &flags, headers) {
-            Ok(()) => return Ok(Compiler { name: name.into(), family, version, language, flags }),
+            Ok(()) => {
+                let with = [flags.clone(), vec![OFFLOAD.into()]].concat();
+                // flang's images for a host ask for a library of GPUs.
+                let offloads = family == Family::Clang && version >= 19 && trial(name, language, &with, headers).is_ok();
+                return Ok(Compiler { name: name.into(), family, version, language, flags, offloads });
+            }
             Err(reason) => last = reason,
         }
     }

@@ -41,7 +41,7 @@ impl Run {
     /// Starts it and waits.
     pub fn start(&self) -> Result<Ended, String> {
         let mut command = Command::new("timeout");
-        command.args(["-k", "2", &self.timeout.to_string(), "env"]);
+        command.args(["--signal=KILL", &self.timeout.to_string(), "env"]); // the whole group: children may block other signals
         command.args(self.env.iter().map(|(key, value)| format!("{key}={value}")));
         command.args(&self.arguments).stdin(Stdio::null());
         for (key, _) in std::env::vars().filter(|(key, _)| foreign(key)) {

@@ -101,6 +101,10 @@ pub struct Source {
     /// Programs that are many and alike: each meets one compiler of each runtime, one way of loading and
     /// one thread count, which change from program to program.
     pub rotates: bool,
+    /// Target constructs: LLVM's compilers are to make images for this machine.
+    pub offload: bool,
+    /// Numbers of host devices to run with; empty when it is not about devices.
+    pub devices: Vec<u32>,
     /// What is wrong with the header.
     pub error: Option<String>,
 }
@@ -145,8 +149,29 @@ fn read(root: &Path, path: &Path, cases: &Path) -> Vec<Source> {
     let source = Source::new(name, path.to_owned(), language);
     let programs = fs::read_to_string(path).map_err(|error| error.to_string()).and_then(|text| expand::expand(&text));
     match programs {
-        Ok(programs) => programs.iter().map(|case| source.with(case, cases)).collect(),
+        Ok(programs) => {
+            let shared = language == Language::C && programs[0].text.lines().map_while(comment).any(|line| line == SHARED);
+            let of = |at: usize| if shared { languages(at, programs.len(), &programs[at].label) } else { vec![language] };
+            let source = &source;
+            let each = |(at, case)| of(at).into_iter().map(move |language| source.with(case, language, cases));
+            programs.iter().enumerate().flat_map(each).collect()
+        }
         Err(error) => vec![Source { error: Some(error), ..source }],
+    }
+}
+
+/// The header line of C programs that are C++ as well.
+const SHARED: &str = "languages: c, c++";
+
+/// The languages of the program `at` of the `count` of a shared template: the first is C, the second C++, the others are
+/// shared out by name. A file that is a single program is built as both.
+fn languages(at: usize, count: usize, label: &str) -> Vec<Language> {
+    match (count, at) {
+        (1, _) => vec![Language::C, Language::Cxx],
+        (_, 0) => vec![Language::C],
+        (_, 1) => vec![Language::Cxx],
+        _ if label.bytes().map(usize::from).sum::<usize>() % 2 == 0 => vec![Language::C],
+        _ => vec![Language::Cxx],
     }
 }
 
@@ -180,6 +205,8 @@ impl Source {
             peers: Vec::new(),
             why_skip: None,
             rotates,
+            offload: false,
+            devices: Vec::new(),
             error: None,
         }
     }
@@ -189,12 +216,19 @@ impl Source {
         self.name.contains(": ")
     }
 
-    /// The program `case` of this file.
-    fn with(&self, case: &expand::Case, cases: &Path) -> Self {
-        let mut source = self.clone();
-        if !case.label.is_empty() {
-            source.name = format!("{}: {}", self.name, case.label);
-            source.path = cases.join(format!("{}.{}", file_stem(&source.name), self.language.extension()));
+    /// Whether the text stands in a C file, whatever it is built as.
+    fn is_c_text(&self) -> bool {
+        self.name.split(": ").next().is_some_and(|file| file.ends_with(".c"))
+    }
+
+    /// The program `case` of this file in `language`.
+    fn with(&self, case: &expand::Case, language: Language, cases: &Path) -> Self {
+        let mut source = Self { language, ..self.clone() };
+        let other = if language == self.language { "" } else { "as C++" };
+        let label = [case.label.as_str(), other].join(" ");
+        if !label.trim().is_empty() {
+            source.name = format!("{}: {}", self.name, label.trim());
+            source.path = cases.join(format!("{}.{}", file_stem(&source.name), language.extension()));
             let old = fs::read_to_string(&source.path).unwrap_or_default();
             if old != case.text {
                 source.error = fs::write(&source.path, &case.text).err().map(|error| error.to_string());
@@ -225,6 +259,7 @@ impl Source {
     fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         match key {
             "what" | "each" => {}
+            "languages" if SHARED == format!("languages: {value}") && self.is_c_text() => {}
             "compilers" => self.compilers = list(value),
             "skip" => self.skips.push(term_and_text(value)?),
             "threads" => self.threads = numbers(value)?,
@@ -238,6 +273,8 @@ impl Source {
             "expect-stdout" => self.stdout.push(value.into()),
             "opt" => self.opt = Some(value.into()),
             "flags" => self.flags.push(term_and_text(value)?),
+            "offload" => self.offload = value == "yes",
+            "devices" => self.devices = numbers(value)?,
             "alone" => self.alone = value == "yes",
             "stress" => self.stress = value == "yes",
             "ours" => self.ours = Some(value.into()),

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use super::build::{Builder, Recipe};
-use super::compilers::Compiler;
+use super::compilers::{Compiler, Family, OFFLOAD};
 use super::exec::{Ended, Run, contains};
 use super::meta::{Ending, Language, Mode, Source};
 
@@ -88,6 +88,9 @@ impl<'a> Program<'a> {
         if let Some((_, reason)) = self.source.skips.iter().find(|(term, _)| named(term)) {
             return Some(reason.clone());
         }
+        if self.makes_images() && !self.compiler.offloads {
+            return Some(format!("{} makes no images for this machine (clang-tools-19 has what it needs)", self.compiler.name));
+        }
         let taken = self.source.compilers.iter().any(named);
         (!taken).then(|| format!("written for {}", self.source.compilers.join(", ")))
     }
@@ -95,10 +98,15 @@ impl<'a> Program<'a> {
     /// Builds and runs it in every way it asks for.
     pub fn run(&self, builder: &Builder) -> Vec<Record> {
         let mut records = Vec::new();
-        for (mode, threads) in self.cases(builder.library().is_some()) {
+        let devices: Vec<Option<u32>> = match &self.source.devices[..] {
+            [] => vec![None],
+            counts => counts.iter().copied().map(Some).collect(),
+        };
+        let cases = self.cases(builder.library().is_some());
+        for (mode, threads, devices) in cases.iter().flat_map(|&(m, t)| devices.iter().map(move |&d| (m, t, d))) {
             let verdict = match self.left_out(builder) {
                 Some(reason) => Verdict::Skipped(reason),
-                None => self.run_case(builder, mode, threads),
+                None => self.run_case(builder, mode, threads, devices),
             };
             let built = !matches!(&verdict, Verdict::Failed(what, _) if what.starts_with("does not build"));
             records.push(Record { mode, threads, verdict });
@@ -135,6 +143,10 @@ impl<'a> Program<'a> {
     }
 
     fn cases(&self, with_library: bool) -> Vec<(Mode, u32)> {
+        if with_library && self.makes_images() {
+            // The runtime that such a binary asks for by name is found on the loader's path only.
+            return vec![(Mode::Symlink, self.one_count(Mode::Symlink))];
+        }
         let all = |mode| self.source.threads.iter().map(move |threads| (mode, *threads));
         if !with_library {
             let mode = if self.is_shared() { Mode::Python } else { Mode::Own };
@@ -165,6 +177,11 @@ impl<'a> Program<'a> {
         counts[index.min(counts.len() - 1)]
     }
 
+    /// Does the compiler put images for devices into the program?
+    fn makes_images(&self) -> bool {
+        self.source.offload && matches!(self.compiler.family, Family::Clang | Family::Flang)
+    }
+
     fn is_shared(&self) -> bool {
         self.source.modes.contains(&Mode::Python)
     }
@@ -180,12 +197,13 @@ impl<'a> Program<'a> {
         peer.or_else(|| self.source.ours.clone())
     }
 
-    fn run_case(&self, builder: &Builder, mode: Mode, threads: u32) -> Verdict {
+    fn run_case(&self, builder: &Builder, mode: Mode, threads: u32, devices: Option<u32>) -> Verdict {
         let binary = match builder.binary(&self.recipe(), mode) {
             Ok(binary) => binary,
             Err(message) => return does_not_build(&message),
         };
-        let run = self.prepare(builder, mode, threads, binary);
+        let mut run = self.prepare(builder, mode, threads, binary);
+        run.env.extend(devices.map(|count| ("GANGWAY_HOST_DEVICES".to_owned(), count.to_string())));
         match run.start() {
             Err(message) => Verdict::Failed(message, run.line()),
             Ok(ended) => match self.fault(&ended, builder.library().is_some()) {
@@ -202,6 +220,9 @@ impl<'a> Program<'a> {
         }
         if self.compiler.language == Language::C {
             flags.push("-D_GNU_SOURCE".into());
+        }
+        if self.makes_images() {
+            flags.push(OFFLOAD.into());
         }
         let asked = self.source.flags.iter().filter(|(term, _)| self.compiler.matches(term));
         flags.extend(asked.flat_map(|(_, text)| text.split_whitespace().map(str::to_owned)));

@@ -1,33 +1,64 @@
-//! docs/conformance.md: each suite has a section between two marks, which a whole run rewrites.
+//! docs/conformance.md: each suite has parts between two marks, which whole runs rewrite. One part tells the counts by
+//! the number of threads: a run replaces its own row. The other tells them by directory, for the usual number.
 
-use super::Suite;
+use super::{Request, Suite};
 use super::driver::{Counts, Outcome};
 use std::fmt::Write as _;
 use std::fs;
+use std::ops::Range;
 use std::path::Path;
 
-/// Rewrites the section of `suite`.
+/// Writes what a whole run of `suite` with `threads` threads has come to.
 ///
 /// # Errors
 /// When the page or the list of known failures cannot be read or written, or a mark is missing.
-pub fn refresh(root: &Path, suite: Suite, outcome: &Outcome) -> Result<(), String> {
+pub fn refresh(root: &Path, suite: Suite, threads: usize, outcome: &Outcome) -> Result<(), String> {
     let page = root.join("docs/conformance.md");
-    let text = fs::read_to_string(&page).map_err(|e| e.to_string())?;
-    let known = match suite {
-        Suite::Ours => String::new(),
-        _ => fs::read_to_string(super::known(root, suite)).map_err(|e| e.to_string())?,
-    };
-    let section = section(outcome, &known);
-    let text = replaced(&text, suite.word(), &section).ok_or("a mark of the section is missing")?;
+    let mut text = fs::read_to_string(&page).map_err(|e| e.to_string())?;
+    let lost = "a mark of the section is missing";
+    if suite != Suite::Ours {
+        let name = format!("{} threads", suite.word());
+        let table = with_row(between(&text, &name).ok_or(lost)?, threads, &outcome.total);
+        text = replaced(&text, &name, &table).ok_or(lost)?;
+    }
+    if suite == Suite::Ours || threads == Request::THREADS {
+        let known = match suite {
+            Suite::Ours => String::new(),
+            _ => fs::read_to_string(super::known(root, suite)).map_err(|e| e.to_string())?,
+        };
+        text = replaced(&text, suite.word(), &section(outcome, &known)).ok_or(lost)?;
+    }
     fs::write(&page, text).map_err(|e| e.to_string())
 }
 
-/// `text` with `section` between the marks of `name`.
-fn replaced(text: &str, name: &str, section: &str) -> Option<String> {
-    let (begin, end) = (format!("<!-- begin {name} -->\n"), format!("<!-- end {name} -->\n"));
+/// `table` with the counts of a run with `threads` threads in place of its earlier ones, in the order of threads.
+fn with_row(table: &str, threads: usize, c: &Counts) -> String {
+    let threads_of = |row: &str| row.split('|').nth(1)?.trim().parse::<usize>().ok();
+    let mut rows: Vec<(usize, String)> =
+        table.lines().filter_map(|l| Some((threads_of(l)?, l.to_string()))).filter(|(n, _)| *n != threads).collect();
+    rows.push((threads, format!("| {threads} | {} | {} | {} |", c.passed, c.failed, c.skipped)));
+    rows.sort();
+    let rows: String = rows.into_iter().map(|(_, row)| row + "\n").collect();
+    format!("| threads | passed | failed | skipped |\n|---:|---:|---:|---:|\n{rows}")
+}
+
+/// Where the part `name` of `text` begins and ends.
+fn span(text: &str, name: &str) -> Option<Range<usize>> {
+    let begin = format!("<!-- begin {name} -->\n");
     let from = text.find(&begin)? + begin.len();
-    let to = from + text[from..].find(&end)?;
-    Some(format!("{}{section}{}", &text[..from], &text[to..]))
+    let to = from + text[from..].find(&format!("<!-- end {name} -->\n"))?;
+    Some(from..to)
+}
+
+/// What stands between the marks of `name`.
+fn between<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    Some(&text[span(text, name)?])
+}
+
+/// `text` with `part` between the marks of `name`.
+fn replaced(text: &str, name: &str, part: &str) -> Option<String> {
+    let Range { start, end } = span(text, name)?;
+    Some(format!("{}{part}{}", &text[..start], &text[end..]))
 }
 
 fn section(outcome: &Outcome, known: &str) -> String {
@@ -65,6 +96,14 @@ mod tests {
         let new = replaced(page, "x", "new\n").unwrap();
         assert_eq!(new, page.replace("old", "new"));
         assert_eq!(replaced(page, "z", ""), None);
+    }
+
+    #[test]
+    fn a_run_replaces_the_row_of_its_number_of_threads() {
+        let counts = |passed| Counts { passed, failed: 0, skipped: 3 };
+        let table = with_row(&with_row(&with_row("", 8, &counts(1)), 2, &counts(2)), 8, &counts(4));
+        let rows: Vec<&str> = table.lines().skip(2).collect();
+        assert_eq!(rows, ["| 2 | 2 | 0 | 3 |", "| 8 | 4 | 0 | 3 |"]);
     }
 
     #[test]

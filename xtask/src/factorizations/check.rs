@@ -2,7 +2,9 @@
 
 use super::build;
 use super::plan::{Barriers, Cell, Routine};
-use super::run::{self, Ended, Lane};
+use super::run::{self};
+use crate::lanes::process::{self, Ended};
+use crate::lanes::{self, Lane};
 use crate::programs::Places;
 use crate::report::Report;
 use std::path::Path;
@@ -22,7 +24,7 @@ pub fn run(places: &Places, library: &Path, report: &mut Report) {
     for why in &builds.broken {
         report.fail("factorizations", why);
     }
-    for lane in run::lanes(&builds.ready, library)
+    for lane in lanes::lanes(&builds.ready, library)
         .iter()
         .filter(|l| !l.is_peer())
     {
@@ -38,7 +40,7 @@ fn problems(lane: &Lane) -> Vec<String> {
             all.push(format!("the rest is left out after {ENOUGH} problems"));
             break;
         }
-        let problem = match run::start(&words, LIMIT) {
+        let problem = match process::start(&words, LIMIT) {
             Ended::Figures(_) => continue,
             Ended::Stopped(seconds) => format!("no end within {seconds} s"),
             Ended::Failed(how) => how,
@@ -53,7 +55,7 @@ fn problems(lane: &Lane) -> Vec<String> {
 fn damage(lane: &Lane) -> Option<String> {
     let mut words = run::factorize(lane, &cell(Routine::Getrf, 1, 1), (0, 1), true);
     words.push("--damage".into());
-    match run::start(&words, LIMIT) {
+    match process::start(&words, LIMIT) {
         Ended::Failed(how) if how.starts_with("wrong result") => None,
         other => Some(format!("a damaged result is not refused: {other:?}")),
     }

@@ -1,18 +1,13 @@
 //! Runs a configuration on all lanes in turn and compares what comes out.
 //!
-//! One process of every lane, then the next round, beginning with another lane: whatever the machine does meanwhile
-//! hits all of them. A lane that failed, was stopped, or is a peer that crawls is not started again for that row.
-//!
-//! Rejected: all runs of a lane at once. On a machine with other work the ratio of two such blocks says more about
-//! the minute than about the runtime.
+//! A lane that failed, was stopped, or is a peer that crawls is not started again for that row.
 
 use super::plan::{Cell, Extent};
-use super::run::{self, Ended, Lane};
-use super::statistics::{self, Ratio};
+use super::run;
+use crate::lanes::process::{self, Ended};
+use crate::lanes::statistics::{self, Ratio};
+use crate::lanes::{self, Lane, SLOW};
 use std::time::Instant;
-
-/// A peer whose process takes longer than this many seconds is run once.
-const SLOW: f64 = 3.0;
 
 /// From this order on results are checked in the first round only: the check takes longer than the factorization.
 const LARGE: u32 = 2000;
@@ -132,16 +127,13 @@ fn pairs_of(ours: &Samples, theirs: &Samples) -> Vec<(f64, f64)> {
 /// Measures `cell` in `rounds` rounds.
 pub fn row(cell: Cell, lanes: &[Lane], extent: Extent, rounds: usize) -> Row {
     let mut samples = vec![Samples::default(); lanes.len()];
-    for round in 0..rounds {
-        for turn in 0..lanes.len() {
-            let at = (turn + round) % lanes.len();
-            let figure = match samples[at].ending {
-                None => sample(&cell, &lanes[at], extent, round, &mut samples[at].ending),
-                Some(_) => None,
-            };
-            samples[at].rounds.push(figure);
-        }
-    }
+    lanes::in_turns(lanes.len(), rounds, |round, at| {
+        let figure = match samples[at].ending {
+            None => sample(&cell, &lanes[at], extent, round, &mut samples[at].ending),
+            Some(_) => None,
+        };
+        samples[at].rounds.push(figure);
+    });
     Row { cell, samples }
 }
 
@@ -158,7 +150,7 @@ fn sample(
     let check = cell.n < LARGE || round == 0;
     let words = run::factorize(lane, cell, (warmup, runs), check);
     let begun = Instant::now();
-    let ended = run::start(&words, cell.limit(extent, peer));
+    let ended = process::start(&words, cell.limit(extent, peer));
     let slow = peer && begun.elapsed().as_secs_f64() > SLOW;
     let (figure, why) = judge(
         ended,
@@ -175,7 +167,7 @@ fn sample(
 /// What the end of a process that had `work` billions of operations to do means.
 fn judge(ended: Ended, peer: bool, work: f64) -> (Option<f64>, Option<Ending>) {
     match ended {
-        Ended::Figures(figures) => match run::number(&figures, "gflops_median") {
+        Ended::Figures(figures) => match process::number(&figures, "gflops_median") {
             Some(figure) => (Some(figure), None),
             None => (None, Some(Ending::Failed("no GFlop/s".into()))),
         },

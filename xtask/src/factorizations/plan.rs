@@ -172,9 +172,9 @@ pub fn cells(extent: Extent) -> Vec<Cell> {
     all
 }
 
-/// Two and four ranks of two threads. The order is a multiple of nb, which QR on several rows of ranks asks for.
+/// Two, four and eight ranks of two threads. The order is a multiple of nb, which QR on several rows of ranks asks for.
 fn with_ranks() -> Vec<Cell> {
-    let grids = [(1, 2), (2, 2)];
+    let grids = [(1, 2), (2, 2), (4, 2)];
     let cell = |routine, ranks| Cell { routine, n: 1024, nb: 128, threads: 2, panel: 1, pinned: false, ranks };
     Routine::ALL.into_iter().flat_map(|routine| grids.map(|ranks| cell(routine, ranks))).collect()
 }

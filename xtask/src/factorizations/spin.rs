@@ -1,8 +1,9 @@
 //! The table of spin barriers: nested teams that wait for each other in loops no runtime can see.
 
 use super::plan::{Barriers, Extent};
-use super::run::{self, Ended, Lane};
-use super::statistics;
+use super::run;
+use crate::lanes::process::{self, Ended};
+use crate::lanes::{self, Lane, statistics};
 
 /// Threads of the outer region, from whose tasks the teams are launched.
 pub const THREADS: u32 = 8;
@@ -33,14 +34,12 @@ pub struct Row {
 /// Measures a row: `rounds` processes of Gangway in each build, one of each peer.
 pub fn row(barriers: Barriers, lanes: &[Lane], extent: Extent, rounds: usize) -> Row {
     let mut all: Vec<Vec<Time>> = vec![vec![]; lanes.len()];
-    for round in 0..rounds {
-        for (times, lane) in all.iter_mut().zip(lanes) {
-            let over = matches!(times.last(), Some(Time::Failed(_)));
-            if !over && (round == 0 || !lane.is_peer()) {
-                times.push(sample(&barriers, lane, extent));
-            }
+    lanes::in_turns(lanes.len(), rounds, |round, at| {
+        let over = matches!(all[at].last(), Some(Time::Failed(_)));
+        if !over && (round == 0 || !lanes[at].is_peer()) {
+            all[at].push(sample(&barriers, &lanes[at], extent));
         }
-    }
+    });
     let times = all.iter().map(|times| merged(times)).collect();
     Row { barriers, times }
 }
@@ -53,7 +52,7 @@ fn sample(row: &Barriers, lane: &Lane, extent: Extent) -> Time {
         (false, _) => (REPETITIONS, 20),
     };
     let words = run::barriers(lane, row, THREADS, repetitions);
-    let time = judge(run::start(&words, limit), lane.is_peer(), repetitions);
+    let time = judge(process::start(&words, limit), lane.is_peer(), repetitions);
     if let Time::Failed(how) = &time {
         println!(
             "spin barriers under {}: {how}\n  {}",
@@ -67,7 +66,7 @@ fn sample(row: &Barriers, lane: &Lane, extent: Extent) -> Time {
 fn judge(ended: Ended, peer: bool, repetitions: u32) -> Time {
     match ended {
         Ended::Figures(figures) => {
-            let ms = ["min_ms", "median_ms"].map(|name| run::number(&figures, name));
+            let ms = ["min_ms", "median_ms"].map(|name| process::number(&figures, name));
             match ms {
                 [Some(least), Some(median)] => Time::Measured(least, median),
                 _ => Time::Failed("no milliseconds".into()),

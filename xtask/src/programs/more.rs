@@ -1,4 +1,4 @@
-//! Programs from Debian and PyPI that are not ours, run by scripts in conformance/programs, and the mixed process.
+//! Programs from Debian and PyPI that are not ours, run by scripts in conformance/programs, some as several processes of MPI; and the mixed process.
 //!
 //! Lives here: the rows. Scripts say on stderr which runtime was used, asked of the runtime itself, and how long the
 //! program took without what prepares its input.
@@ -36,6 +36,7 @@ pub fn small(places: &Places) -> Vec<Program> {
 /// Those that only the scheduled job runs.
 pub fn large(places: &Places) -> Vec<Program> {
     let mut programs = debian(places);
+    programs.extend(ranks(places));
     programs.extend(pypi(places));
     for program in &mut programs {
         program.gate = false;
@@ -91,6 +92,25 @@ fn debian(places: &Places) -> Vec<Program> {
             &["2"],
             [40, 200],
         ),
+    ]
+}
+
+/// Processes of Open MPI, each with teams of its own. Two ranks of two threads are more than the processors of a small machine,
+/// where their own runtimes take long: few steps.
+fn ranks(places: &Places) -> Vec<Program> {
+    let (gmx, elk) = ("/usr/bin/gmx_mpi", "/usr/bin/elk-lapw");
+    let with = |name, script, binary, ranks, sizes, threads, tolerance| Program {
+        threads,
+        tolerance,
+        command: needs(&["/usr/bin/mpirun"]).and(scripted(places, name, script, binary, &[ranks], sizes).command),
+        ..program(name, Ok(Vec::new()), sizes)
+    };
+    vec![
+        with("GROMACS, one process of MPI", "gromacs.sh", gmx, "1", [20, 200], &[1, 2, 4], 1e-9),
+        with("GROMACS, two processes of MPI", "gromacs.sh", gmx, "2", [10, 100], &[1, 2], 1e-9),
+        // Threads and ranks add partial sums as they come; energies are printed with 9 digits behind the point.
+        with("Elk, one process of MPI", "elk.sh", elk, "1", [2, 8], &[1, 2, 4], 1e-7),
+        with("Elk, two processes of MPI", "elk.sh", elk, "2", [2, 8], &[1, 2], 1e-7),
     ]
 }
 

@@ -1,27 +1,26 @@
-//! Device routines (OpenMP 5.2 §18.7). The host is the only device so far: its number, the initial device's, is the
-//! number of other devices, which is 0.
+//! Device routines (OpenMP 5.2 §18.7). The number of the initial device is the number of other devices.
 //!
 //! | file | what lives there |
 //! |---|---|
 //! | [`memory`] | §18.8, memory of devices |
 
-use core::ffi::{c_char, c_int};
+use core::ffi::{CStr, c_char, c_int};
 
 use super::parallel::{change_icv, icv};
+pub(super) use crate::omp::device::memory::is_host;
+use crate::omp::device::memory::{DEFAULT, Side, side};
+use crate::omp::device::{self};
+use crate::omp::team::ON_HOST;
+use crate::omp::thread::Here;
 
 pub mod memory;
 
-/// `omp_initial_device`, another number of the initial device.
-const INITIAL: c_int = -1;
 /// `omp_invalid_device`.
 const INVALID: c_int = -4;
 
-/// Devices other than the host.
-const OTHERS: c_int = 0;
-
-/// Does this number stand for the host?
-pub(super) fn is_host(device: c_int) -> bool {
-    device == OTHERS || device == INITIAL
+/// The device whose target region the calling code is inside of; [`ON_HOST`] for none.
+fn running_on() -> c_int {
+    Here::if_known().map_or(ON_HOST, |here| here.team().plan().device)
 }
 
 routines! {
@@ -37,22 +36,25 @@ routines! {
 
     /// `omp_get_num_devices` (18.7.4): devices other than the host.
     fn omp_get_num_devices() -> c_int {
-        OTHERS
+        device::count()
     }
 
     /// `omp_get_device_num` (18.7.5): the device the calling code runs on.
     fn omp_get_device_num() -> c_int {
-        OTHERS
+        match running_on() {
+            ON_HOST => device::count(),
+            number => number,
+        }
     }
 
     /// `omp_is_initial_device` (18.7.6).
     fn omp_is_initial_device() -> c_int {
-        1
+        c_int::from(running_on() == ON_HOST)
     }
 
     /// `omp_get_initial_device` (18.7.7).
     fn omp_get_initial_device() -> c_int {
-        OTHERS
+        device::count()
     }
 }
 
@@ -61,12 +63,25 @@ wide_routines! {
 }
 
 /// The unique name of the host (`omp_get_uid_from_device`).
-const HOST_UID: &core::ffi::CStr = c"OMP_INITIAL_DEVICE";
+const HOST_UID: &CStr = c"OMP_INITIAL_DEVICE";
 
 /// `omp_get_uid_from_device` (6.0 §24.8): null for a device that does not exist.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn omp_get_uid_from_device(device: c_int) -> *const c_char {
-    if is_host(device) { HOST_UID.as_ptr() } else { core::ptr::null() }
+    match side(device) {
+        Some(Side::Host) => HOST_UID.as_ptr(),
+        Some(Side::Device(slot)) => slot.device.name().as_ptr(),
+        None => core::ptr::null(),
+    }
+}
+
+/// The device with this name.
+fn named(uid: &[u8]) -> c_int {
+    let device = |number: &c_int| device::get(*number).is_some_and(|slot| slot.device.name().to_bytes() == uid);
+    match uid == HOST_UID.to_bytes() {
+        true => device::count(),
+        false => (0..device::count()).find(device).unwrap_or(INVALID),
+    }
 }
 
 /// `omp_get_device_from_uid` (6.0 §24.7): `omp_invalid_device` for a name that no device has.
@@ -75,9 +90,11 @@ pub extern "C-unwind" fn omp_get_uid_from_device(device: c_int) -> *const c_char
 /// `uid` is a C string or null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn omp_get_device_from_uid(uid: *const c_char) -> c_int {
+    if uid.is_null() {
+        return INVALID;
+    }
     // SAFETY: as the caller says.
-    let host = !uid.is_null() && unsafe { core::ffi::CStr::from_ptr(uid) } == HOST_UID;
-    if host { OTHERS } else { INVALID }
+    named(unsafe { CStr::from_ptr(uid) }.to_bytes())
 }
 
 /// gfortran's name of [`omp_get_uid_from_device`]: the device by value, the string as address and length.
@@ -109,14 +126,11 @@ pub unsafe extern "C-unwind" fn omp_get_device_from_uid_(uid: *const c_char, len
     // SAFETY: as the caller says.
     let name = unsafe { core::slice::from_raw_parts(uid.cast::<u8>(), length) };
     // Fortran pads with blanks.
-    if name.trim_ascii_end() == HOST_UID.to_bytes() { OTHERS } else { INVALID }
+    named(name.trim_ascii_end())
 }
 
-/// `omp_default_device` (6.0): the device that the default device variable names.
-const DEFAULT: c_int = -5;
-
-/// `omp_get_device_distances` (6.1): how far devices are from the running one: 0, as the host is the only one, and −1 for
-/// one that does not exist.
+/// `omp_get_device_distances` (6.1): how far devices are from the running one: 0 for itself, 1 for another one, and −1 for one
+/// that does not exist.
 ///
 /// # Safety
 /// Both arrays have `count` elements.
@@ -129,7 +143,9 @@ pub unsafe extern "C-unwind" fn omp_get_device_distances(count: c_int, devices: 
                 DEFAULT => icv().default_device,
                 named => named,
             };
-            distances.add(i).write(if is_host(device) { 0 } else { -1 });
+            let number = side(device).map(|s| if let Side::Device(slot) = s { slot.number } else { ON_HOST });
+            let distance = |number| c_int::from(number != running_on());
+            distances.add(i).write(number.map_or(-1, distance));
         }
     }
 }

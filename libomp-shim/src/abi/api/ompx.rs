@@ -1,9 +1,15 @@
 //! The `ompx_*` routines: what goes beyond the standard (`include/ompx.h`, `include/ompx_lib.f90`).
 
+use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use crate::abi::api::parallel::change_icv;
-use crate::omp::env;
+use crate::omp::device::rank::start::{self, Started};
+use crate::omp::device::place::{hints, policies};
+use crate::omp::device::{self, choose, rank};
+use crate::omp::thread::Here;
+use crate::omp::{env, outside, report};
 use crate::omp::stats::{self, Counters};
 
 routines! {
@@ -35,6 +41,102 @@ pub unsafe extern "C" fn ompx_get_counters(out: *mut Counters, size: usize) -> u
     known
 }
 
+/// `ompx_cluster_init`: brings the MPI ranks together as devices, as `OMPX_CLUSTER` says (`docs/mpi.md`). To be the first thing that `main`
+/// does. On a rank that only serves it does not return. 0, or −1 when it was called before. The arguments are not used; null ones stand
+/// for the start library, which calls this before `main`, so that a call by the program is no mistake.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn ompx_cluster_init(argc: *mut c_int, _argv: *mut *mut *mut c_char) -> c_int {
+    static BY_LIBRARY: AtomicBool = AtomicBool::new(false);
+    let by_library = argc.is_null();
+    match start::init() {
+        // ORDERING: Relaxed; both calls are made by the main thread.
+        Started::Twice if !by_library && BY_LIBRARY.swap(false, Ordering::Relaxed) => 0,
+        Started::Twice => {
+            report::warn("ompx_cluster_init was called before; this call changes nothing");
+            -1
+        }
+        Started::Together | Started::Alone => {
+            // ORDERING: as above.
+            BY_LIBRARY.store(by_library, Ordering::Relaxed);
+            0
+        }
+    }
+}
+
+/// `ompx_device_any`: the number for `device` clauses of target regions that leave the choice of the device to the runtime.
+#[unsafe(no_mangle)]
+pub extern "C" fn ompx_device_any() -> c_int {
+    choose::ANY
+}
+
+/// `ompx_set_sched`: regions whose device is the runtime's choice are placed by this policy from here on, a text as in `OMPX_SCHED`. 0, or −1 and
+/// a line when there is no such policy; then nothing changes. Any thread.
+///
+/// # Safety
+/// `text` is a C string, or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ompx_set_sched(text: *const c_char) -> c_int {
+    // SAFETY: as the caller says.
+    let text = if text.is_null() { "".into() } else { unsafe { CStr::from_ptr(text) }.to_string_lossy() };
+    match policies::set(&text, device::usable().len(), env::settings().device_memory) {
+        Ok(()) => 0,
+        Err(why) => {
+            report::warn(format_args!("ompx_set_sched(\"{text}\"): {why}; this call changes nothing"));
+            -1
+        }
+    }
+}
+
+/// `ompx_set_task_memory`: the next target region that the calling task creates needs so many bytes of its device besides what it maps.
+#[unsafe(no_mangle)]
+pub extern "C" fn ompx_set_task_memory(bytes: usize) {
+    hints::set_memory(Here::get().task, bytes as u64);
+}
+
+/// `ompx_cluster_rank`: the rank of this process, 0 if it is alone.
+#[unsafe(no_mangle)]
+pub extern "C" fn ompx_cluster_rank() -> c_int {
+    rank::cluster().map_or(0, |c| c.rank as c_int)
+}
+
+/// `ompx_cluster_size`: how many ranks there are, 1 if this process is alone.
+#[unsafe(no_mangle)]
+pub extern "C" fn ompx_cluster_size() -> c_int {
+    rank::cluster().map_or(1, |c| c.ranks as c_int)
+}
+
+/// `ompx_may_suspend`: 1 if [`ompx_suspend_until`] would suspend the calling code, where it has to wait: it is in a parallel region.
+#[unsafe(no_mangle)]
+pub extern "C" fn ompx_may_suspend() -> c_int {
+    c_int::from(outside::may_suspend())
+}
+
+/// `ompx_suspend_until`: waits until `ready(argument)` is not 0. The calling OpenMP thread is suspended; with `OMPX_TASK_AWARE_MPI` it runs
+/// other tasks.
+///
+/// # Safety
+/// `ready` may be called with `argument` on any kernel thread until it has answered, waits for nothing, and calls no routine of the runtime.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn ompx_suspend_until(ready: unsafe extern "C" fn(*mut c_void) -> c_int, argument: *mut c_void) {
+    // SAFETY: as the caller says.
+    let ready = || unsafe { ready(argument) } != 0;
+    if outside::may_suspend() {
+        outside::suspend_until(&ready);
+    } else {
+        while !ready() {
+            std::thread::yield_now();
+        }
+    }
+}
+
+/// `ompx_blocks`: the calling thread is about to wait in a library for some time. Other threads of its worker that can go on do so elsewhere.
+#[unsafe(no_mangle)]
+pub extern "C" fn ompx_blocks() {
+    if outside::may_suspend() {
+        ult::sched::blocks();
+    }
+}
+
 /// [`ompx_get_counters`] for Fortran.
 ///
 /// # Safety
@@ -53,13 +155,13 @@ mod tests {
     fn no_more_is_written_than_asked_for_or_known() {
         let known = size_of::<Counters>();
         stats::count_region();
-        let mut words = [u64::MAX; 20];
-        // SAFETY: 8, then 160 bytes of `words`, then none.
+        let mut words = [u64::MAX; 32];
+        // SAFETY: 8, then 256 bytes of `words`, then none.
         unsafe {
             assert_eq!(ompx_get_counters(words.as_mut_ptr().cast(), 8), known);
             assert!(words[0] >= 1 && words[0] < u64::MAX && words[1] == u64::MAX);
-            assert_eq!(ompx_get_counters(words.as_mut_ptr().cast(), 160), known);
-            assert_eq!(ompx_get_counters(ptr::null_mut(), 160), known);
+            assert_eq!(ompx_get_counters(words.as_mut_ptr().cast(), 256), known);
+            assert_eq!(ompx_get_counters(ptr::null_mut(), 256), known);
         }
         assert!(words[..known / 8].iter().all(|&w| w != u64::MAX));
         assert!(words[known / 8..].iter().all(|&w| w == u64::MAX));

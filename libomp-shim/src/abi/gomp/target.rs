@@ -1,19 +1,34 @@
-//! `target` constructs as gcc emits them, run on the host: there is no device yet.
+//! `target` constructs as gcc emits them, on the host and on devices.
 //!
-//! With `nowait` the region, or the mere end of its dependences, is an explicit task: the code behind the construct may be
-//! what the region waits for.
+//! | file | what lives there |
+//! |---|---|
+//! | [`kinds`] | what the lists of mapped variables mean |
+//! | [`data`] | `target data`, `enter data`, `exit data`, `update` |
+//! | [`teams`] | `teams` |
+//!
+//! A region's code is a function of the host's program, which gets the address of an array of words. So a device that can run the
+//! program's own functions needs no image.
+//!
+//! With `nowait` the construct is an explicit task: the code behind it may be what it waits for.
 
 use core::ffi::{c_int, c_uint, c_void};
 use core::{ptr, slice};
 
 use super::parallel::{Function, body_of};
 use super::task as front;
+use crate::omp::device::construct;
+use crate::omp::device::interface::{Code, Convention};
+use crate::omp::device::place::{Announced, Promise};
+use crate::omp::device::{self, Place, Slot, choose};
 use crate::omp::task::{self, Flags, Task};
 use crate::omp::thread::{Here, Thread};
-use crate::omp::{depend, icv, target};
+use crate::omp::{depend, target};
+use kinds::{Arrays, FIRSTPRIVATE};
 
-/// Map kind: a copy of the variable for the region.
-const FIRSTPRIVATE: u16 = 12;
+pub mod data;
+pub mod kinds;
+pub mod teams;
+
 /// Identifier of the optional argument.
 const THREAD_LIMIT: usize = 2;
 /// Bit of the `flags` argument.
@@ -83,58 +98,133 @@ impl Copies {
     }
 }
 
-/// A region on its way to where it runs.
-struct Region {
-    function: Function,
-    device: i64,
-    thread_limit: u32,
-    addresses: Vec<*mut c_void>,
+/// Runs a region on a device.
+///
+/// # Safety
+/// The compiler's function and list.
+unsafe fn run_there(slot: &Slot, function: Function, arrays: &Arrays, thread_limit: u32, promise: Option<Promise>) {
+    device::program::bring(slot);
+    // SAFETY: as the caller says.
+    unsafe {
+        let list = arrays.list();
+        let region = construct::Region {
+            code: Code::HostFunction(function as usize),
+            convention: Convention::Array,
+            items: &list.items,
+            arguments: &list.words,
+            teams: [0; 3],
+            thread_limit: [thread_limit, 0, 0],
+            iterations: 0,
+            shared_bytes: 0,
+        };
+        construct::run(slot, &region, promise);
+    }
+}
+
+/// The device that a region with this number runs on, `None` for the host.
+fn device_for(here: Here, number: c_int) -> Option<&'static Slot> {
+    match device::place(here, number.into()) {
+        Place::Device(slot) if slot.device.runs_host_functions() => Some(slot),
+        Place::Device(slot) => {
+            target::refuse_without_code(slot.number);
+            None
+        }
+        Place::Host => None,
+    }
+}
+
+/// Where a region is to run.
+#[derive(Clone, Copy)]
+enum Target {
+    /// There, or on the host.
+    Known(Option<&'static Slot>),
+    /// Where the runtime wants to when it is about to run.
+    Any(Announced),
+}
+
+impl Target {
+    /// Where it runs, with the promise to do so if the runtime has chosen. For a region with this function and list.
+    ///
+    /// # Safety
+    /// The compiler's list.
+    unsafe fn settle(self, here: Here, function: Function, arrays: &Arrays) -> (Option<&'static Slot>, Option<Promise>) {
+        let announced = match self {
+            Self::Known(place) => return (place, None),
+            Self::Any(announced) => announced,
+        };
+        // SAFETY: as the caller says.
+        let list = unsafe { arrays.list() };
+        let (number, promise) = choose::device(here, announced, function as usize, &list.items);
+        match device_for(here, number as c_int) {
+            Some(slot) => (Some(slot), promise),
+            None => (None, None),
+        }
+    }
+}
+
+/// A construct on its way to where it is carried out.
+struct Deferred {
+    action: Action,
+    place: Target,
+    arrays: Arrays,
+    /// What firstprivate addresses in the arrays point to.
     copies: Copies,
 }
 
-/// Runs the region that is a task's payload, unless it is discarded.
-unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
-    // SAFETY: `defer` wrote the region, and a task is run or discarded once.
-    let mut region = unsafe { task.payload().cast::<Region>().read() };
-    if !discarded {
-        let body = body_of(region.function, region.addresses.as_mut_ptr().cast());
-        target::run_on_host(Here::get(), body, region.device, region.thread_limit);
+enum Action {
+    Region(Function, u32),
+    Data(data::Change),
+}
+
+impl Deferred {
+    /// # Safety
+    /// The compiler's list.
+    unsafe fn carry_out(mut self, here: Here) {
+        // SAFETY: as the caller says.
+        unsafe {
+            match (self.action, self.place) {
+                (Action::Region(function, limit), place) => match place.settle(here, function, &self.arrays) {
+                    // The choice may have waited, and another worker may go on with it.
+                    (Some(slot), promise) => run_there(slot, function, &self.arrays, limit, promise),
+                    (None, _) => {
+                        let body = body_of(function, self.arrays.addresses.as_mut_ptr().cast());
+                        target::run_on_host(Here::get(), body, limit);
+                    }
+                },
+                (Action::Data(change), Target::Known(Some(slot))) => change.carry_out(slot, &self.arrays),
+                (Action::Data(_), _) => {}
+            }
+        }
+        drop(self.copies);
     }
-    drop(region.copies);
+}
+
+/// Carries out the construct that is a task's payload, unless it is discarded.
+unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
+    // SAFETY: `defer` wrote the construct, and a task is run or discarded once.
+    let deferred = unsafe { task.payload().cast::<Deferred>().read() };
+    if !discarded {
+        // SAFETY: the compiler's list.
+        unsafe { deferred.carry_out(Here::get()) };
+    }
     true
 }
 
-/// Makes the region an explicit task.
+/// Makes the construct an explicit task.
 ///
 /// # Safety
-/// `depend` is null or the compiler's array.
-unsafe fn defer(here: Here, region: Region, depend: *mut *mut c_void) {
-    const { assert!(align_of::<Region>() <= align_of::<Task>()) };
-    let task = Task::allocate(here, size_of::<Region>(), run, Flags::default());
-    // SAFETY: a fresh task with room for a region.
-    unsafe { task.as_ref().payload().cast::<Region>().write(region) };
+/// `depend` is null or the compiler's array; the list is the compiler's, and holds until the task is over.
+unsafe fn defer(here: Here, deferred: Deferred, depend: *mut *mut c_void) {
+    const { assert!(align_of::<Deferred>() <= align_of::<Task>()) };
+    // A target task is untied (5.2 §1.2.5): while it waits for its device its thread may begin others.
+    let task = Task::allocate(here, size_of::<Deferred>(), run, Flags::UNTIED);
+    // SAFETY: a fresh task with room for a construct.
+    unsafe { task.as_ref().payload().cast::<Deferred>().write(deferred) };
     if depend.is_null() {
         task::submit(here, task);
     } else {
         // SAFETY: as the caller says.
-        depend::submit(here, task, unsafe { front::items(depend) }.into_iter());
-    }
-}
-
-/// The dependences of a construct that has nothing to do on the host.
-///
-/// # Safety
-/// `depend` is null or the compiler's array.
-unsafe fn pass(flags: c_uint, depend: *mut *mut c_void) {
-    if depend.is_null() {
-        return;
-    }
-    // SAFETY: as the caller says.
-    unsafe {
-        match flags & NOWAIT {
-            0 => front::GOMP_taskwait_depend(depend),
-            _ => front::GOMP_taskwait_depend_nowait(depend),
-        }
+        depend::submit(here, task, unsafe { front::items(depend) });
     }
 }
 
@@ -156,22 +246,31 @@ pub unsafe extern "C-unwind" fn GOMP_target_ext(
     args: *const *const c_void,
 ) {
     let here = Here::get();
+    let place = match choose::announce(here, device.into()) {
+        Some(announced) => Target::Any(announced),
+        None => Target::Known(device_for(here, device)),
+    };
     // SAFETY: as for this function.
     unsafe {
+        let limit = thread_limit(args);
         if flags & NOWAIT != 0 && !here.task.flags().has(Flags::FINAL) {
-            target::refuse_if_mandatory(here, device.into());
-            let mut own = if count == 0 { Vec::new() } else { slice::from_raw_parts(addresses, count).to_vec() };
-            let copies = Copies::make(count, own.as_mut_ptr(), sizes, kinds);
-            let thread_limit = thread_limit(args);
-            return defer(here, Region { function, device: device.into(), thread_limit, addresses: own, copies }, depend);
+            let mut arrays = Arrays::read(count, addresses, sizes, kinds);
+            let copies = Copies::make(count, arrays.addresses.as_mut_ptr().cast(), sizes, kinds);
+            return defer(here, Deferred { action: Action::Region(function, limit), place, arrays, copies }, depend);
         }
         let held = match depend.is_null() {
             true => None,
-            false => depend::wait_and_hold(here, front::items(depend).into_iter()),
+            false => depend::wait_and_hold(here, front::items(depend)),
         };
-        let copies = Copies::make(count, addresses, sizes, kinds);
-        target::run_on_host(here, body_of(function, addresses.cast()), device.into(), thread_limit(args));
-        drop(copies);
+        let arrays = Arrays::read(count, addresses, sizes, kinds);
+        match place.settle(here, function, &arrays) {
+            (Some(slot), promise) => run_there(slot, function, &arrays, limit, promise),
+            (None, _) => {
+                let copies = Copies::make(count, addresses, sizes, kinds);
+                target::run_on_host(Here::get(), body_of(function, addresses.cast()), limit);
+                drop(copies);
+            }
+        }
         if let Some(node) = held {
             depend::leave(Here::get(), node);
         }
@@ -187,145 +286,15 @@ pub unsafe extern "C-unwind" fn GOMP_target(
     device: c_int,
     function: Function,
     _unused: *const c_void,
-    _count: usize,
+    count: usize,
     addresses: *mut *mut c_void,
-    _sizes: *const usize,
-    _kinds: *const u8,
+    sizes: *const usize,
+    kinds: *const u8,
 ) {
-    target::run_on_host(Here::get(), body_of(function, addresses.cast()), device.into(), 0);
-}
-
-/// `target data` begins: on the host the data are where they are.
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_target_data_ext(
-    device: c_int,
-    _count: usize,
-    _addresses: *mut *mut c_void,
-    _sizes: *const usize,
-    _kinds: *const u16,
-) {
-    target::refuse_if_mandatory(Here::get(), device.into());
-}
-
-/// `target data` of gcc before 5.
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_target_data(
-    device: c_int,
-    _unused: *const c_void,
-    _count: usize,
-    _addresses: *mut *mut c_void,
-    _sizes: *const usize,
-    _kinds: *const u8,
-) {
-    target::refuse_if_mandatory(Here::get(), device.into());
-}
-
-/// `target data` ends.
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_target_end_data() {}
-
-/// `target update`: only its dependences matter on the host.
-///
-/// # Safety
-/// Called by compiled code.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn GOMP_target_update_ext(
-    device: c_int,
-    _count: usize,
-    _addresses: *mut *mut c_void,
-    _sizes: *const usize,
-    _kinds: *const u16,
-    flags: c_uint,
-    depend: *mut *mut c_void,
-) {
-    target::refuse_if_mandatory(Here::get(), device.into());
-    // SAFETY: as for this function.
-    unsafe { pass(flags, depend) };
-}
-
-/// `target update` of gcc before 5.
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_target_update(
-    device: c_int,
-    _unused: *const c_void,
-    _count: usize,
-    _addresses: *mut *mut c_void,
-    _sizes: *const usize,
-    _kinds: *const u8,
-) {
-    target::refuse_if_mandatory(Here::get(), device.into());
-}
-
-/// `target enter data`, `target exit data`: only their dependences matter on the host.
-///
-/// # Safety
-/// Called by compiled code.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn GOMP_target_enter_exit_data(
-    device: c_int,
-    _count: usize,
-    _addresses: *mut *mut c_void,
-    _sizes: *const usize,
-    _kinds: *const u16,
-    flags: c_uint,
-    depend: *mut *mut c_void,
-) {
-    target::refuse_if_mandatory(Here::get(), device.into());
-    // SAFETY: as for this function.
-    unsafe { pass(flags, depend) };
-}
-
-/// `teams` inside `target`, called in a loop: true as long as the calling code is to run another team.
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_teams4(low: c_uint, high: c_uint, thread_limit: c_uint, first: bool) -> bool {
     let here = Here::get();
-    let team = here.team();
-    let (count, number) = team.plan().league;
-    let league = if first {
-        (league_size(low, high), 0)
-    } else if number + 1 < count {
-        (count, number + 1)
-    } else {
-        (1, 0)
-    };
-    let limit = limit_of(thread_limit);
-    if first && limit != 0 {
-        let mut icv = here.task.icv.get();
-        icv.thread_limit = icv.thread_limit.min(limit);
-        here.task.icv.set(icv);
+    match device_for(here, device) {
+        // SAFETY: as for this function.
+        Some(slot) => unsafe { run_there(slot, function, &Arrays::read_old(count, addresses, sizes, kinds), 0, None) },
+        None => target::run_on_host(here, body_of(function, addresses.cast()), 0),
     }
-    // SAFETY: the team of a target region has one thread, this one, so nobody else reads its plan.
-    unsafe { team.plan_mut() }.league = league;
-    first || number + 1 < count
-}
-
-/// `teams` inside `target`, as gcc 11 and older emit it: one team.
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_teams(_num_teams: c_uint, thread_limit: c_uint) {
-    GOMP_teams4(1, 1, thread_limit, true);
-}
-
-fn league_size(low: c_uint, high: c_uint) -> u32 {
-    [high, low, icv::nteams()].into_iter().find(|&n| n != 0).unwrap_or(1)
-}
-
-/// The limit of each team's contention group: what the clause said, or `teams-thread-limit-var`; 0 for none.
-fn limit_of(thread_limit: c_uint) -> u32 {
-    if thread_limit != 0 { thread_limit } else { icv::teams_thread_limit() }
-}
-
-/// `teams` on the host: runs `function(data)` once per team.
-///
-/// # Safety
-/// Called by compiled code.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn GOMP_teams_reg(
-    function: Function,
-    data: *mut c_void,
-    num_teams: c_uint,
-    thread_limit: c_uint,
-    _flags: c_uint,
-) {
-    let teams = league_size(0, num_teams);
-    crate::omp::parallel::league(Here::get(), body_of(function, data), teams, limit_of(thread_limit));
 }

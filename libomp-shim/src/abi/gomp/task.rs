@@ -67,7 +67,7 @@ pub unsafe fn create(here: Here, function: Function, arguments: Arguments, flags
     let task = Task::allocate(here, arguments.size + slack, run, flags);
     // SAFETY: the payload has room for the block at that alignment.
     unsafe {
-        let block = task.as_ref().payload().map_addr(|a| a.next_multiple_of(align));
+        let block = task.as_ref().payload().map_addr(|a| a.wrapping_add(align - 1) & !(align - 1));
         match arguments.copy {
             Some(copy) => copy(block.cast(), arguments.data),
             None if ult::mutant!(firstprivate_not_copied) => block.write_bytes(0, arguments.size),
@@ -92,12 +92,12 @@ pub fn block_of(task: &Task) -> *mut c_void {
 ///
 /// # Safety
 /// As [`create`].
-unsafe fn create_undeferred(here: Here, function: Function, arguments: Arguments, flags: Flags) -> NonNull<Task> {
+pub unsafe fn create_undeferred(here: Here, function: Function, arguments: Arguments, flags: Flags) -> NonNull<Task> {
     if arguments.copy.is_some() {
         // SAFETY: as for this function.
         return unsafe { create(here, function, arguments, flags) };
     }
-    let task = Task::allocate(here, 0, run, flags);
+    let task = Task::included(here, run, flags);
     // SAFETY: a fresh task.
     set_code(unsafe { task.as_ref() }, function, arguments.data);
     task
@@ -122,26 +122,59 @@ pub unsafe extern "C-unwind" fn GOMP_task(
     detach: *mut c_void,
 ) {
     let here = Here::get();
-    // Compilers before gcc 11 do not pass the last argument; what stands in its place is anything.
-    let detach = if flags & DETACH != 0 { detach } else { ptr::null_mut() };
     let deferred = (deferred || ult::mutant!(if_0_deferred)) && !here.task.flags().has(Flags::FINAL);
-    // A task that is run here and now can work on the generating task's data. One with dependences may have to stand
-    // back even in a team of one, for an event.
-    let kept = flags & (DETACH | DEPEND) != 0 || (deferred && !task::is_included(here));
     let arguments = Arguments { data, copy, size: size as usize, align: align as usize };
     let properties = properties(flags)
         .with_if(!deferred, Flags::UNDEFERRED)
         .with_if(copy.is_some(), Flags::CONSTRUCTED);
+    let priority = if flags & PRIORITY != 0 { priority } else { 0 };
+    // A task that is run here and now can work on the generating task's data. One with dependences may have to stand
+    // back even in a team of one, for an event.
+    let now = !deferred || task::is_included(here) || task::has_enough(here, properties, priority);
     // SAFETY: as for this function.
     unsafe {
-        let task = if kept && detach.is_null() {
+        match now && flags & (DETACH | DEPEND) == 0 {
+            true => run_now(here, function, arguments, properties),
+            false => launch_new(here, function, arguments, properties, (deferred, flags, depend, priority, detach)),
+        }
+    }
+}
+
+/// # Safety
+/// As [`create_undeferred`].
+#[inline(never)]
+unsafe fn run_now(here: Here, function: Function, arguments: Arguments, flags: Flags) {
+    if arguments.copy.is_none() {
+        let task = Task::included(here, run, flags);
+        // SAFETY: the compiler's function on its data.
+        return task::run_included(here, task, || unsafe { function(arguments.data) });
+    }
+    // SAFETY: as the caller says.
+    task::run_at_once(here, unsafe { create(here, function, arguments, flags) });
+}
+
+/// The rest of [`GOMP_task`].
+///
+/// # Safety
+/// As [`GOMP_task`].
+#[inline(never)]
+unsafe fn launch_new(
+    here: Here,
+    function: Function,
+    arguments: Arguments,
+    properties: Flags,
+    (deferred, flags, depend, priority, detach): (bool, c_uint, *mut *mut c_void, c_int, *mut c_void),
+) {
+    // Compilers before gcc 11 do not pass the last argument; what stands in its place is anything.
+    let detach = if flags & DETACH != 0 { detach } else { ptr::null_mut() };
+    // SAFETY: as for this function.
+    unsafe {
+        let task = if detach.is_null() {
             create(here, function, arguments, properties)
-        } else if kept {
-            create_detachable(here, function, arguments, properties, detach)
         } else {
-            create_undeferred(here, function, arguments, properties)
+            create_detachable(here, function, arguments, properties, detach)
         };
-        if flags & PRIORITY != 0 {
+        if priority != 0 {
             task.as_ref().set_priority(priority);
         }
         let depend = if flags & DEPEND != 0 { depend } else { ptr::null_mut() };
@@ -186,48 +219,42 @@ unsafe fn create_detachable(
 /// `depend` is null or the compiler's array; the task is fresh.
 unsafe fn launch(here: Here, task: NonNull<Task>, deferred: bool, depend: *mut *mut c_void) {
     match (deferred, depend.is_null()) {
-        (true, true) => task::submit(here, task),
+        // SAFETY: the task is ours. What could be run at once has been, unless it is detachable.
+        (true, true) if unsafe { task.as_ref() }.flags().has(Flags::DETACH) => task::submit(here, task),
+        (true, true) => task::defer(here, task),
         // SAFETY: the compiler's array.
-        (true, false) => depend::submit(here, task, unsafe { items(depend) }.into_iter()),
+        (true, false) => depend::submit(here, task, unsafe { items(depend) }),
         (false, no_depend) => {
-            // SAFETY: the task is ours.
-            task::announce(here, unsafe { task.as_ref() });
             if !no_depend {
                 // SAFETY: the compiler's array.
-                depend::wait_to_run(here, task, unsafe { items(depend) }.into_iter());
+                depend::wait_to_run(here, task, unsafe { items(depend) });
             }
-            task::run_undeferred(here, task);
+            task::run_at_once(here, task);
         }
     }
 }
 
-/// Reads the compiler's dependence array, in either of its formats.
+/// Reads the compiler's dependence array, in either of its formats: both begin with numbers of items, in the first format of all and of
+/// `out`, in the second of all, `out`, `mutexinoutset` and `in`, behind a zero. The rest are dependence objects.
 ///
 /// # Safety
 /// `array` is such an array.
-pub unsafe fn items(array: *mut *mut c_void) -> Vec<Dependence> {
-    // SAFETY: the header words and as many addresses as they say.
-    unsafe {
-        let word = |i: usize| *array.add(i) as usize;
-        let item = |i: usize, kind: Kind| Dependence { address: Some(word(i)).filter(|&a| a != 0), kind };
-        if word(0) != 0 {
-            let (total, out) = (word(0), word(1));
-            return (0..total).map(|i| item(2 + i, if i < out { Kind::Out } else { Kind::In })).collect();
-        }
-        let (total, out, mutex, input) = (word(1), word(2), word(3), word(4));
-        let kind = |i: usize| match i {
-            i if i < out => Some(Kind::Out),
-            i if i < out + mutex => Some(Kind::MutexInOutSet),
-            i if i < out + mutex + input => Some(Kind::In),
-            _ => None,
+pub unsafe fn items(array: *mut *mut c_void) -> impl Iterator<Item = Dependence> + Clone {
+    // SAFETY: the array holds the header words, and as many addresses as they say.
+    let word = move |i: usize| unsafe { *array.add(i) } as usize;
+    let (first, total, out, mutex) =
+        if word(0) != 0 { (2, word(0), word(1), word(1)) } else { (5, word(1), word(2), word(2) + word(3)) };
+    let input = if word(0) != 0 { total } else { mutex + word(4) };
+    (0..total).map(move |i| {
+        let kind = match i {
+            i if i < out => Kind::Out,
+            i if i < mutex => Kind::MutexInOutSet,
+            i if i < input => Kind::In,
+            // SAFETY: such an item is the address of an object.
+            _ => return unsafe { depend_object(word(first + i) as *const usize) },
         };
-        (0..total)
-            .map(|i| match kind(i) {
-                Some(kind) => item(5 + i, kind),
-                None => depend_object(word(5 + i) as *const usize),
-            })
-            .collect()
-    }
+        Dependence { address: Some(word(first + i)).filter(|&a| a != 0), kind }
+    })
 }
 
 /// Reads a `omp_depend_t`: an address and a kind.
@@ -259,7 +286,7 @@ pub extern "C-unwind" fn GOMP_taskwait() {
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn GOMP_taskwait_depend(depend: *mut *mut c_void) {
     // SAFETY: as for this function.
-    depend::wait_for(Here::get(), unsafe { items(depend) }.into_iter());
+    depend::wait_for(Here::get(), unsafe { items(depend) });
 }
 
 /// `taskwait depend(…) nowait`: a task without code that carries the dependences.
@@ -274,7 +301,7 @@ pub unsafe extern "C-unwind" fn GOMP_taskwait_depend_nowait(depend: *mut *mut c_
     // SAFETY: a task without arguments; the array is the compiler's.
     unsafe {
         let task = create_undeferred(here, nothing, arguments, Flags::default());
-        depend::submit(here, task, items(depend).into_iter());
+        depend::submit(here, task, items(depend));
     }
 }
 

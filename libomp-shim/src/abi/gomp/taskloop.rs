@@ -77,22 +77,25 @@ unsafe fn launch(
     begin: u64,
     end: u64,
 ) {
-    let deferred = flags & IF != 0 && !task::is_included(here);
     let properties = front::properties(flags & 3)
-        .with_if(!deferred, Flags::UNDEFERRED)
+        .with_if(flags & IF == 0, Flags::UNDEFERRED)
         .with_if(arguments.copy.is_some(), Flags::CONSTRUCTED);
+    let deferred = flags & IF != 0 && !task::is_included(here) && !task::has_enough(here, properties, priority);
     // SAFETY: as for this function; the block begins with two words for the bounds.
     unsafe {
-        let task = front::create(here, function, arguments, properties);
+        let task = if deferred {
+            front::create(here, function, arguments, properties)
+        } else {
+            front::create_undeferred(here, function, arguments, properties)
+        };
         let bounds = front::block_of(task.as_ref()).cast::<u64>();
         bounds.write(space.start.wrapping_add(begin.wrapping_mul(space.step)));
         bounds.add(1).write(space.start.wrapping_add(end.wrapping_mul(space.step)));
         task.as_ref().set_priority(priority);
         if deferred {
-            task::submit(here, task);
+            task::defer(here, task);
         } else {
-            task::announce(here, task.as_ref());
-            task::run_undeferred(here, task);
+            task::run_at_once(here, task);
         }
     }
 }

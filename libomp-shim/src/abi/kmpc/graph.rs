@@ -4,7 +4,7 @@
 use core::ffi::c_void;
 
 use super::task::{KmpTask, task_of};
-use crate::omp::depend::{self, Successor};
+use crate::omp::depend::Edge;
 
 /// The node of a task in the dependence graph; null for a task without dependences.
 ///
@@ -22,9 +22,9 @@ pub unsafe extern "C" fn __kmpc_task_get_depnode(task: *mut KmpTask) -> *mut c_v
 /// # Safety
 /// As [`__kmpc_task_get_depnode`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __kmpc_task_get_successors(task: *mut KmpTask) -> *const Successor {
+pub unsafe extern "C" fn __kmpc_task_get_successors(task: *mut KmpTask) -> *const Edge {
     // SAFETY: the same promise.
     let node = unsafe { task_of(task).as_ref() }.node();
     // SAFETY: a task that is not complete keeps its node alive.
-    node.map_or(core::ptr::null(), |node| depend::successors(unsafe { node.as_ref() }))
+    node.map_or(core::ptr::null(), |node| unsafe { node.as_ref() }.successors())
 }

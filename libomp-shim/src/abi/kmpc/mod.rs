@@ -12,21 +12,18 @@
 //! | [`graph`] | looking at the dependence graph |
 //! | [`threadprivate`] | threadprivate data without compiler TLS |
 //! | [`cancel`] | cancellation |
-//! | [`target`] | `target` constructs, run on the host |
-//! | [`offload`], [`internal`] | what LLVM's library for offloading exports, and what parts of its runtime ask each other |
+//! | [`internal`] | what parts of LLVM's runtime ask each other |
 //! | [`memory`] | allocators, `error` |
 #[cfg(target_arch = "x86_64")]
 pub mod atomic;
 pub mod cancel;
 pub mod internal;
 pub mod memory;
-pub mod offload;
 pub mod graph;
 pub mod num_threads;
 pub mod parallel;
 pub mod reduction;
 pub mod sync;
-pub mod target;
 pub mod task;
 pub mod task_reduction;
 pub mod taskloop;

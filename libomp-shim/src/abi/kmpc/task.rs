@@ -5,7 +5,10 @@ use core::ffi::{c_int, c_void};
 use core::ptr::{self, NonNull};
 
 use super::parallel::Location;
+use crate::omp::affinity::hint;
 use crate::omp::depend::{self, Dependence, Kind};
+use crate::omp::device::choose;
+use crate::omp::device::place::hints;
 use crate::omp::task::{self, Flags, Task};
 use crate::omp::taskgroup;
 use crate::omp::thread::{Here, Thread};
@@ -129,7 +132,8 @@ pub extern "C" fn __kmpc_omp_task_alloc(
     }
 }
 
-/// Allocates a `target` task; the device is chosen elsewhere.
+/// Allocates a `target` task. Where its device is the runtime's choice it gets its number; the device is chosen when it runs. Such a task is untied (5.2 §1.2.5): while it waits for its device its
+/// thread may begin others.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_omp_target_task_alloc(
     location: Location,
@@ -138,9 +142,13 @@ pub extern "C" fn __kmpc_omp_target_task_alloc(
     size: usize,
     shareds: usize,
     routine: Option<Routine>,
-    _device: i64,
+    device: i64,
 ) -> *mut KmpTask {
-    __kmpc_omp_task_alloc(location, gtid, flags, size, shareds, routine)
+    let announced = choose::announce(Here::get(), device);
+    let made = __kmpc_omp_task_alloc(location, gtid, flags & !TIED, size, shareds, routine);
+    // SAFETY: the task was made here.
+    hints::announce(unsafe { task_of(made).as_ref() }, announced);
+    made
 }
 
 /// Reads what the compiler stored in the task after its allocation.
@@ -190,8 +198,7 @@ pub unsafe fn run_at_once(here: Here, task: *mut KmpTask) {
     unsafe {
         let task = task_of(task);
         prepare(task.as_ref());
-        task::announce(here, task.as_ref());
-        task::run_undeferred(here, task);
+        task::run_at_once(here, task);
     }
 }
 
@@ -199,7 +206,7 @@ pub unsafe fn run_at_once(here: Here, task: *mut KmpTask) {
 ///
 /// # Safety
 /// `list` points to `count` items, or `count` is 0.
-unsafe fn items(list: *const DependInfo, count: c_int) -> impl Iterator<Item = Dependence> {
+unsafe fn items(list: *const DependInfo, count: c_int) -> impl Iterator<Item = Dependence> + Clone {
     let count = if list.is_null() { 0 } else { count.max(0) as usize };
     // SAFETY: as the caller says; a null list is replaced by an empty one.
     let list = if count == 0 { &[] } else { unsafe { core::slice::from_raw_parts(list, count) } };
@@ -310,7 +317,9 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_begin_if0(_: Location, _gtid: c_
     if let Some(node) = unsafe { here.thread.own() }.entered.take() {
         task.set_node(node);
     }
-    task::announce(here, task);
+    if task.flags().has(Flags::DETACH) {
+        task::announce(here, task);
+    }
     task::begin(here.thread, task);
     // SAFETY: the task is alive until its completion, which sets the words back.
     unsafe { Here::set(here.thread, task) };
@@ -325,7 +334,7 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_complete_if0(_: Location, _gtid:
     let here = Here::get();
     // SAFETY: as for this function.
     let task = unsafe { task_of(task) };
-    // SAFETY: alive until `body_done`.
+    // SAFETY: alive until its end below.
     let task_ref = unsafe { task.as_ref() };
     // The compiler calls the function once. The other parts of an untied task are run here, before the generating task
     // goes on; so are the destructors of its privates.
@@ -342,7 +351,13 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_complete_if0(_: Location, _gtid:
         unsafe { Here::set(here.thread, generating) };
     }
     // SAFETY: the body has ended, once.
-    unsafe { task::body_done(here.thread, task) };
+    unsafe {
+        if task_ref.flags().has(Flags::DETACH) {
+            task::body_done(here.thread, task);
+        } else {
+            task::end_included(here.thread, task);
+        }
+    }
 }
 
 /// `taskwait`.
@@ -385,15 +400,37 @@ pub unsafe extern "C" fn __kmpc_task_allow_completion_event(
     unsafe { task_of(task) }.as_ptr().cast()
 }
 
-/// `affinity` clause: a hint, which is not used yet (tasks run where a thread is free).
+/// `kmp_task_affinity_info_t`: one item of an `affinity` clause.
+#[repr(C)]
+pub struct AffinityInfo {
+    base: usize,
+    length: usize,
+    flags: i32,
+}
+
+const _: () = assert!(size_of::<AffinityInfo>() == 24);
+
+/// `affinity` clause of a task that is about to be submitted: see [`hint`].
+///
+/// # Safety
+/// As [`__kmpc_omp_task`]; `list` holds `count` items.
 #[unsafe(no_mangle)]
-pub extern "C" fn __kmpc_omp_reg_task_with_affinity(
+pub unsafe extern "C" fn __kmpc_omp_reg_task_with_affinity(
     _: Location,
     _gtid: c_int,
-    _task: *mut KmpTask,
-    _count: c_int,
-    _list: *const c_void,
+    task: *mut KmpTask,
+    count: c_int,
+    list: *const AffinityInfo,
 ) -> c_int {
+    let Ok(count) = usize::try_from(count) else { return 0 };
+    // SAFETY: as for this function; an empty list may be null.
+    let items = if list.is_null() { &[] } else { unsafe { core::slice::from_raw_parts(list, count) } };
+    if let Some(item) = items.iter().rev().max_by_key(|item| item.length) {
+        // SAFETY: as for this function.
+        let task = unsafe { task_of(task) };
+        // SAFETY: as above.
+        hint::name(Here::get().team(), unsafe { task.as_ref() }, item.base);
+    }
     0
 }
 

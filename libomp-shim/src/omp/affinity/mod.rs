@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `places` | the places of this machine, from what the environment asked for |
 //! | `order` | the order in which `KMP_AFFINITY` takes them |
+//! | `hint` | the `affinity` clause of tasks: for whom they are queued |
 //! | `format` | the lines that say where a thread is |
 //! | `assign` | the policies `primary`, `close`, `spread`, as arithmetic |
 //!
@@ -11,6 +12,7 @@
 
 mod assign;
 mod format;
+pub mod hint;
 mod order;
 mod places;
 

@@ -6,11 +6,13 @@
 //! ```
 //!
 //! Ordinary blocks come from the C library's allocator, so that a program that has replaced `malloc` keeps its choice.
-//! Pinned and interleaved ones get pages of their own from `mmap`: `mlock` does not count, so unlocking a block that
+//! Pinned ones, and those with a place on certain memory nodes, get pages of their own from `mmap`: `mlock` does not count, so unlocking a block that
 //! shared a page with another would have unlocked that one too.
 
 use core::ffi::c_void;
 use core::ptr::null_mut;
+
+use super::partition::{PAGE, Placing};
 
 /// What precedes every block.
 #[derive(Clone, Copy)]
@@ -28,7 +30,6 @@ pub(super) struct Header {
 
 /// Bytes that every block costs beyond what was asked for.
 pub(super) const HEADER: usize = size_of::<Header>();
-const PAGE: usize = 4096;
 
 /// What kind of memory a block is to have.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +38,7 @@ pub(super) struct Kind {
     pub alignment: usize,
     pub zeroed: bool,
     pub pinned: bool,
-    pub interleaved: bool,
+    pub placing: Placing,
 }
 
 /// A block of `size` bytes; null if there is no memory, or it cannot be pinned.
@@ -54,7 +55,7 @@ pub(super) fn make(size: usize, kind: Kind, allocator: usize) -> *mut c_void {
     else {
         return null_mut();
     };
-    let own_pages = kind.pinned || kind.interleaved;
+    let own_pages = kind.pinned || kind.placing.needs_pages(size);
     let mapped = if own_pages {
         total.next_multiple_of(PAGE)
     } else {
@@ -109,7 +110,7 @@ pub(super) unsafe fn unmake(user: *mut c_void) {
     }
 }
 
-/// Fresh zeroed pages, locked in memory or spread over the nodes as `kind` says; null on failure.
+/// Fresh zeroed pages, locked in memory or placed on the nodes that `kind` says; null on failure.
 fn map(bytes: usize, kind: Kind) -> *mut c_void {
     let (prot, flags) = (
         libc::PROT_READ | libc::PROT_WRITE,
@@ -120,9 +121,7 @@ fn map(bytes: usize, kind: Kind) -> *mut c_void {
     if base == libc::MAP_FAILED {
         return null_mut();
     }
-    if kind.interleaved {
-        interleave(base, bytes);
-    }
+    kind.placing.apply(base, bytes);
     // SAFETY: the range is the mapping made above.
     if kind.pinned && unsafe { libc::mlock(base, bytes) } != 0 {
         // SAFETY: the mapping made above, which nobody has seen.
@@ -132,39 +131,17 @@ fn map(bytes: usize, kind: Kind) -> *mut c_void {
     base
 }
 
-/// Asks the kernel to spread the pages over all nodes. Best effort: a kernel without NUMA says no, and that is fine.
-fn interleave(base: *mut c_void, bytes: usize) {
-    const MPOL_INTERLEAVE: libc::c_long = 3;
-    let mut nodes = [0u64; 16];
-    for cpu in crate::omp::affinity::topology::usable() {
-        if let Some(word) = nodes.get_mut(cpu.numa / 64) {
-            *word |= 1 << (cpu.numa % 64);
-        }
-    }
-    let bits = nodes.len() * 64;
-    // SAFETY: the range is a mapping of ours without contents; `nodes` holds `bits` bits and is only read.
-    unsafe {
-        libc::syscall(
-            libc::SYS_mbind,
-            base,
-            bytes,
-            MPOL_INTERLEAVE,
-            nodes.as_ptr(),
-            bits,
-            0,
-        )
-    };
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::nodes::Space;
+    use super::super::partition::Partition;
     use super::*;
 
     const PLAIN: Kind = Kind {
         alignment: 1,
         zeroed: false,
         pinned: false,
-        interleaved: false,
+        placing: Placing::ANYWHERE,
     };
 
     fn round_trip(size: usize, kind: Kind) {
@@ -174,7 +151,7 @@ mod tests {
         // SAFETY: `block` was made with `size` bytes above and is unmade once, at the end.
         unsafe {
             assert_eq!((header(block).size, header(block).allocator), (size, 77));
-            if kind.zeroed || kind.interleaved {
+            if kind.zeroed {
                 let bytes = core::slice::from_raw_parts(block.cast::<u8>(), size);
                 assert!(bytes.iter().all(|&b| b == 0));
             }
@@ -201,7 +178,7 @@ mod tests {
                         Kind {
                             alignment,
                             zeroed,
-                            interleaved: true,
+                            placing: Placing { partition: Partition::Blocked, space: Space::Default },
                             ..PLAIN
                         },
                     );

@@ -4,12 +4,14 @@
 //! | file | what lives there |
 //! |---|---|
 //! | `traits` | memory spaces, traits, and how `omp_init_allocator` reads them |
+//! | `partition` | on which memory nodes the pages of a block lie |
+//! | `nodes` | which memory nodes there are, and which are a memory space |
 //! | `block` | one block of memory: header, alignment, where the bytes come from |
 //! | `pool` | serving a request: pool size, fallback |
 //!
 //! An **allocator handle** is a number: 0 is null, 1 to 8 are the predefined allocators (the values that compilers
 //! put into programs), anything above [`LAST_RESERVED`] is the address of an allocator made by [`init_allocator`].
-//! All memory spaces are the same ordinary memory here. A handle that names nothing is served by the default
+//! Memory spaces are ordinary memory where the machine has no other kind. A handle that names nothing is served by the default
 //! allocator.
 //!
 //! Every function is thread-safe. `omp_set_default_allocator` and `omp_get_default_allocator` have nothing to do
@@ -17,6 +19,8 @@
 //! an allocating function means that value, which the caller puts in.
 
 mod block;
+mod nodes;
+mod partition;
 mod pool;
 mod traits;
 

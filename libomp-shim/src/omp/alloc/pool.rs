@@ -9,6 +9,8 @@ use core::ptr::null_mut;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::block::{self, Kind};
+use super::nodes::Space;
+use super::partition::Placing;
 use super::traits::{Allocator, Fallback, lookup};
 use super::{DEFAULT_MEM_ALLOC, NULL_ALLOCATOR};
 use crate::omp::report;
@@ -190,7 +192,8 @@ fn plain(size: usize, alignment: usize, zeroed: bool, handle: usize) -> *mut c_v
             alignment,
             zeroed,
             pinned: false,
-            interleaved: false,
+            // The memory spaces are numbered as their allocators are, from 0.
+            placing: Placing { space: Space::of(handle.wrapping_sub(1)), ..Placing::ANYWHERE },
         },
         handle,
     )
@@ -220,7 +223,7 @@ fn kind(a: &Allocator, alignment: usize, zeroed: bool) -> Kind {
         alignment: alignment.max(a.alignment),
         zeroed,
         pinned: a.pinned,
-        interleaved: a.interleaved,
+        placing: a.placing,
     }
 }
 

@@ -2,6 +2,8 @@
 
 use core::sync::atomic::AtomicUsize;
 
+use super::nodes::Space;
+use super::partition::{Partition, Placing};
 use super::{DEFAULT_MEM_ALLOC, LAST_RESERVED, NULL_ALLOCATOR};
 use trait_key as key;
 use trait_value as tv;
@@ -108,14 +110,14 @@ pub(super) struct Allocator {
     pub fallback: Fallback,
     /// Keep the pages in memory (`mlock`).
     pub pinned: bool,
-    /// Spread the pages over the NUMA nodes (best effort).
-    pub interleaved: bool,
+    /// On which memory nodes.
+    pub placing: Placing,
 }
 
 /// `omp_init_allocator`: makes an allocator and returns its handle, or [`NULL_ALLOCATOR`] for an unknown memory space,
 /// trait or value. A key that comes twice: the last one counts.
 pub fn init_allocator(memspace: usize, traits: &[Alloctrait]) -> usize {
-    match is_space(memspace).then(|| with_traits(traits)).flatten() {
+    match is_space(memspace).then(|| with_traits(memspace, traits)).flatten() {
         // An address is above the reserved handles: nothing is mapped in the first page.
         Some(allocator) => Box::into_raw(Box::new(allocator)).expose_provenance(),
         None => NULL_ALLOCATOR,
@@ -150,7 +152,7 @@ pub(super) unsafe fn lookup<'a>(handle: usize) -> Option<&'a Allocator> {
     user.then(|| unsafe { &*core::ptr::with_exposed_provenance::<Allocator>(handle) })
 }
 
-fn with_traits(traits: &[Alloctrait]) -> Option<Allocator> {
+fn with_traits(memspace: usize, traits: &[Alloctrait]) -> Option<Allocator> {
     let last = |key: i32| {
         traits
             .iter()
@@ -177,7 +179,15 @@ fn with_traits(traits: &[Alloctrait]) -> Option<Allocator> {
             _ => Fallback::DefaultMem,
         },
         pinned: last(key::PINNED) == Some(tv::TRUE),
-        interleaved: last(key::PARTITION) == Some(tv::INTERLEAVED),
+        placing: Placing {
+            space: Space::of(memspace),
+            partition: match last(key::PARTITION) {
+                Some(tv::NEAREST) => Partition::Nearest,
+                Some(tv::BLOCKED) => Partition::Blocked,
+                Some(tv::INTERLEAVED) => Partition::Interleaved,
+                _ => Partition::Environment,
+            },
+        },
     })
 }
 
@@ -250,7 +260,7 @@ mod tests {
             (a.alignment, a.pool_size, a.fallback),
             (64, 100, Fallback::Allocator(3))
         );
-        assert!(a.pinned && a.interleaved);
+        assert!(a.pinned && a.placing.partition == Partition::Interleaved && a.placing.space == Space::Default);
         // SAFETY: made above, not used any more.
         unsafe { destroy_allocator(made) };
         for key in 1..=8 {

@@ -3,7 +3,7 @@
 
 use super::allocator::{AllocatorSpec, allocator};
 use super::binding::{Binding, binding, teams_bind};
-use super::types::{DisplayEnv, ReductionMethod, TargetOffload, Tool, VerboseInit};
+use super::types::{ClusterMode, DisplayEnv, ReductionMethod, TargetOffload, Tool, VerboseInit};
 use super::value::{boolean, count, integer, one_of, schedule};
 use super::vars::{Reader, Vars};
 use super::{Machine, NO_PRIORITY_LIMIT, Settings, hw_subset, scheduling, threads};
@@ -29,6 +29,10 @@ impl Settings {
             .read_all("OMP_DYNAMIC", "using false", boolean)
             .unwrap_or(false);
         let target_offload = target_offload(&mut r);
+        let (host_devices, host_device_delay) = super::devices::host_devices(&mut r);
+        let (cluster, dedicated_progress) = super::devices::ranks(&mut r);
+        let (placement, graph_file, device_memory) = super::devices::placement(&mut r);
+        let devices = host_devices + u32::from(cluster.is_some_and(|c| c != ClusterMode::Off));
         let initial = Icv {
             def_allocator,
             run_sched: r
@@ -42,7 +46,7 @@ impl Settings {
             ),
             default_device: r
                 .read_all("OMP_DEFAULT_DEVICE", "using device 0", integer(-1))
-                .unwrap_or(default_device(target_offload)),
+                .unwrap_or(default_device(target_offload, devices)),
             counts: None,
             nthreads_pos: 0,
             bind_pos: 0,
@@ -81,6 +85,14 @@ impl Settings {
                 .unwrap_or(display::DEFAULT_FORMAT)
                 .to_owned(),
             target_offload,
+            host_devices,
+            host_device_delay,
+            cluster,
+            dedicated_progress,
+            task_aware_mpi: super::devices::task_aware_mpi(&mut r),
+            placement,
+            graph_file,
+            device_memory,
             reduction_method: reduction_method(&mut r),
             num_teams,
             teams_thread_limit: threads::teams_thread_limit(&mut r),
@@ -123,11 +135,11 @@ fn display_env(r: &mut Reader<'_>) -> DisplayEnv {
         .unwrap_or(DisplayEnv::No)
 }
 
-/// The initial `default-device-var` where the environment says nothing: no device is there, so that under `mandatory` it
-/// is the invalid one (5.2 §2.2).
-fn default_device(target_offload: TargetOffload) -> i32 {
+/// The initial `default-device-var` where the environment says nothing: without devices it is the invalid one under
+/// `mandatory` (5.2 §2.2).
+fn default_device(target_offload: TargetOffload, devices: u32) -> i32 {
     match target_offload {
-        TargetOffload::Mandatory => crate::omp::target::INVALID_DEVICE,
+        TargetOffload::Mandatory if devices == 0 => crate::omp::target::INVALID_DEVICE,
         _ => 0,
     }
 }
@@ -308,7 +320,8 @@ pub(super) mod tests {
             KMP_FORCE_REDUCTION KMP_HOT_TEAMS_MAX_LEVEL KMP_HOT_TEAMS_MODE KMP_DUPLICATE_LIB_OK KMP_ATOMIC_MODE KMP_LIBRARY \
             KMP_TEAMS_PROC_BIND KMP_HW_SUBSET KMP_ENABLE_TASK_THROTTLING KMP_DISP_NUM_BUFFERS \
             GOMP_CPU_AFFINITY GOMP_SPINCOUNT GOMP_STACKSIZE OMP_SCHEDULE_ALL \
-            OMP_GANG_SCHED GANGWAY_WORKERS GANGWAY_VICTIM GANGWAY_TLS GANGWAY_STATS GANGWAY_STALL_SIGNAL";
+            OMP_GANG_SCHED GANGWAY_WORKERS GANGWAY_VICTIM GANGWAY_TLS GANGWAY_STATS GANGWAY_STALL_SIGNAL \
+            GANGWAY_HOST_DEVICES GANGWAY_HOST_DEVICE_DELAY";
         for name in names.split_whitespace() {
             let line = complaint(name, "rubbish!");
             assert!(

@@ -1,10 +1,12 @@
-//! Variables about other devices: `<NAME>_DEV` and `<NAME>_DEV_<n>` (OpenMP 5.2 §3.2), and those that 6.0 added. No device
-//! is there, so they change nothing on the host; a value that no device could take gives its line all the same, since it is a
+//! Variables about other devices: how many host devices there are; `<NAME>_DEV` and `<NAME>_DEV_<n>` (OpenMP 5.2 §3.2), and those
+//! that 6.0 added. Devices share the host's settings, so these change nothing; a value that no device could take gives its line all the same, since it is a
 //! mistake on every machine.
+
+use placement::choice::Choice;
 
 use super::allocator::allocator;
 use super::places::places;
-use super::types::WaitPolicy;
+use super::types::{ClusterMode, WaitPolicy};
 use super::value::{boolean, count, count_list, integer, one_of, proc_bind, schedule, size};
 use super::vars::Reader;
 
@@ -30,6 +32,38 @@ const PER_DEVICE: [(&str, Check); 14] = [
     ("OMP_DEFAULT_DEVICE", |t| integer(-1)(t).map(drop)),
     ("OMP_ALLOCATOR", |t| allocator(t).map(drop)),
 ];
+
+/// The most devices that `GANGWAY_HOST_DEVICES` makes.
+pub const MOST_HOST_DEVICES: u32 = 64;
+
+/// `GANGWAY_HOST_DEVICES` and `GANGWAY_HOST_DEVICE_DELAY`.
+pub(super) fn host_devices(r: &mut Reader<'_>) -> (u32, u32) {
+    let number = |text: &str| {
+        let number = count(0)(text)?;
+        if number <= MOST_HOST_DEVICES { Ok(number) } else { Err(format!("more than {MOST_HOST_DEVICES}")) }
+    };
+    let devices = r.read("GANGWAY_HOST_DEVICES", "there is none", number).unwrap_or(0);
+    (devices, r.read("GANGWAY_HOST_DEVICE_DELAY", "using 0", count(0)).unwrap_or(0))
+}
+
+/// `OMPX_CLUSTER` and `OMPX_PROGRESS`.
+pub(super) fn ranks(r: &mut Reader<'_>) -> (Option<ClusterMode>, bool) {
+    let modes = [("off", ClusterMode::Off), ("head", ClusterMode::Head), ("spmd", ClusterMode::Spmd)];
+    let mode = r.read("OMPX_CLUSTER", "the ranks have nothing to do with each other", one_of(&modes));
+    (mode, r.read("OMPX_PROGRESS", "using dedicated", one_of(&[("idle", false), ("dedicated", true)])).unwrap_or(true))
+}
+
+/// `OMPX_TASK_AWARE_MPI`.
+pub(super) fn task_aware_mpi(r: &mut Reader<'_>) -> bool {
+    r.read("OMPX_TASK_AWARE_MPI", "using false", boolean).unwrap_or(false)
+}
+
+/// `OMPX_SCHED`, `OMPX_GRAPH` and `OMPX_DEVICE_MEMORY`.
+pub(super) fn placement(r: &mut Reader<'_>) -> (Choice, Option<String>, Option<u64>) {
+    let choice = r.read("OMPX_SCHED", "using least", str::parse).unwrap_or_default();
+    let memory = r.read("OMPX_DEVICE_MEMORY", "no limit is set", size(b'K'));
+    (choice, r.vars.get("OMPX_GRAPH").map(str::to_owned), memory.map(|bytes| bytes as u64))
+}
 
 /// Reads them all, for their mistakes.
 pub(super) fn check(r: &mut Reader<'_>) {
@@ -112,6 +146,50 @@ mod tests {
             ("OMP_ALLOCATOR_DEV", "omp_const_mem_alloc"),
         ];
         assert_eq!(good(&right).initial, good(&[]).initial);
+    }
+
+    #[test]
+    fn host_devices_are_counted() {
+        let numbers = |vars: &[(&str, &str)]| {
+            let s = good(vars);
+            (s.host_devices, s.host_device_delay, s.initial.default_device)
+        };
+        assert_eq!(numbers(&[]), (0, 0, 0));
+        assert_eq!(numbers(&[("GANGWAY_HOST_DEVICES", "3"), ("GANGWAY_HOST_DEVICE_DELAY", "50")]), (3, 50, 0));
+        let (settings, lines) = build(&[("GANGWAY_HOST_DEVICES", "65")]);
+        assert_eq!((settings.host_devices, lines), (0, vec!["GANGWAY_HOST_DEVICES='65': more than 64; there is none".into()]));
+        assert_eq!(numbers(&[("OMP_TARGET_OFFLOAD", "mandatory")]).2, crate::omp::target::INVALID_DEVICE);
+        assert_eq!(numbers(&[("OMP_TARGET_OFFLOAD", "mandatory"), ("GANGWAY_HOST_DEVICES", "1")]).2, 0);
+    }
+
+    #[test]
+    fn what_ranks_are_for_each_other_is_read() {
+        let read = |vars: &[(&str, &str)]| {
+            let s = good(vars);
+            (s.cluster, s.dedicated_progress)
+        };
+        assert_eq!(read(&[]), (None, true));
+        assert_eq!(read(&[("OMPX_CLUSTER", "head"), ("OMPX_PROGRESS", "idle")]), (Some(ClusterMode::Head), false));
+        assert_eq!(good(&[("OMP_TARGET_OFFLOAD", "mandatory"), ("OMPX_CLUSTER", "spmd")]).initial.default_device, 0);
+        assert!(good(&[("OMPX_TASK_AWARE_MPI", "1")]).task_aware_mpi && !good(&[]).task_aware_mpi);
+        let (settings, lines) = build(&[("OMPX_CLUSTER", "all")]);
+        assert!(settings.cluster.is_none() && lines.len() == 1, "{lines:?}");
+    }
+
+    #[test]
+    fn how_regions_are_placed_is_read() {
+        let read = |vars: &[(&str, &str)]| {
+            let s = good(vars);
+            (s.placement.to_string(), s.graph_file, s.device_memory)
+        };
+        assert_eq!(read(&[]), ("least".into(), None, None));
+        let all = [("OMPX_SCHED", "HEFTMC:lambda=0.7"), ("OMPX_GRAPH", "g.txt"), ("OMPX_DEVICE_MEMORY", "3M")];
+        assert_eq!(read(&all), ("heftmc:lambda=0.7".into(), Some("g.txt".into()), Some(3 << 20)));
+        let (settings, lines) = build(&[("OMPX_SCHED", "heftmc:lambda=2")]);
+        assert_eq!(settings.placement, Choice::Least);
+        assert_eq!(lines, ["OMPX_SCHED='heftmc:lambda=2': 'lambda=2' is not lambda= and a number from 0 to 1; using least"]);
+        let (_, lines) = build(&[("OMPX_SCHED", "fastest")]);
+        assert!(lines.len() == 1 && lines[0].contains("rrmc, estmc, heftmc") && lines[0].ends_with("; using least"), "{lines:?}");
     }
 
     #[test]

@@ -33,6 +33,8 @@ mod vars;
 
 use std::sync::OnceLock;
 
+use placement::choice::Choice;
+
 pub use self::kmp_affinity::{KmpAffinity, KmpKind};
 pub use self::places::PlacesSpec;
 pub use self::types::*;
@@ -113,6 +115,22 @@ pub struct Settings {
     pub victim: Victim,
     /// `GANGWAY_TLS`: the thread-local storage of OpenMP threads that share a worker.
     pub tls: Tls,
+    /// `GANGWAY_HOST_DEVICES`: devices that are the host behind an address space of its own, at most 64.
+    pub host_devices: u32,
+    /// `GANGWAY_HOST_DEVICE_DELAY`: microseconds that each of their operations takes.
+    pub host_device_delay: u32,
+    /// `OMPX_CLUSTER`; `None` = not set.
+    pub cluster: Option<ClusterMode>,
+    /// `OMPX_PROGRESS`: a thread of its own looks after messages between ranks.
+    pub dedicated_progress: bool,
+    /// `OMPX_TASK_AWARE_MPI`: a thread whose task waits in MPI runs other tasks.
+    pub task_aware_mpi: bool,
+    /// `OMPX_SCHED`: how regions are placed whose device is the runtime's choice.
+    pub placement: Choice,
+    /// `OMPX_GRAPH`: the file that keeps their graph.
+    pub graph_file: Option<String>,
+    /// `OMPX_DEVICE_MEMORY`: how many bytes of each device they may use; `None` = as many as there are.
+    pub device_memory: Option<u64>,
     /// `GANGWAY_STATS`: print the counters of [`super::stats`] at exit.
     pub stats: bool,
     /// `GANGWAY_STALL_SIGNAL`: a real-time signal for interrupting workers; `None` = the first free one.

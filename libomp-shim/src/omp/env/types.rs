@@ -17,6 +17,13 @@ pub enum WaitPolicy {
 pub enum Spin {
     /// Not at all.
     None,
+    /// Between so many microseconds, by how long the last waits were.
+    Learnt {
+        /// In any case.
+        least: u32,
+        /// After short waits.
+        most: u32,
+    },
     /// Microseconds.
     Micros(u64),
     /// Turns of a loop around one `pause` (`GOMP_SPINCOUNT`).
@@ -26,9 +33,9 @@ pub enum Spin {
 }
 
 impl Spin {
-    /// The default: about one wake-up. Waking a sleeper costs the waker some 10 us and the sleeper 15 to 20 us, so
-    /// spinning much longer than that wins nothing that it did not already lose.
-    pub const DEFAULT: Spin = Spin::Micros(50);
+    /// The default. At least about one wake-up: waking a sleeper costs the waker some 10 us and the sleeper 15 to 20 us. At
+    /// most what a panel of a factorization takes.
+    pub const DEFAULT: Spin = Spin::Learnt { least: 50, most: 2000 };
 }
 
 /// `target-offload-var`. The discriminants are those that LLVM's libraries tell each other.
@@ -121,4 +128,15 @@ pub enum Tls {
     Kernel,
     /// They all see the worker's. For programs that keep nothing there across a scheduling point.
     Shared,
+}
+
+/// `OMPX_CLUSTER`: what MPI ranks are for each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClusterMode {
+    /// Nothing.
+    Off,
+    /// Rank 0 runs `main`, the others are its devices.
+    Head,
+    /// All run `main`, and all are devices.
+    Spmd,
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Prefixes of the variables that are the runtime's business.
-const PREFIXES: [&str; 4] = ["OMP_", "KMP_", "GOMP_", "GANGWAY_"];
+const PREFIXES: [&str; 5] = ["OMP_", "KMP_", "GOMP_", "GANGWAY_", "OMPX_"];
 
 /// What the program has set by [`set_default`].
 static DEFAULTS: Mutex<Vec<(String, String)>> = Mutex::new(Vec::new());

@@ -31,7 +31,7 @@ const GRANTED: u32 = 2;
 const FAIR_AFTER: u64 = 500;
 
 /// How long a queued context looks before its worker may sleep.
-const SPIN: Spin = Spin { micros: 20 };
+const SPIN: Spin = Spin::exactly(20);
 
 /// A context that waits for a lock.
 struct Waiter {

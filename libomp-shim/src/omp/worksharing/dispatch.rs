@@ -14,6 +14,7 @@ use core::ops::Range;
 use core::ptr;
 use core::sync::atomic::Ordering;
 
+use super::batch::{Batch, Reserve};
 use super::doacross::Doacross;
 use super::schedule::{self, Rule, Schedule};
 use super::space::Space;
@@ -55,14 +56,16 @@ pub struct Dispatch {
     /// The loop's iterations.
     pub space: Space,
     schedule: Schedule,
-    threads: u64,
-    num: u64,
     /// Chunks taken so far, in static schedules.
     turn: u64,
-    /// The chunk being executed.
+    /// Of a nonmonotonic loop.
+    batch: Batch,
+    /// In a team of one: the first iteration that has not been handed out.
+    alone: u64,
+    /// The chunk being executed, in an ordered loop.
     pub(super) chunk: Range<u64>,
     pub(super) ordered: Ordered,
-    /// The present iteration's `ordered` region is over.
+    /// The present iteration's `ordered` region is over; in an ordered loop.
     pub(super) bumped: bool,
     /// Cross-iteration dependences of the loop.
     pub(super) doacross: Doacross,
@@ -76,9 +79,9 @@ impl Default for Dispatch {
             phase: 0,
             space: Space::default(),
             schedule: Schedule::default(),
-            threads: 1,
-            num: 0,
             turn: 0,
+            batch: Batch::default(),
+            alone: u64::MAX,
             chunk: 0..0,
             ordered: Ordered::No,
             bumped: false,
@@ -101,40 +104,70 @@ impl Dispatch {
     }
 
     #[inline]
-    fn take(&mut self, share: &WorkShare) -> Range<u64> {
+    fn take(&mut self, here: Here, share: &WorkShare) -> Range<u64> {
         let trips = self.space.trips.saturating_sub(u64::from(skips_last(self.schedule.rule)));
+        let (threads, size) = (u64::from(here.team().size()), self.schedule.chunk);
         match self.schedule.rule {
             // ORDERING: Relaxed; the counter only divides the work, what the loop reads was published by the turn.
-            Rule::Dynamic | Rule::Singly => schedule::chunk(trips, self.schedule.chunk, share.next.0.fetch_add(1, Ordering::Relaxed)),
-            Rule::Guided => take_guided(share, trips, |left| schedule::guided(left, self.threads, self.schedule.chunk)),
-            Rule::GuidedMultiple => {
-                take_guided(share, trips, |left| schedule::guided_multiple(left, self.threads, self.schedule.chunk))
-            }
+            Rule::Dynamic | Rule::Singly => schedule::chunk(trips, size, share.next.0.fetch_add(1, Ordering::Relaxed)),
+            Rule::Nonmonotonic => schedule::chunk(trips, size, self.batch.refill(here, share)),
+            Rule::Guided => take_guided(share, trips, |left| schedule::guided(left, threads, size)),
+            Rule::GuidedMultiple => take_guided(share, trips, |left| schedule::guided_multiple(left, threads, size)),
             Rule::Trapezoidal => {
                 // ORDERING: Relaxed, as above.
                 let index = share.next.0.fetch_add(1, Ordering::Relaxed);
-                schedule::trapezoidal(trips, self.threads, self.schedule.chunk, index)
+                schedule::trapezoidal(trips, threads, size, index)
             }
-            Rule::Block | Rule::BlockMultiple | Rule::Chunked => self.take_static(),
+            Rule::Block | Rule::BlockMultiple | Rule::Chunked => self.take_static(here),
         }
     }
 
-    fn take_static(&mut self) -> Range<u64> {
+    /// The next chunk of a loop with batches: as a rule it comes out of the reserve.
+    #[inline(always)]
+    fn next_reserved(&self, here: Here, share: &'static WorkShare, reserve: &Reserve) -> Range<u64> {
+        if is_over(here, share) {
+            return NONE;
+        }
+        match reserve.take() {
+            // Chunks of a reserve exist, so nothing overflows.
+            Some(index) => {
+                let (start, size) = (index * self.schedule.chunk, self.schedule.chunk);
+                start..start + size.min(self.space.trips - start)
+            }
+            None => next_shared(here, share),
+        }
+    }
+
+    #[inline(always)]
+    fn next_alone(&mut self) -> Range<u64> {
+        let trips = self.space.trips.saturating_sub(u64::from(skips_last(self.schedule.rule)));
+        let start = self.alone;
+        if start >= trips {
+            return NONE;
+        }
+        self.alone = if self.schedule.rule == Rule::Singly { start + 1 } else { trips };
+        start..self.alone
+    }
+
+    #[inline]
+    fn take_static(&mut self, here: Here) -> Range<u64> {
         let turn = self.turn;
         self.turn += 1;
+        let (threads, num) = (u64::from(here.team().size()), u64::from(here.thread.num()));
         match self.schedule.rule {
             Rule::Chunked => {
-                let index = turn.saturating_mul(self.threads).saturating_add(self.num);
+                let index = turn.saturating_mul(threads).saturating_add(num);
                 schedule::chunk(self.space.trips, self.schedule.chunk, index)
             }
             _ if turn != 0 => 0..0,
-            Rule::BlockMultiple => {
-                schedule::block_multiple(self.space.trips, self.threads, self.num, self.schedule.chunk)
-            }
-            _ => schedule::block(self.space.trips, self.threads, self.num),
+            Rule::BlockMultiple => schedule::block_multiple(self.space.trips, threads, num, self.schedule.chunk),
+            _ => schedule::block(self.space.trips, threads, num),
         }
     }
 }
+
+/// No iterations.
+const NONE: Range<u64> = 0..0;
 
 fn take_guided(share: &WorkShare, trips: u64, size: impl Fn(u64) -> u64) -> Range<u64> {
     // ORDERING: Relaxed throughout, as in `take`.
@@ -152,7 +185,7 @@ fn take_guided(share: &WorkShare, trips: u64, size: impl Fn(u64) -> u64) -> Rang
 /// A mutant that loses the last iteration under this rule?
 fn skips_last(rule: Rule) -> bool {
     match rule {
-        Rule::Dynamic => ult::mutant!(dynamic_skips_last),
+        Rule::Dynamic | Rule::Nonmonotonic => ult::mutant!(dynamic_skips_last),
         Rule::Guided => ult::mutant!(guided_skips_last),
         Rule::Singly => ult::mutant!(sections_skip_last),
         _ => false,
@@ -167,9 +200,7 @@ fn constructs(here: Here) -> u64 {
 /// Enters a loop: every thread of the team does, with the same arguments. `prepare` runs in the first thread to arrive,
 /// before any other goes on.
 pub fn begin_with(here: Here, what: &Loop, prepare: impl FnOnce(&WorkShare)) -> &'static WorkShare {
-    if what.space.step == 0 {
-        report::fatal("a worksharing loop has an increment of 0; the program stops");
-    }
+    check(what);
     let (construct, share) = enter(here, |share, shape| {
         shape.schedule = what.schedule;
         prepare(share);
@@ -183,39 +214,93 @@ pub fn begin_with(here: Here, what: &Loop, prepare: impl FnOnce(&WorkShare)) -> 
     dispatch.phase = team.phase();
     dispatch.space = what.space;
     dispatch.schedule = if alone { what.schedule.alone() } else { share.shape().schedule };
-    dispatch.threads = u64::from(team.size());
-    dispatch.num = u64::from(here.thread.num());
+    if what.ordered != Ordered::No {
+        dispatch.schedule = dispatch.schedule.monotonic();
+    }
+    if dispatch.schedule.rule == Rule::Nonmonotonic {
+        dispatch.batch.begin(here, construct, what.space.trips.div_ceil(dispatch.schedule.chunk));
+    } else {
+        dispatch.batch.end();
+    }
     dispatch.turn = 0;
+    dispatch.alone = u64::MAX;
     dispatch.chunk = 0..0;
     dispatch.ordered = if alone { Ordered::No } else { what.ordered };
     dispatch.bumped = false;
     share
 }
 
-/// As [`begin_with`], with nothing to prepare.
+/// As [`begin_with`], with nothing to prepare. A team of one does without shared state.
+#[inline(always)]
 pub fn begin(here: Here, what: &Loop) {
-    begin_with(here, what, |_| {});
+    if here.team().size() == 1 {
+        begin_alone(here, what);
+    } else {
+        begin_with(here, what, |_| {});
+    }
 }
 
-/// The next chunk of the loop the thread is in, as iteration numbers; `None` when there is none left.
+/// Its iterations are over in order, and are handed out at once, or one by one if they are sections. Where it is cancelled is said
+/// by the team's flag, as for a static loop.
 #[inline]
-pub fn next(here: Here) -> Option<Range<u64>> {
+fn begin_alone(here: Here, what: &Loop) {
+    check(what);
+    close(here);
     // SAFETY: own thread only.
     let dispatch = &mut unsafe { here.thread.own() }.dispatch;
-    let share = dispatch.share()?;
+    dispatch.space = what.space;
+    dispatch.schedule = what.schedule;
+    dispatch.ordered = Ordered::No;
+    dispatch.alone = 0;
+}
+
+#[inline(always)]
+fn check(what: &Loop) {
+    if what.space.step == 0 {
+        report::fatal("a worksharing loop has an increment of 0; the program stops");
+    }
+}
+
+/// The next chunk of the loop the thread is in, as iteration numbers; empty when there is none left.
+#[inline(always)]
+pub fn next(here: Here) -> Range<u64> {
+    // SAFETY: own thread only.
+    let dispatch = &mut unsafe { here.thread.own() }.dispatch;
+    let Some(share) = dispatch.share() else { return dispatch.next_alone() };
+    match dispatch.batch.reserve() {
+        Some(reserve) => dispatch.next_reserved(here, share, reserve),
+        None => next_shared(here, share),
+    }
+}
+
+#[inline(never)]
+fn next_shared(here: Here, share: &'static WorkShare) -> Range<u64> {
+    // SAFETY: own thread only.
+    let dispatch = &mut unsafe { here.thread.own() }.dispatch;
     if dispatch.ordered == Ordered::PerChunk {
         super::ordered::end_chunk(here);
     }
-    // ORDERING: Relaxed; cancellation is noticed eventually.
-    if share.cancelled.load(Ordering::Relaxed) || here.team().is_cancelled() {
-        return None;
+    if is_over(here, share) {
+        return NONE;
     }
     // SAFETY: own thread only; `end_chunk` may have waited, so the reference is a new one.
     let dispatch = &mut unsafe { here.thread.own() }.dispatch;
-    let mut chunk = dispatch.take(share);
-    chunk.start -= u64::from(ult::mutant!(iteration_twice) && chunk.start > 0);
+    let chunk = altered(dispatch.take(here, share));
     dispatch.chunk = chunk.clone();
-    (chunk.start < chunk.end).then_some(chunk)
+    chunk
+}
+
+/// Has the loop or the region been cancelled?
+#[inline(always)]
+fn is_over(here: Here, share: &WorkShare) -> bool {
+    // ORDERING: Relaxed; cancellation is noticed eventually.
+    share.cancelled.load(Ordering::Relaxed) || here.team().is_cancelled()
+}
+
+/// `chunk`, unless a mutant runs an iteration twice.
+#[inline(always)]
+fn altered(chunk: Range<u64>) -> Range<u64> {
+    chunk.start - u64::from(ult::mutant!(iteration_twice) && chunk.start > 0)..chunk.end
 }
 
 /// The iterations of the loop the thread is in.
@@ -234,7 +319,7 @@ pub fn close(here: Here) {
         return;
     }
     own.dispatch.share = ptr::null();
-    own.dispatch.ordered = Ordered::No;
+    own.dispatch.batch.end();
     // Every construct closes the loop before it, so one that an earlier region left open meets `constructs` at 0: it is
     // gone already, the ring was reset.
     if own.dispatch.construct < own.constructs {

@@ -95,9 +95,13 @@ pub fn end(here: Here) {
 }
 
 /// Waits and posts refer to nothing from now on.
+#[inline]
 pub fn detach(here: Here) {
     // SAFETY: own thread only.
-    unsafe { here.thread.own() }.dispatch.doacross = Doacross::default();
+    let doacross = &mut unsafe { here.thread.own() }.dispatch.doacross;
+    if !doacross.share.is_null() {
+        *doacross = Doacross::default();
+    }
 }
 
 /// The iteration with loop variables `at(0)`, `at(1)`, … has reached its source.
@@ -113,10 +117,14 @@ pub fn post(here: Here, at: impl Fn(usize) -> i64) {
 pub fn wait(here: Here, at: impl Fn(usize) -> i64) {
     let Some((flag, share)) = flag(here, at).filter(|_| !ult::mutant!(doacross_wait_returns)) else { return };
     let team = here.team();
+    // ORDERING: Acquire, pairs with `post`.
+    let is_posted = || flag.word.load(Ordering::Acquire) & flag.bit != 0;
+    if is_posted() || super::comes_soon(is_posted) {
+        return;
+    }
     ult::sched::wait(&Wait {
         ready: &|| {
-            // ORDERING: Acquire, pairs with `post`.
-            flag.word.load(Ordering::Acquire) & flag.bit != 0
+            is_posted()
                 // ORDERING: Relaxed; cancellation publishes nothing.
                 || share.cancelled.load(Ordering::Relaxed)
                 || team.is_abandoned()

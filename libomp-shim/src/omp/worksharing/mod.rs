@@ -6,6 +6,7 @@
 //! | [`space`] | bounds to iteration numbers, without overflow |
 //! | [`schedule`] | iteration numbers to chunks, by schedule |
 //! | [`dispatch`] | the loop a thread is in, and its next chunk |
+//! | [`batch`] | several small chunks at once |
 //! | [`ordered`], [`doacross`] | iterations that wait for others |
 //! | [`cancel`] | `cancel for`, `cancel sections` |
 //!
@@ -16,6 +17,7 @@
 //!
 //! `static` loops and `single` do not come here: they need no shared state, or one counter.
 
+pub mod batch;
 pub mod cancel;
 pub mod dispatch;
 pub mod doacross;
@@ -32,6 +34,7 @@ use ult::sched::Wait;
 use super::report;
 use super::team::{Padded, Team};
 use super::thread::{Here, Thread};
+use batch::Reserve;
 pub use dispatch::Dispatch;
 use schedule::Schedule;
 
@@ -43,6 +46,8 @@ pub struct Ring {
     entries: [WorkShare; LENGTH as usize],
     /// For threads that would wait for an entry in a region that is cancelled or lost by a fork: those that hold it may never leave.
     dead: WorkShare,
+    /// What each thread has reserved of the loop it is in.
+    reserves: Box<[Padded<Reserve>]>,
 }
 
 /// Number of the construct whose entry is `dead`.
@@ -57,6 +62,8 @@ pub struct WorkShare {
     left: AtomicU32,
     /// `cancel for` or `cancel sections`.
     pub cancelled: AtomicBool,
+    /// Threads have reserved chunks of the loop.
+    reserves: AtomicBool,
     /// A block that lives as long as the construct (GCC's `mem`), or null; freed by `free`.
     pub memory: AtomicPtr<u8>,
     /// Where a front's threads meet for the construct's task reductions; null when the construct begins.
@@ -74,19 +81,20 @@ pub struct WorkShare {
 // SAFETY: `shape` is written while the turn is `4k+1`, by the one thread that set it, and read while it is `4k+2`.
 unsafe impl Sync for WorkShare {}
 
-impl Default for Ring {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Ring {
-    /// A ring whose entries are free for the first constructs.
-    pub fn new() -> Self {
+    /// A ring whose entries are free for the first constructs, for at most `threads` threads.
+    pub fn new(threads: u32) -> Self {
         let dead = WorkShare::new(0);
         // ORDERING: Relaxed; not shared yet.
         dead.cancelled.store(true, Ordering::Relaxed);
-        Self { entries: core::array::from_fn(|i| WorkShare::new(i as u64)), dead }
+        let reserves = (0..threads).map(|_| Padded(Reserve::default())).collect();
+        Self { entries: core::array::from_fn(|i| WorkShare::new(i as u64)), dead, reserves }
+    }
+
+    /// What thread `num` has reserved of the loop it is in.
+    #[inline(always)]
+    pub fn reserve(&self, num: u32) -> &Reserve {
+        &self.reserves[num as usize].0
     }
 
     /// The entry of construct `k`.
@@ -99,10 +107,15 @@ impl Ring {
 
     /// All entries free for a region's first constructs again. No thread is in a construct.
     pub fn reset(&self) {
+        // A thread that left a cancelled loop may have left chunks behind.
+        if self.entries.iter().any(WorkShare::has_reserves) {
+            self.reserves.iter().for_each(|reserve| reserve.0.clear());
+        }
         for (i, entry) in self.entries.iter().enumerate() {
             entry.free_memory();
             // ORDERING: Relaxed throughout; published by the epoch of the next region.
             entry.left.store(0, Ordering::Relaxed);
+            entry.reserves.store(false, Ordering::Relaxed);
             entry.turn.store(4 * i as u64, Ordering::Relaxed);
         }
     }
@@ -114,6 +127,7 @@ impl WorkShare {
             turn: AtomicU64::new(4 * k),
             left: AtomicU32::new(0),
             cancelled: AtomicBool::new(false),
+            reserves: AtomicBool::new(false),
             memory: AtomicPtr::new(ptr::null_mut()),
             reductions: AtomicPtr::new(ptr::null_mut()),
             table: AtomicPtr::new(ptr::null_mut()),
@@ -127,6 +141,21 @@ impl WorkShare {
     pub fn shape(&self) -> &Shape {
         // SAFETY: callers have entered the construct, so the turn is `4k+2`.
         unsafe { &*self.shape.get() }
+    }
+
+    /// Chunks have been reserved. Each thread writes it at most once.
+    #[inline]
+    fn note_reserves(&self) {
+        if !self.has_reserves() {
+            // ORDERING: Relaxed; who does not see it in time leaves the chunks to those who have reserved them.
+            self.reserves.store(true, Ordering::Relaxed);
+        }
+    }
+
+    #[inline]
+    fn has_reserves(&self) -> bool {
+        // ORDERING: Relaxed, as above.
+        self.reserves.load(Ordering::Relaxed)
     }
 
     fn free_memory(&self) {
@@ -189,6 +218,23 @@ fn claim(share: &WorkShare, k: u64) -> bool {
         && share.turn.compare_exchange(4 * k, 4 * k + 1, Ordering::Acquire, Ordering::Relaxed).is_ok()
 }
 
+/// Looks before the scheduler is asked, and how many of them without a pause in between.
+const LOOKS: u32 = 64;
+const QUICK_LOOKS: u32 = 32;
+
+/// Waits up to a microsecond for something that another thread of the team is about to do; says whether it has come. Where
+/// that thread runs on another worker it comes as soon as this, and to sit down and to get up again costs a part of that. Where
+/// another context of this worker waits, too, it is not looked for: that one may be the thread in question.
+fn comes_soon(done: impl Fn() -> bool) -> bool {
+    let looks = if ult::sched::has_others_here() { 0 } else { LOOKS };
+    (0..looks).any(|look| {
+        if look >= QUICK_LOOKS {
+            ult::arch::pause();
+        }
+        done()
+    })
+}
+
 /// What came of waiting for an entry.
 enum Turn {
     Ours,
@@ -200,14 +246,16 @@ enum Turn {
 fn await_turn(here: Here, share: &WorkShare, k: u64) -> Turn {
     let team = here.team();
     loop {
-        ult::sched::wait(&Wait {
-            ready: &|| share.is_open_for(k) || team.is_abandoned(),
-            seek: None,
-            sleepers: Some(team.sleepers()),
-            spin: team.spin(),
-            yields: false,
-            finished: false,
-        });
+        if !comes_soon(|| share.is_open_for(k)) {
+            ult::sched::wait(&Wait {
+                ready: &|| share.is_open_for(k) || team.is_abandoned(),
+                seek: None,
+                sleepers: Some(team.sleepers()),
+                spin: team.spin(),
+                yields: false,
+                finished: false,
+            });
+        }
         if claim(share, k) {
             return Turn::Ours;
         }
@@ -231,6 +279,8 @@ fn begin(share: &WorkShare, k: u64, initialise: impl FnOnce(&WorkShare, &mut Sha
     share.reductions.store(ptr::null_mut(), Ordering::Relaxed);
     // ORDERING: Relaxed; published by the turn.
     share.cancelled.store(false, Ordering::Relaxed);
+    // ORDERING: Relaxed; published by the turn.
+    share.reserves.store(false, Ordering::Relaxed);
     // SAFETY: the turn is `4k+1` and we set it: nobody else reads or writes the shape.
     initialise(share, unsafe { &mut *share.shape.get() });
     // ORDERING: Release, pairs with the Acquire in `enter`.
@@ -261,13 +311,20 @@ pub fn leave(thread: &Thread, k: u64) {
 }
 
 /// `single` (5.2 §11.1): true in the one thread that executes the block.
+#[inline(always)]
 pub fn single(here: Here) -> bool {
     // SAFETY: own thread only.
     let own = unsafe { here.thread.own() };
+    let team = here.team();
+    if team.size() == 1 {
+        return true;
+    }
     let k = own.singles;
     own.singles += 1;
-    // ORDERING: Relaxed; only one thread can move the counter from k to k+1, and it publishes nothing.
-    here.team().singles.0.compare_exchange(k, k + 1, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    let begun = &team.singles.0;
+    // ORDERING: Relaxed; only one thread can move the counter from k to k+1, and it publishes nothing. The look keeps a thread that
+    // comes late from pulling the cache line away from those who are ahead.
+    begun.load(Ordering::Relaxed) == k && begun.compare_exchange(k, k + 1, Ordering::Relaxed, Ordering::Relaxed).is_ok()
         || (ult::mutant!(single_twice) && here.thread.num() == 1)
 }
 

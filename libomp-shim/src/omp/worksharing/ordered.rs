@@ -42,8 +42,16 @@ pub fn end_iteration(here: Here) {
     pass_one(here);
 }
 
-/// The thread's present chunk of a [`Ordered::PerChunk`] loop ends.
+/// The thread's present chunk ends: something to do in a [`Ordered::PerChunk`] loop only.
+#[inline]
 pub fn end_chunk(here: Here) {
+    // SAFETY: own thread only.
+    if unsafe { here.thread.own() }.dispatch.ordered == Ordered::PerChunk {
+        pass_chunk(here);
+    }
+}
+
+fn pass_chunk(here: Here) {
     start(here);
     // SAFETY: own thread only.
     let dispatch = &mut unsafe { here.thread.own() }.dispatch;
@@ -67,12 +75,25 @@ fn turn(here: Here) -> Option<(&'static WorkShare, u64)> {
 }
 
 /// While it is this thread's turn the number stays inside its chunk, so "at least the chunk's start" is enough.
+#[inline]
 fn await_turn(here: Here, share: &WorkShare, from: u64) {
+    // ORDERING: Acquire, pairs with the Release in `pass`: earlier iterations' regions are seen.
+    if share.ordered.0.load(Ordering::Acquire) < from {
+        await_turn_cold(here, share, from);
+    }
+}
+
+#[cold]
+fn await_turn_cold(here: Here, share: &WorkShare, from: u64) {
     let team = here.team();
+    // ORDERING: Acquire, as in `await_turn`.
+    let is_ours = || share.ordered.0.load(Ordering::Acquire) >= from;
+    if super::comes_soon(is_ours) {
+        return;
+    }
     ult::sched::wait(&Wait {
         ready: &|| {
-            // ORDERING: Acquire, pairs with the Release in `pass`: earlier iterations' regions are seen.
-            share.ordered.0.load(Ordering::Acquire) >= from
+            is_ours()
                 // ORDERING: Relaxed; cancellation publishes nothing.
                 || share.cancelled.load(Ordering::Relaxed)
                 || team.is_abandoned()

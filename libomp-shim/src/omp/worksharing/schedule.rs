@@ -2,8 +2,8 @@
 //! chunk when is in [`super::dispatch`].
 //!
 //! * `auto` is an even division: it keeps a thread's iterations the same from loop to loop, and is what GCC inlines.
-//! * `static_steal` and every `nonmonotonic` form take chunks from the shared counter, as `dynamic` does. Ranges per
-//!   thread with stealing were not worth a second protocol while one counter costs one atomic addition per chunk.
+//! * `static_steal` is `dynamic` without a modifier. Ranges per thread with stealing were not worth a second protocol beside batches
+//!   ([`super::batch`]).
 //! * `guided` hands out half of an even share of what is left: with a full share, the first chunk of an uneven loop
 //!   is often also the last to end.
 
@@ -23,6 +23,8 @@ pub enum Rule {
     Chunked,
     /// Chunks of one size, first come first served.
     Dynamic,
+    /// As [`Rule::Dynamic`], but a thread's chunks need not come in increasing order.
+    Nonmonotonic,
     /// Single iterations, first come first served, also for a thread alone (sections).
     Singly,
     /// Shrinking chunks, first come first served; the chunk size is the smallest.
@@ -56,6 +58,11 @@ impl Schedule {
         if chunk < 1 { Self::BLOCK } else { Self::new(Rule::Chunked, chunk) }
     }
 
+    /// The same with the `monotonic` modifier.
+    pub fn monotonic(self) -> Self {
+        if self.rule == Rule::Nonmonotonic { Self { rule: Rule::Dynamic, ..self } } else { self }
+    }
+
     /// The same for a team of one thread, which may take everything at once.
     pub fn alone(self) -> Self {
         if self.rule == Rule::Singly { self } else { Self::BLOCK }
@@ -67,7 +74,8 @@ impl Schedule {
         let chunk = i64::from(sched.effective_chunk());
         match sched.kind {
             SchedKind::Static => Self::fixed(chunk),
-            SchedKind::Dynamic | SchedKind::StaticSteal => Self::new(Rule::Dynamic, chunk),
+            SchedKind::Dynamic | SchedKind::StaticSteal if sched.is_monotonic() => Self::new(Rule::Dynamic, chunk),
+            SchedKind::Dynamic | SchedKind::StaticSteal => Self::new(Rule::Nonmonotonic, chunk),
             SchedKind::Guided => Self::new(Rule::Guided, chunk),
             SchedKind::Trapezoidal => Self::new(Rule::Trapezoidal, chunk),
             SchedKind::Auto => Self::BLOCK,
@@ -294,7 +302,7 @@ mod tests {
         assert_eq!(simd(SchedKind::Auto, 0), Schedule { rule: Rule::BlockMultiple, chunk: 4 });
         assert_eq!(simd(SchedKind::Static, 2), Schedule { rule: Rule::Chunked, chunk: 8 });
         assert_eq!(simd(SchedKind::Guided, 0), Schedule { rule: Rule::GuidedMultiple, chunk: 4 });
-        assert_eq!(simd(SchedKind::Dynamic, 3), Schedule { rule: Rule::Dynamic, chunk: 12 });
+        assert_eq!(simd(SchedKind::Dynamic, 3), Schedule { rule: Rule::Nonmonotonic, chunk: 12 });
         for num in 0..4 {
             let part = block_multiple(26, 4, num, 4);
             assert!(part.end == 26 || (part.end - part.start) == 8, "{part:?}");

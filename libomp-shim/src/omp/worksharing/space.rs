@@ -86,12 +86,17 @@ impl Space {
     }
 }
 
+#[inline(always)]
 fn distance<T: Number>(from: T, to: T, up: bool) -> u64 {
     if up { to.bits().wrapping_sub(from.bits()) } else { from.bits().wrapping_sub(to.bits()) }
 }
 
 /// Iterations from a value to another `distance` away, both included. A step of 0 makes none.
+#[inline]
 fn count(distance: u64, step: u64) -> u64 {
+    if step == 1 {
+        return distance.saturating_add(1); // most loops: no division
+    }
     distance.checked_div(step).map_or(0, |n| n.saturating_add(1))
 }
 

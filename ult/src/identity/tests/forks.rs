@@ -166,7 +166,7 @@ fn what_a_suspended_context_wore_is_intact_in_the_child() {
 
 #[test]
 fn parked_donors_answer_a_change_of_user() {
-    // In a child, where nobody wears a donor: see "not covered" in the page.
+    // In a child, where nobody wears a donor. Wearers: `abi-tests/process/change_of_user.c`.
     let status = on_own_stack(|| {
         fork_and_wait(|| {
             let donor = lent();

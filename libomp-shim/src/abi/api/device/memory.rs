@@ -1,5 +1,5 @@
-//! Device memory routines (OpenMP 5.2 §18.8), for the one device there is: the host, whose memory is what `malloc`
-//! gives and where every address is its own device address.
+//! Device memory routines (OpenMP 5.2 §18.8). The host's memory is what `malloc` gives, and there every address is its own
+//! device address.
 //!
 //! The asynchronous forms wait for what they depend on and then do the work at once. The layout of
 //! `omp_depend_t` differs between compilers and the caller does not say which it is; so they wait for all child tasks
@@ -7,7 +7,7 @@
 
 use core::ffi::{c_int, c_void};
 
-use super::is_host;
+use crate::omp::device::memory::{self, Rectangle, Side, side};
 use crate::omp::task;
 use crate::omp::thread::Here;
 
@@ -17,11 +17,10 @@ const EINVAL: c_int = libc::EINVAL;
 /// `omp_target_alloc` (18.8.1): null when out of memory, for 0 bytes, and for a device that does not exist.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn omp_target_alloc(size: usize, device: c_int) -> *mut c_void {
-    if size == 0 || !is_host(device) {
-        return core::ptr::null_mut();
+    match side(device) {
+        Some(side) if size > 0 => memory::allocate(side, size) as *mut c_void,
+        _ => core::ptr::null_mut(),
     }
-    // SAFETY: malloc has no precondition.
-    unsafe { libc::malloc(size) }
 }
 
 /// `omp_target_free` (18.8.2).
@@ -30,22 +29,33 @@ pub extern "C-unwind" fn omp_target_alloc(size: usize, device: c_int) -> *mut c_
 /// `pointer` is null or came from [`omp_target_alloc`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn omp_target_free(pointer: *mut c_void, device: c_int) {
-    if is_host(device) {
+    if let Some(side) = side(device)
+        && !pointer.is_null()
+    {
         // SAFETY: as the caller says.
-        unsafe { libc::free(pointer) };
+        unsafe { memory::free(side, pointer.addr()) };
     }
 }
 
 /// `omp_target_is_present` (18.8.3): everything is present on the host.
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn omp_target_is_present(_pointer: *const c_void, device: c_int) -> c_int {
-    c_int::from(is_host(device))
+pub extern "C-unwind" fn omp_target_is_present(pointer: *const c_void, device: c_int) -> c_int {
+    c_int::from(side(device).is_some_and(|side| memory::is_present(side, pointer.addr())))
 }
 
 /// `omp_target_is_accessible` (18.8.4): may the device use this host memory directly?
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn omp_target_is_accessible(_pointer: *const c_void, _size: usize, device: c_int) -> c_int {
-    c_int::from(is_host(device))
+    c_int::from(match side(device) {
+        Some(Side::Host) => true,
+        Some(Side::Device(slot)) => slot.device.reaches_host_memory(),
+        None => false,
+    })
+}
+
+/// What a copy returns: `EINVAL` when it failed.
+fn status(result: Result<(), crate::omp::device::interface::Failure>) -> c_int {
+    if result.is_ok() { 0 } else { EINVAL }
 }
 
 /// `omp_target_memcpy` (18.8.5): 0, or `EINVAL` for a device that does not exist.
@@ -62,14 +72,10 @@ pub unsafe extern "C-unwind" fn omp_target_memcpy(
     to_device: c_int,
     from_device: c_int,
 ) -> c_int {
-    if !is_host(to_device) || !is_host(from_device) {
-        return EINVAL;
-    }
-    if length > 0 {
-        // SAFETY: as the caller says.
-        unsafe { libc::memcpy(to.byte_add(to_offset), from.byte_add(from_offset), length) };
-    }
-    0
+    let (Some(target), Some(source)) = (side(to_device), side(from_device)) else { return EINVAL };
+    let (to, from) = ((target, to.addr().wrapping_add(to_offset)), (source, from.addr().wrapping_add(from_offset)));
+    // SAFETY: as the caller says.
+    status(unsafe { memory::copy(to, from, length) })
 }
 
 /// `omp_target_memcpy_async` (18.8.7).
@@ -91,40 +97,6 @@ pub unsafe extern "C-unwind" fn omp_target_memcpy_async(
     await_dependences(depend_count);
     // SAFETY: the same promise.
     unsafe { omp_target_memcpy(to, from, length, to_offset, from_offset, to_device, from_device) }
-}
-
-/// A rectangular copy, as the routine describes it.
-struct Rectangle<'a> {
-    /// Elements to copy, per dimension.
-    volume: &'a [usize],
-    to_offsets: &'a [usize],
-    from_offsets: &'a [usize],
-    /// Elements of the whole array, per dimension.
-    to_extents: &'a [usize],
-    from_extents: &'a [usize],
-}
-
-impl Rectangle<'_> {
-    /// Copies the dimensions from `at` on; `to` and `from` are the addresses of the sub-arrays in these.
-    ///
-    /// # Safety
-    /// Both arrays are as large as their extents say.
-    unsafe fn copy(&self, at: usize, element: usize, to: *mut u8, from: *const u8) {
-        let below = |extents: &[usize]| extents[at + 1..].iter().product::<usize>() * element;
-        let (to_step, from_step) = (below(self.to_extents), below(self.from_extents));
-        // SAFETY: as the caller says, at every depth.
-        unsafe {
-            let to = to.add(self.to_offsets[at] * to_step);
-            let from = from.add(self.from_offsets[at] * from_step);
-            if at + 1 == self.volume.len() {
-                core::ptr::copy(from, to, self.volume[at] * element);
-                return;
-            }
-            for i in 0..self.volume[at] {
-                self.copy(at + 1, element, to.add(i * to_step), from.add(i * from_step));
-            }
-        }
-    }
 }
 
 /// `omp_target_memcpy_rect` (18.8.6): 0, or `EINVAL` for a device that does not exist or no dimension. With two null
@@ -151,16 +123,13 @@ pub unsafe extern "C-unwind" fn omp_target_memcpy_rect(
     }
     let arrays = [volume, to_offsets, from_offsets, to_extents, from_extents];
     let usable = element > 0 && dimensions > 0 && arrays.iter().all(|a| !a.is_null());
-    if !usable || !is_host(to_device) || !is_host(from_device) {
-        return EINVAL;
-    }
+    let (true, Some(target), Some(source)) = (usable, side(to_device), side(from_device)) else { return EINVAL };
     // SAFETY: as the caller says.
     let slice = |array: *const usize| unsafe { core::slice::from_raw_parts(array, dimensions as usize) };
     let [volume, to_offsets, from_offsets, to_extents, from_extents] = arrays.map(slice);
     let rectangle = Rectangle { volume, to_offsets, from_offsets, to_extents, from_extents };
     // SAFETY: as the caller says.
-    unsafe { rectangle.copy(0, element, to.cast(), from.cast()) };
-    0
+    status(unsafe { rectangle.copy(0, element, (target, to.addr()), (source, from.addr())) })
 }
 
 /// `omp_target_memcpy_rect_async` (18.8.8).
@@ -208,9 +177,9 @@ pub unsafe extern "C-unwind" fn omp_target_memcpy_rect_async(
 /// The block is valid.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn omp_target_memset(to: *mut c_void, value: c_int, count: usize, device: c_int) -> *mut c_void {
-    if count > 0 && is_host(device) {
-        // SAFETY: as the caller says.
-        unsafe { libc::memset(to, value, count) };
+    if let Some(side) = side(device) {
+        // SAFETY: as the caller says. A device that fails shows when the memory is used next.
+        let _ = unsafe { memory::set(side, to.addr(), value as u8, count) };
     }
     to
 }
@@ -239,28 +208,36 @@ fn await_dependences(count: c_int) {
     }
 }
 
-/// `omp_target_associate_ptr` (18.8.9): `EINVAL`, since nothing is mapped to the host.
+/// `omp_target_associate_ptr` (18.8.9): 0, or `EINVAL`: on the host, where every address has its own copy; for a range of which
+/// a part has another copy already; for an empty one.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn omp_target_associate_ptr(
-    _host: *const c_void,
-    _device_pointer: *const c_void,
-    _size: usize,
-    _offset: usize,
-    _device: c_int,
+    host: *const c_void,
+    device_pointer: *const c_void,
+    size: usize,
+    offset: usize,
+    device: c_int,
 ) -> c_int {
-    EINVAL
+    let Some(Side::Device(slot)) = side(device) else { return EINVAL };
+    let range = host.addr()..host.addr().wrapping_add(size);
+    let done = memory::associate(slot, range, device_pointer.addr().wrapping_add(offset));
+    if done { 0 } else { EINVAL }
 }
 
-/// `omp_target_disassociate_ptr` (18.8.10): `EINVAL`, as [`omp_target_associate_ptr`].
+/// `omp_target_disassociate_ptr` (18.8.10): 0, or `EINVAL` when there is no association.
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn omp_target_disassociate_ptr(_pointer: *const c_void, _device: c_int) -> c_int {
-    EINVAL
+pub extern "C-unwind" fn omp_target_disassociate_ptr(pointer: *const c_void, device: c_int) -> c_int {
+    let Some(Side::Device(slot)) = side(device) else { return EINVAL };
+    if memory::disassociate(slot, pointer.addr()) { 0 } else { EINVAL }
 }
 
-/// `omp_get_mapped_ptr` (18.8.11): on the host the pointer itself, else null.
+/// `omp_get_mapped_ptr` (18.8.11): on the host the pointer itself; null where it is not present.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn omp_get_mapped_ptr(pointer: *const c_void, device: c_int) -> *mut c_void {
-    if is_host(device) { pointer.cast_mut() } else { core::ptr::null_mut() }
+    match side(device).and_then(|side| memory::mapped(side, pointer.addr())) {
+        Some(address) => address as *mut c_void,
+        None => core::ptr::null_mut(),
+    }
 }
 
 #[cfg(test)]

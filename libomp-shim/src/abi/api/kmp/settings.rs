@@ -34,7 +34,7 @@ fn wait_like(spin: Spin) {
 /// Milliseconds of blocking, as the environment set them.
 fn initial_blocktime() -> c_int {
     match env::settings().spin {
-        Wanted::None | Wanted::Iterations(_) => 0,
+        Wanted::None | Wanted::Learnt { .. } | Wanted::Iterations(_) => 0,
         Wanted::Micros(n) => c_int::try_from(n / 1000).unwrap_or(c_int::MAX),
         Wanted::Forever => c_int::MAX,
     }
@@ -48,7 +48,7 @@ routines! {
         // ORDERING: Relaxed; a number by itself.
         BLOCKTIME.store(milliseconds, Ordering::Relaxed);
         let micros = if milliseconds == c_int::MAX { u32::MAX } else { (milliseconds as u32).saturating_mul(1000) };
-        wait_like(Spin { micros });
+        wait_like(Spin::exactly(micros));
     }
 
     /// `kmp_get_blocktime`.
@@ -88,7 +88,7 @@ routines! {
     fn kmp_set_library(mode: c_int) {
         match mode {
             SERIAL => change_icv(|icv| icv.set_num_threads(1)),
-            TURNAROUND => wait_like(Spin { micros: u32::MAX }),
+            TURNAROUND => wait_like(Spin::FOREVER),
             THROUGHPUT => wait_like(parallel::spin_for(env::settings())),
             _ => {
                 report::warn(format_args!("kmp_set_library got unknown mode {mode}; the mode stays as it was"));

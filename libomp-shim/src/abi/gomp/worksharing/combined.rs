@@ -92,7 +92,7 @@ with_chunk! {
     GOMP_parallel_loop_static: Schedule::fixed;
     GOMP_parallel_loop_dynamic: |chunk| Schedule::new(Rule::Dynamic, chunk);
     GOMP_parallel_loop_guided: |chunk| Schedule::new(Rule::Guided, chunk);
-    GOMP_parallel_loop_nonmonotonic_dynamic: |chunk| Schedule::new(Rule::Dynamic, chunk);
+    GOMP_parallel_loop_nonmonotonic_dynamic: |chunk| Schedule::new(Rule::Nonmonotonic, chunk);
     GOMP_parallel_loop_nonmonotonic_guided: |chunk| Schedule::new(Rule::Guided, chunk);
 }
 

@@ -25,26 +25,44 @@ pub struct Extras {
 
 const PLAIN: Extras = Extras { reductions: ptr::null_mut(), mem: ptr::null_mut() };
 
+impl Extras {
+    fn is_plain(self) -> bool {
+        self.reductions.is_null() && self.mem.is_null()
+    }
+}
+
 /// `schedule(runtime)` in the running task.
 pub fn runtime() -> Schedule {
     Schedule::of_icv(Here::get().task.icv.get().run_sched)
 }
 
-/// The `sched` argument of the general forms, with its chunk size. The monotonic bit asks for what every schedule here
-/// does.
+/// The same for a loop with the `monotonic` modifier.
+fn monotonic_runtime() -> Schedule {
+    runtime().monotonic()
+}
+
+/// In the `sched` argument of the general forms.
+const MONOTONIC: c_long = 0x8000_0000;
+
+/// The `sched` argument of the general forms, with its chunk size.
 fn general(sched: c_long, chunk: i64) -> Schedule {
-    match sched & 0x7FFF_FFFF {
+    let schedule = match sched & (MONOTONIC - 1) {
         0 | 4 => runtime(),
         1 => Schedule::fixed(chunk),
-        2 => Schedule::new(Rule::Dynamic, chunk),
+        2 => Schedule::new(Rule::Nonmonotonic, chunk),
         3 => Schedule::new(Rule::Guided, chunk),
         other => report::fatal(format_args!("schedule {other} in a call by GCC's code is unknown; the program stops")),
-    }
+    };
+    if sched & MONOTONIC == 0 { schedule } else { schedule.monotonic() }
 }
 
 /// Enters a loop and takes the first chunk. Null `istart`: the compiler divides the loop itself, only the
 /// construct is entered.
 unsafe fn start<T: Number>(what: Loop, extras: Extras, istart: *mut T, iend: *mut T) -> bool {
+    if extras.is_plain() {
+        // SAFETY: as the compiler promises.
+        return unsafe { start_plain(what, istart, iend) };
+    }
     let here = Here::get();
     // SAFETY: as the compiler promises.
     let share = dispatch::begin_with(here, &what, |share| unsafe { shared::allocate(share, extras.mem) });
@@ -52,16 +70,30 @@ unsafe fn start<T: Number>(what: Loop, extras: Extras, istart: *mut T, iend: *mu
     unsafe {
         shared::hand_out(share, extras.mem);
         shared::register_reductions(here, share, extras.reductions);
-        istart.is_null() || next(istart, iend)
+        istart.is_null() || next(here, istart, iend)
     }
+}
+
+/// As [`start`], without extras.
+#[inline]
+unsafe fn start_plain<T: Number>(what: Loop, istart: *mut T, iend: *mut T) -> bool {
+    let here = Here::get();
+    dispatch::begin(here, &what);
+    // SAFETY: as the compiler promises.
+    unsafe { istart.is_null() || next(here, istart, iend) }
 }
 
 /// As [`start`], for a doacross loop over `counts`: scheduled over the first dimension.
 unsafe fn doacross_start<T: Number>(counts: &[u64], schedule: Schedule, extras: Extras, istart: *mut T, iend: *mut T) -> bool {
     let here = Here::get();
     let trips = counts.first().copied().unwrap_or(0);
-    let what = Loop { space: Space::counted(0, trips), schedule, ordered: Ordered::No };
+    let what = Loop { space: Space::counted(0, trips), schedule: schedule.monotonic(), ordered: Ordered::No };
     let alone = here.team().size() == 1; // whatever its iterations wait for is over
+    if alone && extras.is_plain() {
+        doacross::detach(here);
+        // SAFETY: as the compiler promises.
+        return unsafe { start_plain(what, istart, iend) };
+    }
     let share = dispatch::begin_with(here, &what, |share| {
         if !alone {
             let dimensions: Vec<_> = counts.iter().map(|&trips| Dimension { first: 0, step: 1, trips }).collect();
@@ -79,15 +111,17 @@ unsafe fn doacross_start<T: Number>(counts: &[u64], schedule: Schedule, extras: 
     unsafe {
         shared::hand_out(share, extras.mem);
         shared::register_reductions(here, share, extras.reductions);
-        istart.is_null() || next(istart, iend)
+        istart.is_null() || next(here, istart, iend)
     }
 }
 
 /// Takes the next chunk of the loop the thread is in.
 #[inline(always)]
-unsafe fn next<T: Number>(istart: *mut T, iend: *mut T) -> bool {
-    let here = Here::get();
-    let Some(chunk) = dispatch::next(here) else { return false };
+unsafe fn next<T: Number>(here: Here, istart: *mut T, iend: *mut T) -> bool {
+    let chunk = dispatch::next(here);
+    if chunk.is_empty() {
+        return false;
+    }
     let space = dispatch::space(here);
     // SAFETY: the compiler passes two variables of the loop's type.
     unsafe {
@@ -113,22 +147,27 @@ unsafe fn counts_of<'a, T>(ncounts: c_uint, counts: *const T) -> &'a [u64] {
 /// The end of a loop: a barrier.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_loop_end() {
-    GOMP_loop_end_nowait();
-    team::barrier(Here::get());
+    let here = Here::get();
+    leave(here);
+    team::barrier(here);
 }
 
 /// The end of a loop in a region that may be cancelled: a barrier; true when the region has been cancelled.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_loop_end_cancel() -> bool {
-    GOMP_loop_end_nowait();
     let here = Here::get();
+    leave(here);
     here.team().cancellable_barrier(here.thread)
 }
 
 /// The end of a loop with `nowait`.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_loop_end_nowait() {
-    let here = Here::get();
+    leave(Here::get());
+}
+
+#[inline(always)]
+fn leave(here: Here) {
     ordered::end_chunk(here);
     doacross::detach(here);
     dispatch::close(here);
@@ -147,7 +186,7 @@ macro_rules! starts {
             let schedule: fn(i64) -> Schedule = $rule;
             let what = Loop { space: signed(start_, end, incr), schedule: schedule(chunk.size()), ordered: $ordered };
             // SAFETY: as the compiler promises.
-            unsafe { start(what, PLAIN, istart, iend) }
+            unsafe { start_plain(what, istart, iend) }
         }
         $(#[$doc])*
         /// # Safety
@@ -160,14 +199,14 @@ macro_rules! starts {
             let schedule: fn(i64) -> Schedule = $rule;
             let what = Loop { space: unsigned(up, start_, end, incr), schedule: schedule(chunk.size()), ordered: $ordered };
             // SAFETY: as the compiler promises.
-            unsafe { start(what, PLAIN, istart, iend) }
+            unsafe { start_plain(what, istart, iend) }
         }
     )*};
 }
 
 /// The same for `schedule(runtime)`, which has no chunk size.
 macro_rules! runtime_starts {
-    ($($(#[$doc:meta])* $signed:ident, $unsigned:ident: $ordered:expr;)*) => {$(
+    ($($(#[$doc:meta])* $signed:ident, $unsigned:ident: $ordered:expr, $schedule:expr;)*) => {$(
         $(#[$doc])*
         /// # Safety
         /// Called by compiled code.
@@ -175,9 +214,9 @@ macro_rules! runtime_starts {
         pub unsafe extern "C-unwind" fn $signed(
             start_: c_long, end: c_long, incr: c_long, istart: *mut c_long, iend: *mut c_long,
         ) -> bool {
-            let what = Loop { space: signed(start_, end, incr), schedule: runtime(), ordered: $ordered };
+            let what = Loop { space: signed(start_, end, incr), schedule: $schedule, ordered: $ordered };
             // SAFETY: as the compiler promises.
-            unsafe { start(what, PLAIN, istart, iend) }
+            unsafe { start_plain(what, istart, iend) }
         }
         $(#[$doc])*
         /// # Safety
@@ -186,9 +225,9 @@ macro_rules! runtime_starts {
         pub unsafe extern "C-unwind" fn $unsigned(
             up: bool, start_: c_ulonglong, end: c_ulonglong, incr: c_ulonglong, istart: *mut c_ulonglong, iend: *mut c_ulonglong,
         ) -> bool {
-            let what = Loop { space: unsigned(up, start_, end, incr), schedule: runtime(), ordered: $ordered };
+            let what = Loop { space: unsigned(up, start_, end, incr), schedule: $schedule, ordered: $ordered };
             // SAFETY: as the compiler promises.
-            unsafe { start(what, PLAIN, istart, iend) }
+            unsafe { start_plain(what, istart, iend) }
         }
     )*};
 }
@@ -203,7 +242,7 @@ macro_rules! nexts {
         #[unsafe(no_mangle)]
         pub unsafe extern "C-unwind" fn $signed(istart: *mut c_long, iend: *mut c_long) -> bool {
             // SAFETY: as the compiler promises.
-            unsafe { next(istart, iend) }
+            unsafe { next(Here::get(), istart, iend) }
         }
         /// The next chunk; false when there is none.
         ///
@@ -212,7 +251,7 @@ macro_rules! nexts {
         #[unsafe(no_mangle)]
         pub unsafe extern "C-unwind" fn $unsigned(istart: *mut c_ulonglong, iend: *mut c_ulonglong) -> bool {
             // SAFETY: as the compiler promises.
-            unsafe { next(istart, iend) }
+            unsafe { next(Here::get(), istart, iend) }
         }
     )*};
 }
@@ -320,7 +359,7 @@ starts! {
     GOMP_loop_guided_start, GOMP_loop_ull_guided_start: Ordered::No, |chunk| Schedule::new(Rule::Guided, chunk);
     /// `schedule(nonmonotonic:dynamic)`
     ///
-    GOMP_loop_nonmonotonic_dynamic_start, GOMP_loop_ull_nonmonotonic_dynamic_start: Ordered::No, |chunk| Schedule::new(Rule::Dynamic, chunk);
+    GOMP_loop_nonmonotonic_dynamic_start, GOMP_loop_ull_nonmonotonic_dynamic_start: Ordered::No, |chunk| Schedule::new(Rule::Nonmonotonic, chunk);
     /// `schedule(nonmonotonic:guided)`
     ///
     GOMP_loop_nonmonotonic_guided_start, GOMP_loop_ull_nonmonotonic_guided_start: Ordered::No, |chunk| Schedule::new(Rule::Guided, chunk);
@@ -336,18 +375,18 @@ starts! {
 }
 
 runtime_starts! {
-    /// `schedule(runtime)`
+    /// `schedule(runtime)` before GCC 9, `schedule(monotonic:runtime)`
     ///
-    GOMP_loop_runtime_start, GOMP_loop_ull_runtime_start: Ordered::No;
+    GOMP_loop_runtime_start, GOMP_loop_ull_runtime_start: Ordered::No, monotonic_runtime();
     /// `schedule(nonmonotonic:runtime)`
     ///
-    GOMP_loop_nonmonotonic_runtime_start, GOMP_loop_ull_nonmonotonic_runtime_start: Ordered::No;
+    GOMP_loop_nonmonotonic_runtime_start, GOMP_loop_ull_nonmonotonic_runtime_start: Ordered::No, runtime();
     /// `schedule(runtime)`, from GCC 9 on
     ///
-    GOMP_loop_maybe_nonmonotonic_runtime_start, GOMP_loop_ull_maybe_nonmonotonic_runtime_start: Ordered::No;
+    GOMP_loop_maybe_nonmonotonic_runtime_start, GOMP_loop_ull_maybe_nonmonotonic_runtime_start: Ordered::No, runtime();
     /// `schedule(runtime)`, `ordered`
     ///
-    GOMP_loop_ordered_runtime_start, GOMP_loop_ull_ordered_runtime_start: Ordered::PerChunk;
+    GOMP_loop_ordered_runtime_start, GOMP_loop_ull_ordered_runtime_start: Ordered::PerChunk, monotonic_runtime();
 }
 
 nexts! {

@@ -11,8 +11,9 @@ use crate::omp::worksharing::dispatch;
 /// Enters `sections` with `count` sections and takes the first.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_sections_start(count: c_uint) -> c_uint {
-    dispatch::begin(Here::get(), &sections_of(count));
-    GOMP_sections_next()
+    let here = Here::get();
+    dispatch::begin(here, &sections_of(count));
+    next(here)
 }
 
 /// As `GOMP_sections_start`, with task reductions and shared memory.
@@ -29,14 +30,19 @@ pub unsafe extern "C-unwind" fn GOMP_sections2_start(count: c_uint, reductions: 
         shared::hand_out(share, mem);
         shared::register_reductions(here, share, reductions);
     }
-    GOMP_sections_next()
+    next(here)
 }
 
 /// The next section's number, 0 when there is none.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_sections_next() -> c_uint {
-    let here = Here::get();
-    dispatch::next(here).map_or(0, |chunk| dispatch::space(here).at(chunk.start) as c_uint)
+    next(Here::get())
+}
+
+#[inline]
+fn next(here: Here) -> c_uint {
+    let chunk = dispatch::next(here);
+    if chunk.is_empty() { 0 } else { dispatch::space(here).at(chunk.start) as c_uint }
 }
 
 /// The end of `sections`: a barrier.

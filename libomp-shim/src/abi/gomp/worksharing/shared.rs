@@ -12,6 +12,7 @@ use crate::omp::worksharing::{WorkShare, zeroed};
 ///
 /// # Safety
 /// `mem` is null or valid.
+#[inline]
 pub unsafe fn allocate(share: &WorkShare, mem: *mut *mut c_void) {
     if !mem.is_null() {
         // SAFETY: as the caller says.
@@ -25,6 +26,7 @@ pub unsafe fn allocate(share: &WorkShare, mem: *mut *mut c_void) {
 ///
 /// # Safety
 /// `mem` is null or valid.
+#[inline]
 pub unsafe fn hand_out(share: &WorkShare, mem: *mut *mut c_void) {
     if !mem.is_null() {
         // ORDERING: Relaxed; published by the construct's turn.
@@ -38,6 +40,7 @@ pub unsafe fn hand_out(share: &WorkShare, mem: *mut *mut c_void) {
 ///
 /// # Safety
 /// `reductions` is null or GCC's array of task reductions; the thread has entered the construct.
+#[inline]
 pub unsafe fn register_reductions(here: Here, share: &WorkShare, reductions: *mut usize) {
     if !reductions.is_null() {
         // SAFETY: as the caller says; the slot is null when the construct begins.

@@ -18,10 +18,11 @@ fn init(here: Here, number: i32, space: Space, chunk: i64) {
 #[inline(always)]
 unsafe fn next<T: Number, S: Number>(last: *mut i32, lower: *mut T, upper: *mut T, stride: *mut S) -> i32 {
     let here = Here::get();
-    let Some(chunk) = dispatch::next(here) else {
+    let chunk = dispatch::next(here);
+    if chunk.is_empty() {
         dispatch::close(here);
         return 0;
-    };
+    }
     let space = dispatch::space(here);
     // SAFETY: the compiler's variables; `last` and `stride` may be null.
     unsafe {

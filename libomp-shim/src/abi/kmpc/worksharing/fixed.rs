@@ -4,7 +4,7 @@
 //! one chunk to the next, and whether the part holds the last iteration. An empty loop keeps its bounds.
 
 use super::Ident;
-use super::kind::Kind;
+use super::kind::{self, Kind};
 use crate::omp::report;
 use crate::omp::thread::Here;
 use crate::omp::worksharing::schedule::{self, Part, Schedule};
@@ -20,6 +20,7 @@ struct Variables<T> {
 
 impl<T: Number> Variables<T> {
     /// The loop they describe.
+    #[inline(always)]
     unsafe fn space(&self, step: i64) -> Space {
         if step == 0 {
             report::fatal("a worksharing loop has an increment of 0; the program stops");
@@ -28,6 +29,7 @@ impl<T: Number> Variables<T> {
         unsafe { Space::inclusive(*self.lower, *self.upper, step) }
     }
 
+    #[inline(always)]
     unsafe fn set_last(&self, last: bool) {
         // SAFETY: null or the compiler's variable.
         if let Some(to) = unsafe { self.last.as_mut() } {
@@ -95,7 +97,36 @@ fn part(here: Here, kind: Kind, trips: u64, (parts, num): (u64, u64), chunk: i64
     schedule::part(trips, parts, num, kind.schedule(here, chunk))
 }
 
-unsafe fn for_static<T: Number>(number: i32, variables: &Variables<T>, step: i64, chunk: i64) {
+/// Most loops are plain [`kind::STATIC`] ones, which come down to a division.
+#[inline(always)]
+unsafe fn for_static<T: Number>(number: i32, variables: Variables<T>, step: i64, chunk: i64) {
+    // SAFETY: as the compiler promises.
+    unsafe {
+        if number == kind::STATIC { for_block(&variables, step) } else { for_any(number, variables, step, chunk) }
+    }
+}
+
+#[inline(always)]
+unsafe fn for_block<T: Number>(variables: &Variables<T>, step: i64) {
+    let here = Here::get();
+    // SAFETY: the compiler's variables.
+    unsafe {
+        let space = variables.space(step);
+        if space.trips == 0 {
+            return variables.set_nothing(step);
+        }
+        let threads = u64::from(here.team().size());
+        if threads == 1 && !ult::mutant!(static_skips_last) {
+            variables.set_last(true); // the bounds stay what they are
+            *variables.stride = T::of_bits(space.step.wrapping_mul(space.trips));
+            return;
+        }
+        variables.set(&space, schedule::part(space.trips, threads, u64::from(here.thread.num()), Schedule::BLOCK));
+    }
+}
+
+#[inline(never)]
+unsafe fn for_any<T: Number>(number: i32, variables: Variables<T>, step: i64, chunk: i64) {
     let here = Here::get();
     let kind = Kind::of(number);
     // SAFETY: the compiler's variables.
@@ -185,7 +216,7 @@ macro_rules! fixed {
             step: $step, chunk: $step,
         ) {
             // SAFETY: as the compiler promises.
-            unsafe { for_static(schedule, &Variables { last, lower, upper, stride }, step.into(), chunk.into()) };
+            unsafe { for_static(schedule, Variables { last, lower, upper, stride }, step.into(), chunk.into()) };
         }
         /// A static `distribute parallel for`: writes the team's upper bound and the calling thread's part.
         ///

@@ -19,8 +19,8 @@ pub extern "C-unwind" fn __kmpc_sections_init(_: *const Ident, _: i32) -> i32 {
 /// The number of the next section, from 0; `count` or more when none of the `count` is left.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_next_section(_: *const Ident, _: i32, count: i32) -> i32 {
-    let next = dispatch::next(Here::get()).map_or(u64::MAX, |chunk| chunk.start);
-    i32::try_from(next).map_or(count, |section| section.min(count))
+    let chunk = dispatch::next(Here::get());
+    i32::try_from(chunk.start).ok().filter(|_| !chunk.is_empty()).map_or(count, |section| section.min(count))
 }
 
 /// The end of `sections`; the barrier is a call of its own.

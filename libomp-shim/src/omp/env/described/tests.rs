@@ -281,6 +281,6 @@ fn what_cannot_be_read_is_one_line() {
     let name = path.to_str().unwrap();
     let lines = line(name);
     std::fs::remove_file(&path).unwrap();
-    let why = "line 2: 'cores' is none of cpus, offline, mask, quota, core, cache, numa, socket";
+    let why = "line 2: 'cores' is none of cpus, offline, mask, quota, core, cache, numa, slit, socket";
     assert_eq!(lines, [format!("GANGWAY_TOPOLOGY='{name}': {why}; using this machine")]);
 }

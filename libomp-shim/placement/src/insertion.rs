@@ -1,0 +1,128 @@
+//! ISHMC: insertion scheduling under memory limits, for graphs that are known ahead (XSCALA, algorithm 7; ISH is Kruatrachue and
+//! Lewis, 1987).
+//!
+//! The ready task of the highest rank goes behind everything else on the device with the least objective. If the device is idle before it, other ready tasks
+//! are put into that slot, as long as they fit and could not start earlier on another device. With `lambda` 1 and ample memory this is ISH.
+
+use crate::graph::{Graph, Machine, NoRoom, Placed, Schedule};
+use crate::heft::planned;
+use crate::online::EarliestStart;
+use crate::policy::{Policy, Request, View, best};
+use crate::space::Space;
+use crate::Time;
+
+/// ISHMC.
+#[derive(Clone, Debug)]
+pub struct Insertion {
+    /// The weight of time against waste of memory, 0 to 1.
+    pub lambda: f64,
+    plan: Vec<usize>,
+    otherwise: EarliestStart,
+}
+
+impl Insertion {
+    /// With this weight.
+    #[must_use]
+    pub fn new(lambda: f64) -> Self {
+        Self { lambda, plan: Vec::new(), otherwise: EarliestStart::default() }
+    }
+}
+
+/// The schedule in the making.
+struct Making<'a> {
+    graph: &'a Graph,
+    machine: &'a Machine,
+    space: Space<'a>,
+    /// By task: its place by rank.
+    position: Vec<usize>,
+    /// By rank.
+    ready: Vec<usize>,
+    missing: Vec<usize>,
+}
+
+impl Making<'_> {
+    /// The place behind all that is on the device.
+    fn behind(&self, task: usize, device: usize) -> Option<Placed> {
+        self.space.earliest(task, device, self.space.available(device))
+    }
+
+    fn put(&mut self, task: usize, place: Placed, fresh: &mut Vec<usize>) {
+        self.space.put(task, place);
+        for edge in self.graph.after(task) {
+            self.missing[edge.to] -= 1;
+            if self.missing[edge.to] == 0 {
+                fresh.push(edge.to);
+            }
+        }
+    }
+
+    /// Puts ready tasks into what is idle on the device from one time to another.
+    fn fill(&mut self, device: usize, slot: (Time, Time), fresh: &mut Vec<usize>) {
+        let mut slots = vec![slot];
+        for task in self.ready.clone() {
+            let Some((at, place)) = slots.iter().enumerate().find_map(|(at, &slot)| Some((at, self.inside(task, device, slot)?))) else {
+                continue;
+            };
+            self.ready.retain(|&t| t != task);
+            self.put(task, place, fresh);
+            let (begin, end) = slots[at];
+            slots.splice(at..=at, [(begin, place.start), (place.finish, end)]);
+        }
+    }
+
+    /// A place for the task in the slot, unless it could start earlier elsewhere.
+    fn inside(&self, task: usize, device: usize, (begin, end): (Time, Time)) -> Option<Placed> {
+        let place = self.space.earliest(task, device, begin).filter(|p| p.finish <= end)?;
+        let mut others = (0..self.machine.devices.len()).filter(|&d| d != device);
+        let elsewhere = others.any(|d| self.behind(task, d).is_some_and(|other| other.start < place.start));
+        (!elsewhere).then_some(place)
+    }
+
+    fn welcome(&mut self, fresh: Vec<usize>) {
+        self.ready.extend(fresh);
+        let position = &self.position;
+        self.ready.sort_by_key(|&t| position[t]);
+    }
+}
+
+/// The schedule of ISHMC.
+///
+/// # Errors
+/// A task that fits nowhere.
+pub fn schedule(graph: &Graph, machine: &Machine, lambda: f64) -> Result<Schedule, NoRoom> {
+    let order = graph.by_rank(machine);
+    let mut position = vec![0; graph.len()];
+    order.iter().enumerate().for_each(|(at, &task)| position[task] = at);
+    let missing: Vec<usize> = (0..graph.len()).map(|t| graph.before(t).count()).collect();
+    let ready = order.iter().copied().filter(|&t| missing[t] == 0).collect();
+    let mut making = Making { graph, machine, space: Space::new(graph, machine), position, ready, missing };
+    while !making.ready.is_empty() {
+        let task = making.ready.remove(0);
+        let places: Vec<Placed> = (0..machine.devices.len()).filter_map(|d| making.behind(task, d)).collect();
+        let place = best(&making.space, task, lambda, &places).ok_or(NoRoom { task })?;
+        let before = making.space.available(place.device);
+        let mut fresh = Vec::new();
+        making.put(task, place, &mut fresh);
+        if before < place.start {
+            making.fill(place.device, (before, place.start), &mut fresh);
+        }
+        making.welcome(fresh);
+    }
+    Ok(Schedule(making.space.placed.into_iter().flatten().collect()))
+}
+
+impl Policy for Insertion {
+    fn name(&self) -> String {
+        format!("ishmc:lambda={}", self.lambda)
+    }
+
+    fn plan(&mut self, graph: &Graph, machine: &Machine) -> Option<Result<Schedule, NoRoom>> {
+        let schedule = schedule(graph, machine, self.lambda);
+        self.plan = schedule.as_ref().map_or(Vec::new(), |s| s.0.iter().map(|p| p.device).collect());
+        Some(schedule)
+    }
+
+    fn choose(&mut self, request: Request, devices: &[View]) -> Option<usize> {
+        planned(&self.plan, &mut self.otherwise, request, devices)
+    }
+}

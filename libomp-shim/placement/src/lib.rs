@@ -1,0 +1,47 @@
+//! Placement: which device a task runs on, under limits of memory.
+//!
+//! | room | what lives there |
+//! |---|---|
+//! | [`graph`] | tasks with their costs and sizes, what they pass to each other; devices and what lies between them |
+//! | [`policy`] | the trait of all policies, and what a policy is told of a task and the devices |
+//! | [`online`] | policies that decide when a task is ready: round robin, earliest start, least loaded, by hand |
+//! | [`heft`], [`insertion`] | policies that know the graph ahead: HEFTMC and ISHMC |
+//! | [`space`] | a device while a schedule is made: when it is busy, how much of its memory is in use when |
+//! | [`replay`] | the judge: replays a schedule in time and finds every mistake in it |
+//! | [`simulate`] | runs a graph on devices in virtual time under any policy |
+//! | [`choice`] | policies by their names, as in `OMPX_SCHED` |
+//! | [`file`], [`manual`] | a recorded graph as text; a placement written by hand |
+//! | [`record`] | a graph from what tasks were seen to read and write |
+//! | [`examples`] | graphs to try policies on |
+//!
+//! The runtime and the simulator (`cargo xtask placement`) use the same policies. Nothing here knows OpenMP, threads, or devices that exist;
+//! there is no `unsafe`. Times are whole nanoseconds, so that schedules can be compared exactly.
+//!
+//! The algorithms are those of XSCALA (HEFTMC, ISHMC, RRMC, ESTMC), with three changes, each said where it is made: memory is given
+//! back in time and not in the order of mapping ([`space`]), waste has the sign that makes less of it better ([`policy::blend`]), and the earliest
+//! start counts a device's load ([`online::EarliestStart`]).
+
+#![forbid(unsafe_code)]
+
+pub mod choice;
+pub mod examples;
+pub mod file;
+pub mod graph;
+pub mod heft;
+pub mod insertion;
+pub mod manual;
+pub mod online;
+pub mod policy;
+pub mod record;
+pub mod replay;
+pub mod simulate;
+pub mod space;
+
+#[cfg(test)]
+mod tests;
+
+/// Nanoseconds.
+pub type Time = u64;
+
+/// Never.
+pub const NEVER: Time = Time::MAX;

@@ -1,0 +1,87 @@
+//! What a policy is ([`Policy`]), and what it is told.
+//!
+//! A policy is asked for the device of one task at a time, when the task is ready to run: [`Policy::choose`]. One that knows graphs ahead
+//! is given the graph before: [`Policy::plan`]. Rejected: two traits; the runtime would then need to know which kind it has.
+
+use crate::Time;
+use crate::graph::{Graph, Machine, NoRoom, Placed, Schedule};
+use crate::space::Space;
+
+/// A task that is to be placed now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// Its number in the graph that is known ahead, if it is in one; otherwise in the order of asking.
+    pub task: Option<usize>,
+}
+
+/// A device, as it is now, for one task.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct View {
+    /// Bytes of its memory that the task would need beyond what is there: copies, results, scratch.
+    pub need: u64,
+    /// Bytes of its memory that nobody uses; [`u64::MAX`] where there is no limit.
+    pub room: u64,
+    /// Bytes of the task's data that are there already.
+    pub present: u64,
+    /// Tasks that run there or were sent there.
+    pub running: u32,
+    /// Nanoseconds until it has run what it has, as far as known.
+    pub wait: Time,
+    /// Nanoseconds until the task's data would be there.
+    pub bring: Time,
+}
+
+impl View {
+    /// Is there room for the task now?
+    #[must_use]
+    pub fn fits(&self) -> bool {
+        self.need <= self.room
+    }
+
+    /// When the task could start: the device free, its data there.
+    #[must_use]
+    pub fn start(&self) -> Time {
+        self.wait.max(self.bring)
+    }
+}
+
+/// How tasks are placed. One task at a time is asked for.
+pub trait Policy: Send {
+    /// As in `OMPX_SCHED`.
+    fn name(&self) -> String;
+
+    /// A schedule of the whole graph; `None`: this policy does not plan.
+    ///
+    /// # Errors
+    /// A task that fits nowhere.
+    fn plan(&mut self, _graph: &Graph, _machine: &Machine) -> Option<Result<Schedule, NoRoom>> {
+        None
+    }
+
+    /// The device for a task, among those that it [fits](View::fits); `None`: it fits on none now.
+    fn choose(&mut self, request: Request, devices: &[View]) -> Option<usize>;
+}
+
+/// The objective of HEFTMC and ISHMC (equation 6.19): `lambda` of time, the rest of waste, each relative to the best device's; less is
+/// better.
+///
+/// Equation 6.18 computes waste as the share of memory in use *less* the task's own share. Made small, as 6.19 wants it, that prefers the
+/// emptiest device, while 6.6 and 6.7 want little waste, that is full devices; it can be negative or zero, and 6.21 divides by it. Here waste
+/// is what stays unused when the task is there ([`Space::waste`]), and both waste and best waste are counted from 1, so that the quotient is
+/// between 1 and 2, whatever there is. Time is the finish in both algorithms: 6.26 divides by an earliest start, which is 0 for the first tasks,
+/// and on devices of the same speed both order alike.
+#[must_use]
+pub fn blend(lambda: f64, (time, best_time): (Time, Time), (waste, best_waste): (f64, f64)) -> f64 {
+    let time = time.max(1) as f64 / best_time.max(1) as f64;
+    lambda * time + (1.0 - lambda) * (1.0 + waste) / (1.0 + best_waste)
+}
+
+/// Of these places for a task the one with the least objective, the first of several.
+#[must_use]
+pub fn best(space: &Space<'_>, task: usize, lambda: f64, places: &[Placed]) -> Option<Placed> {
+    let wastes: Vec<f64> = places.iter().map(|&place| space.waste(task, place)).collect();
+    let soonest = places.iter().map(|place| place.finish).min()?;
+    let fullest = wastes.iter().copied().fold(f64::MAX, f64::min);
+    let value = |at: usize| blend(lambda, (places[at].finish, soonest), (wastes[at], fullest));
+    (0..places.len()).min_by(|&a, &b| value(a).total_cmp(&value(b))).map(|at| places[at])
+}

@@ -1,0 +1,309 @@
+//! What has to be true of policies, on the graphs of the examples and on a thousand random ones.
+
+use crate::choice::Choice;
+use crate::examples::{self, STRASSEN_BY_HAND, random};
+use crate::graph::{Device, Edge, Graph, Machine, NoRoom, Placed, Schedule, Task};
+use crate::manual;
+use crate::online::{ByHand, EarliestStart, LeastLoaded, RoundRobin};
+use crate::policy::{Policy, Request, View};
+use crate::replay::{Fault, Outcome, replay};
+use crate::{Time, heft, insertion, simulate};
+
+const GRAPHS: u64 = 1000;
+
+fn policies() -> Vec<Box<dyn Policy>> {
+    let names = ["least", "rrmc", "estmc", "heftmc:lambda=0.7", "heftmc", "ishmc:lambda=0.7", "ishmc:lambda=0"];
+    names.iter().map(|name| name.parse::<Choice>().expect("a policy").policy().expect("one of ours")).collect()
+}
+
+fn ample(machine: &Machine) -> Machine {
+    Machine { devices: machine.devices.iter().map(|d| Device { memory: u64::MAX, ..d.clone() }).collect() }
+}
+
+#[test]
+fn no_device_ever_exceeds_its_limit() {
+    let (mut refused, mut tight) = (0, 0);
+    for seed in 0..GRAPHS {
+        let (graph, machine) = random(seed);
+        for mut policy in policies() {
+            match simulate::run(&graph, &machine, &mut *policy) {
+                Ok(schedule) => drop(replay(&graph, &machine, &schedule).unwrap_or_else(|f| panic!("{seed} {}: {f:?}", policy.name()))),
+                Err(NoRoom { .. }) => {
+                    assert!(seed % 2 == 1, "seed {seed}, {}: a device without a limit takes everything", policy.name());
+                    refused += 1;
+                }
+            }
+            let free = simulate::run(&graph, &ample(&machine), &mut *policy).expect("there is room");
+            tight += usize::from(matches!(replay(&graph, &machine, &free), Err(Fault::Memory { .. })));
+        }
+    }
+    println!("{tight} of {} would exceed a limit if nobody looked, {refused} do not fit at all", 7 * GRAPHS);
+    assert!(tight > 1000, "the limits matter: {tight}");
+    assert!(refused < 700, "most graphs fit: {refused}");
+}
+
+#[test]
+fn the_examples_keep_their_limits_too() {
+    let tile = 8 * 256 * 256;
+    let cases = [
+        (examples::strassen(2048, 0.0), examples::cluster()),
+        (examples::cholesky(8, 256), examples::ranks(4, 16 * tile)),
+        (examples::cholesky(8, 256), examples::ranks(3, 24 * tile)),
+    ];
+    for (graph, machine) in cases {
+        for mut policy in policies() {
+            let schedule = simulate::run(&graph, &machine, &mut *policy).unwrap_or_else(|e| panic!("{}: {e}", policy.name()));
+            replay(&graph, &machine, &schedule).unwrap_or_else(|f| panic!("{}: {f:?}", policy.name()));
+        }
+    }
+}
+
+/// HEFT as published, without memory: written a second time, from the paper.
+fn plain_heft(graph: &Graph, machine: &Machine) -> Schedule {
+    let mut placed: Vec<Option<Placed>> = vec![None; graph.len()];
+    for task in graph.by_rank(machine) {
+        let mut best: Option<Placed> = None;
+        for device in 0..machine.devices.len() {
+            let place = gap(graph, machine, &placed, task, device);
+            if best.is_none_or(|b| place.finish < b.finish) {
+                best = Some(place);
+            }
+        }
+        placed[task] = best;
+    }
+    Schedule(placed.into_iter().flatten().collect())
+}
+
+fn arrival(graph: &Graph, machine: &Machine, placed: &[Option<Placed>], task: usize, device: usize) -> Time {
+    let mut ready = 0;
+    for edge in graph.before(task) {
+        let from = placed[edge.from].expect("placed");
+        ready = ready.max(from.finish + machine.transfer(edge.bytes, from.device, device));
+    }
+    ready
+}
+
+/// The first gap that is long enough.
+fn gap(graph: &Graph, machine: &Machine, placed: &[Option<Placed>], task: usize, device: usize) -> Placed {
+    let cost = machine.cost(&graph.tasks()[task], device);
+    let mut busy: Vec<&Placed> = placed.iter().flatten().filter(|p| p.device == device).collect();
+    busy.sort_by_key(|p| p.start);
+    let mut start = arrival(graph, machine, placed, task, device);
+    for other in busy {
+        if start + cost <= other.start {
+            break;
+        }
+        start = start.max(other.finish);
+    }
+    Placed { device, start, finish: start + cost }
+}
+
+#[test]
+fn with_ample_memory_and_time_alone_it_is_heft() {
+    for seed in 0..GRAPHS {
+        let (graph, machine) = random(seed);
+        let machine = ample(&machine);
+        assert_eq!(heft::schedule(&graph, &machine, 1.0), Ok(plain_heft(&graph, &machine)), "seed {seed}");
+    }
+    let (graph, machine) = (examples::strassen(2048, 0.0), examples::cluster());
+    assert_eq!(heft::schedule(&graph, &machine, 1.0), Ok(plain_heft(&graph, &machine)));
+}
+
+/// The insertion heuristic as published, without memory: written a second time.
+fn plain_ish(graph: &Graph, machine: &Machine) -> Schedule {
+    let (order, count) = (graph.by_rank(machine), machine.devices.len());
+    let mut placed: Vec<Option<Placed>> = vec![None; graph.len()];
+    let mut free_at = vec![0; count];
+    let list = |placed: &[Option<Placed>]| -> Vec<usize> {
+        let ready = |t: usize| placed[t].is_none() && graph.before(t).all(|e| placed[e.from].is_some());
+        order.iter().copied().filter(|&t| ready(t)).collect()
+    };
+    while let Some(&task) = list(&placed).first() {
+        let start = |t: usize, d: usize, placed: &[Option<Placed>], from: Time| from.max(arrival(graph, machine, placed, t, d));
+        let cost = |t: usize, d: usize| machine.cost(&graph.tasks()[t], d);
+        let device = (0..count).min_by_key(|&d| start(task, d, &placed, free_at[d]) + cost(task, d)).expect("a device");
+        let (begin, at) = (free_at[device], start(task, device, &placed, free_at[device]));
+        let waiting: Vec<usize> = list(&placed).split_off(1);
+        placed[task] = Some(Placed { device, start: at, finish: at + cost(task, device) });
+        free_at[device] = at + cost(task, device);
+        let mut holes = vec![(begin, at)];
+        for other in waiting {
+            for hole in 0..holes.len() {
+                let from = start(other, device, &placed, holes[hole].0);
+                let sooner = (0..count).any(|d| d != device && start(other, d, &placed, free_at[d]) < from);
+                if begin < at && from + cost(other, device) <= holes[hole].1 && !sooner {
+                    let finish = from + cost(other, device);
+                    placed[other] = Some(Placed { device, start: from, finish });
+                    let (first, last) = holes[hole];
+                    holes.splice(hole..=hole, [(first, from), (finish, last)]);
+                    break;
+                }
+            }
+        }
+    }
+    Schedule(placed.into_iter().flatten().collect())
+}
+
+#[test]
+fn with_ample_memory_and_time_alone_it_is_ish() {
+    for seed in 0..GRAPHS {
+        let (graph, machine) = random(seed);
+        let machine = ample(&machine);
+        assert_eq!(insertion::schedule(&graph, &machine, 1.0), Ok(plain_ish(&graph, &machine)), "seed {seed}");
+    }
+}
+
+/// Algorithm 6 to the letter: a running sum per device, given back when the last reader is mapped.
+fn literal(graph: &Graph, machine: &Machine) -> Option<Schedule> {
+    let need = |t: usize, d: usize, placed: &[Option<Placed>]| -> u64 {
+        let copies = graph.before(t).filter(|e| placed[e.from].is_some_and(|p| p.device != d)).map(|e| e.bytes);
+        graph.tasks()[t].keeps + graph.tasks()[t].scratch + copies.sum::<u64>()
+    };
+    let mut left: Vec<u64> = machine.devices.iter().map(|d| d.memory).collect();
+    let mut unread: Vec<usize> = (0..graph.len()).map(|t| graph.after(t).count()).collect();
+    let (mut placed, mut taken) = (vec![None; graph.len()], vec![0; graph.len()]);
+    for task in graph.by_rank(machine) {
+        let fitting = (0..left.len()).filter(|&d| left[d] >= need(task, d, &placed));
+        let place: Placed = fitting.map(|d| gap(graph, machine, &placed, task, d)).min_by_key(|p| p.finish)?;
+        taken[task] = need(task, place.device, &placed);
+        left[place.device] -= taken[task];
+        placed[task] = Some(place);
+        for edge in graph.before(task) {
+            unread[edge.from] -= 1;
+            if unread[edge.from] == 0 {
+                left[placed[edge.from].expect("placed").device] += taken[edge.from];
+            }
+        }
+    }
+    Some(Schedule(placed.into_iter().flatten().collect()))
+}
+
+#[test]
+fn the_literal_sum_exceeds_the_limit() {
+    let (mut complete, mut exceeding) = (0, 0);
+    for seed in 0..GRAPHS {
+        let (graph, machine) = random(seed);
+        if let Some(schedule) = literal(&graph, &machine) {
+            complete += 1;
+            exceeding += usize::from(matches!(replay(&graph, &machine, &schedule), Err(Fault::Memory { .. })));
+        }
+    }
+    println!("algorithm 6 to the letter: {complete} schedules, {exceeding} of them exceed a limit");
+    assert!(exceeding > 0, "it would be right as it stands");
+}
+
+fn outcome(graph: &Graph, machine: &Machine, policy: &mut dyn Policy) -> Outcome {
+    let schedule = simulate::run(graph, machine, policy).expect("there is room");
+    replay(graph, machine, &schedule).expect("a right schedule")
+}
+
+fn by_hand() -> ByHand {
+    let lines = manual::parse(STRASSEN_BY_HAND).expect("right");
+    let device = |rank: usize, kind, _| Some(2 * rank + usize::from(kind == manual::Kind::Gpu));
+    ByHand::new(manual::devices(&lines, device).expect("all there"))
+}
+
+#[test]
+fn strassen_orders_as_published() {
+    for setup in [0.0, 2e9] {
+        let (graph, machine) = (examples::strassen(2048, setup), examples::cluster());
+        let heft = outcome(&graph, &machine, &mut heft::Heft::new(1.0)).makespan;
+        let turns = outcome(&graph, &machine, &mut RoundRobin::default()).makespan;
+        let hand = outcome(&graph, &machine, &mut by_hand()).makespan;
+        println!("setup {setup}: {heft} {turns} {hand}");
+        assert!(heft < turns && turns < hand, "{heft} {turns} {hand}");
+    }
+}
+
+#[test]
+fn less_weight_on_time_wastes_less_memory() {
+    let (mut time, mut waste) = ([0.0; 2], [0.0; 2]);
+    for seed in (1..GRAPHS).step_by(2) {
+        let (graph, machine) = random(seed);
+        let machine = Machine { devices: machine.devices.iter().map(|d| Device { memory: 8 * d.memory, ..d.clone() }).collect() };
+        for (at, lambda) in [1.0, 0.3].into_iter().enumerate() {
+            let outcome = outcome(&graph, &machine, &mut heft::Heft::new(lambda));
+            time[at] += outcome.makespan as f64;
+            waste[at] += outcome.waste;
+        }
+    }
+    println!("lambda 1 and 0.3: makespans {time:?}, waste {waste:?}");
+    assert!(time[1] > time[0] && waste[1] < waste[0], "{time:?} {waste:?}");
+}
+
+fn alone(keeps: u64, scratch: u64) -> Task {
+    Task { name: "t".into(), costs: vec![1000.0], keeps, scratch }
+}
+
+#[test]
+fn scratch_counts_under_every_policy() {
+    let graph = Graph::new(vec![alone(10, 90), alone(10, 91), alone(10, 0)], vec![]).expect("right");
+    let machine = Machine { devices: vec![Device::new("small", 100), Device::new("large", 200)] };
+    let tiny = Machine { devices: vec![Device::new("small", 100)] };
+    for mut policy in policies() {
+        let schedule = simulate::run(&graph, &machine, &mut *policy).expect("there is room");
+        assert_eq!(schedule.0[1].device, 1, "{}", policy.name());
+        assert_eq!(simulate::run(&graph, &tiny, &mut *policy), Err(NoRoom { task: 1 }), "{}", policy.name());
+    }
+}
+
+#[test]
+fn the_earliest_start_sees_the_queue() {
+    let busy = View { wait: 100, bring: 0, room: 1, ..View::default() };
+    let idle = View { wait: 0, bring: 20, room: 1, ..View::default() };
+    assert_eq!(EarliestStart::default().choose(Request::default(), &[busy, idle]), Some(1));
+    assert_eq!(EarliestStart::default().choose(Request::default(), &[View { wait: 10, ..busy }, idle]), Some(0));
+    assert_eq!(EarliestStart::default().choose(Request::default(), &[busy, View { need: 2, ..idle }]), Some(0));
+}
+
+#[test]
+fn turns_skip_who_has_no_room() {
+    let (room, none) = (View { need: 1, room: 1, ..View::default() }, View { need: 2, room: 1, ..View::default() });
+    let mut turns = RoundRobin::default();
+    let chosen: Vec<_> = (0..4).map(|_| turns.choose(Request::default(), &[room, none, room])).collect();
+    assert_eq!(chosen, [Some(0), Some(2), Some(0), Some(2)]);
+    assert_eq!(turns.choose(Request::default(), &[none, none]), None);
+}
+
+#[test]
+fn least_loaded_weighs_data_against_tasks() {
+    let view = |running, present| View { running, present, room: 1, ..View::default() };
+    let choose = |views: &[View]| LeastLoaded::default().choose(Request::default(), views);
+    assert_eq!(choose(&[view(1, 0), view(0, 0)]), Some(1));
+    assert_eq!(choose(&[view(1, 3 << 20), view(0, 1 << 20)]), Some(0));
+    assert_eq!(choose(&[view(2, 1 << 20), view(0, 0)]), Some(1));
+}
+
+#[test]
+fn the_judge_finds_each_fault() {
+    let (tasks, edge) = (vec![alone(60, 0), alone(10, 50)], Edge { from: 0, to: 1, bytes: 60 });
+    let graph = Graph::new(tasks, vec![edge]).expect("right");
+    let machine = |memory| Machine { devices: vec![Device::new("a", memory), Device::new("b", memory)] };
+    let judge = |memory: u64, places: &[(usize, Time, Time)]| {
+        let placed = places.iter().map(|&(device, start, finish)| Placed { device, start, finish }).collect();
+        replay(&graph, &machine(memory), &Schedule(placed))
+    };
+    let fine = judge(120, &[(0, 0, 1000), (0, 1000, 2000)]).expect("fine");
+    assert_eq!((fine.makespan, &fine.peaks[..], fine.moved), (2000, &[120, 0][..], 0));
+    assert!((fine.waste - 0.25).abs() < 1e-9, "60 of 120, then all: {}", fine.waste);
+    assert_eq!(judge(119, &[(0, 0, 1000), (0, 1000, 2000)]), Err(Fault::Memory { device: 0, at: 1000, used: 120 }));
+    assert_eq!(judge(120, &[(0, 0, 1000), (1, 1000, 2000)]), Err(Fault::TooEarly { writer: 0, reader: 1 }));
+    let far = judge(120, &[(0, 0, 1000), (1, 3060, 4060)]).expect("fine");
+    assert_eq!((&far.peaks[..], far.moved), (&[60, 120][..], 60));
+    assert_eq!(judge(120, &[(0, 0, 999), (0, 1000, 2000)]), Err(Fault::Length(0)));
+    assert_eq!(judge(120, &[(0, 0, 1000), (2, 9000, 10000)]), Err(Fault::Incomplete));
+    let apart = Graph::new(vec![alone(0, 0), alone(0, 0)], vec![]).expect("right");
+    let both = Schedule(vec![Placed { device: 0, start: 0, finish: 1000 }, Placed { device: 0, start: 999, finish: 1999 }]);
+    assert_eq!(replay(&apart, &machine(1), &both), Err(Fault::Together(0, 1)));
+}
+
+#[test]
+fn names_are_read_as_they_are_shown() {
+    for name in ["least", "rrmc", "estmc", "heftmc:lambda=0.7", "ishmc:lambda=0", "manual:a/b", "library:./x.so"] {
+        assert_eq!(name.parse::<Choice>().map(|c| c.to_string()), Ok(name.into()));
+    }
+    assert_eq!("HEFTMC".parse(), Ok(Choice::Heft(1.0)));
+    for wrong in ["", "heft", "rrmc:2", "heftmc:0.5", "heftmc:lambda=1.5", "ishmc:lambda=nan", "manual", "library:"] {
+        assert!(wrong.parse::<Choice>().is_err(), "{wrong}");
+    }
+}

@@ -1,0 +1,62 @@
+//! `teams` as gcc emits it: inside `target`, and on the host.
+
+use core::ffi::{c_uint, c_void};
+
+use crate::abi::gomp::parallel::{Function, body_of};
+use crate::omp::icv;
+use crate::omp::thread::Here;
+
+/// `teams` inside `target`, called in a loop: true as long as the calling code is to run another team.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_teams4(low: c_uint, high: c_uint, thread_limit: c_uint, first: bool) -> bool {
+    let here = Here::get();
+    let team = here.team();
+    let (count, number) = team.plan().league;
+    let league = if first {
+        (league_size(low, high), 0)
+    } else if number + 1 < count {
+        (count, number + 1)
+    } else {
+        (1, 0)
+    };
+    let limit = limit_of(thread_limit);
+    if first && limit != 0 {
+        let mut icv = here.task.icv.get();
+        icv.thread_limit = icv.thread_limit.min(limit);
+        here.task.icv.set(icv);
+    }
+    // SAFETY: the team of a target region has one thread, this one, so nobody else reads its plan.
+    unsafe { team.plan_mut() }.league = league;
+    first || number + 1 < count
+}
+
+/// `teams` inside `target`, as gcc 11 and older emit it: one team.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_teams(_num_teams: c_uint, thread_limit: c_uint) {
+    GOMP_teams4(1, 1, thread_limit, true);
+}
+
+fn league_size(low: c_uint, high: c_uint) -> u32 {
+    [high, low, icv::nteams()].into_iter().find(|&n| n != 0).unwrap_or(1)
+}
+
+/// The limit of each team's contention group: what the clause said, or `teams-thread-limit-var`; 0 for none.
+fn limit_of(thread_limit: c_uint) -> u32 {
+    if thread_limit != 0 { thread_limit } else { icv::teams_thread_limit() }
+}
+
+/// `teams` on the host: runs `function(data)` once per team.
+///
+/// # Safety
+/// Called by compiled code.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn GOMP_teams_reg(
+    function: Function,
+    data: *mut c_void,
+    num_teams: c_uint,
+    thread_limit: c_uint,
+    _flags: c_uint,
+) {
+    let teams = league_size(0, num_teams);
+    crate::omp::parallel::league(Here::get(), body_of(function, data), teams, limit_of(thread_limit));
+}

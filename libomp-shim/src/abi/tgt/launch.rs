@@ -1,0 +1,218 @@
+//! Launches of target regions. A region that is not run on a device answers "not offloaded", and compiled code then runs its host
+//! version.
+
+use core::ffi::{c_char, c_int, c_void};
+
+use super::device_for;
+use super::lists::{Arrays, List};
+use super::mapper::Mapper;
+use crate::abi::kmpc::parallel::Location;
+use crate::omp::device::choose;
+use crate::omp::device::place::{Promise, hints};
+use crate::omp::device::construct::{self, Region};
+use crate::omp::device::interface::{Code, Convention};
+use crate::omp::device::program;
+use crate::omp::thread::Here;
+use crate::omp::{report, target};
+
+/// What a launch answers when the region was run on a device.
+const OFFLOADED: c_int = 0;
+/// What it answers when it was not.
+pub const NOT_OFFLOADED: c_int = -1;
+
+/// The arguments of a launch. Older versions are shorter; what all have ends with `tripcount`.
+#[repr(C)]
+pub struct KernelArguments {
+    version: u32,
+    count: u32,
+    bases: *mut *mut c_void,
+    begins: *mut *mut c_void,
+    sizes: *const i64,
+    kinds: *const i64,
+    names: *const *const c_char,
+    mappers: *const Option<Mapper>,
+    tripcount: u64,
+    /// From version 2 on.
+    flags: u64,
+    teams: [u32; 3],
+    threads: [u32; 3],
+    shared_bytes: u32,
+}
+
+const _: () = assert!(size_of::<KernelArguments>() == 104);
+
+/// The version that is known; from it on regions take an environment as their first argument.
+const KNOWN: u32 = 3;
+
+/// What a launch says besides its list.
+#[derive(Clone, Copy, Default)]
+struct Shape {
+    environment: bool,
+    teams: [u32; 3],
+    threads: [u32; 3],
+    iterations: u64,
+    shared_bytes: u32,
+}
+
+/// A clause's value as launches pass it: 0 or less when not given.
+fn given(value: c_int) -> u32 {
+    u32::try_from(value).unwrap_or(0)
+}
+
+/// # Safety
+/// The compiler's region and list.
+unsafe fn launch(device: i64, host: *const c_void, arrays: &Arrays, shape: Shape) -> c_int {
+    // SAFETY: as the caller says. User-defined mappers are called once, so the list is kept.
+    let (device, list, promise) = unsafe { chosen(device, host, arrays) };
+    let Some(slot) = device_for(device) else { return NOT_OFFLOADED };
+    let Some((module, name, address)) = program::region(slot, host.addr()) else {
+        target::refuse_without_code(slot.number);
+        return NOT_OFFLOADED;
+    };
+    let convention = if shape.environment { Convention::SeparateAfterEnvironment } else { Convention::Separate };
+    // SAFETY: as the caller says.
+    unsafe {
+        let list = list.unwrap_or_else(|| arrays.list());
+        let region = Region {
+            code: Code::Loaded(module, name, address),
+            convention,
+            items: &list.items,
+            arguments: &list.parameters,
+            teams: shape.teams,
+            thread_limit: shape.threads,
+            iterations: shape.iterations,
+            shared_bytes: shape.shared_bytes,
+        };
+        construct::run(slot, &region, promise);
+    }
+    OFFLOADED
+}
+
+/// The device's number; where the choice is the runtime's, the list is read for it, and the device is promised to be run on.
+///
+/// # Safety
+/// The compiler's list.
+unsafe fn chosen(device: i64, host: *const c_void, arrays: &Arrays) -> (i64, Option<List>, Option<Promise>) {
+    let here = Here::get();
+    let announced = hints::announced(here.task).filter(|_| choose::is_any(here, device));
+    let Some(announced) = announced.or_else(|| choose::announce(here, device)) else {
+        return (device, None, None);
+    };
+    // SAFETY: as the caller says.
+    let list = unsafe { arrays.list() };
+    let (number, promise) = choose::device(here, announced, host.addr(), &list.items);
+    (number, Some(list), promise)
+}
+
+/// Launches a target region.
+///
+/// # Safety
+/// Called by compiled code.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __tgt_target_kernel(
+    _: Location,
+    device: i64,
+    teams: c_int,
+    threads: c_int,
+    host: *const c_void,
+    arguments: *const KernelArguments,
+) -> c_int {
+    // SAFETY: as for this function; the fields up to `tripcount` are there in every version.
+    unsafe {
+        let Some(a) = arguments.as_ref() else { return NOT_OFFLOADED };
+        if a.version == 0 || a.version > KNOWN {
+            report::warn(format_args!("target regions of version {} are not known; they run on the host", a.version));
+            return NOT_OFFLOADED;
+        }
+        let arrays = Arrays {
+            count: a.count as c_int,
+            bases: a.bases,
+            begins: a.begins,
+            sizes: a.sizes,
+            kinds: a.kinds,
+            names: a.names,
+            mappers: a.mappers,
+        };
+        let shape = Shape {
+            environment: a.version >= KNOWN,
+            teams: [given(teams), 0, 0],
+            threads: [given(threads), 0, 0],
+            iterations: a.tripcount,
+            shared_bytes: if a.version >= 2 { a.shared_bytes } else { 0 },
+        };
+        launch(device, host, &arrays, shape)
+    }
+}
+
+/// Launches a target region, from the task that is the construct.
+///
+/// # Safety
+/// Called by compiled code.
+#[unsafe(no_mangle)]
+#[allow(clippy::too_many_arguments, reason = "the ABI's arguments")]
+pub unsafe extern "C-unwind" fn __tgt_target_kernel_nowait(
+    location: Location,
+    device: i64,
+    teams: c_int,
+    threads: c_int,
+    host: *const c_void,
+    arguments: *const KernelArguments,
+    _: c_int,
+    _: *const c_void,
+    _: c_int,
+    _: *const c_void,
+) -> c_int {
+    // SAFETY: the same promise.
+    unsafe { __tgt_target_kernel(location, device, teams, threads, host, arguments) }
+}
+
+/// Launches of compilers up to clang 14: with or without a location, names and mappers, numbers of teams and threads.
+macro_rules! older_launches {
+    ($($name:ident($($location:ident)?; $($names:ident, $mappers:ident)?; $($teams:ident, $threads:ident)?);)*) => {$(
+        /// Launches a target region, as older compilers do. What follows in the arguments are dependences of the task that it is
+        /// called from.
+        ///
+        /// # Safety
+        /// Called by compiled code.
+        #[unsafe(no_mangle)]
+        #[allow(clippy::too_many_arguments, reason = "the ABI's arguments")]
+        pub unsafe extern "C-unwind" fn $name(
+            $($location: Location,)?
+            device: i64,
+            host: *const c_void,
+            count: c_int,
+            bases: *mut *mut c_void,
+            begins: *mut *mut c_void,
+            sizes: *const i64,
+            kinds: *const i64,
+            $($names: *const *const c_char, $mappers: *const Option<Mapper>,)?
+            $($teams: c_int, $threads: c_int,)?
+        ) -> c_int {
+            $(let _ = $location;)?
+            #[allow(unused_mut, unused_assignments, reason = "by what the launch passes")]
+            let (mut shape, mut named, mut mapped) = (Shape::default(), core::ptr::null(), core::ptr::null());
+            $(shape = Shape { teams: [given($teams), 0, 0], threads: [given($threads), 0, 0], ..shape };)?
+            $((named, mapped) = ($names, $mappers);)?
+            let arrays = Arrays { count, bases, begins, sizes, kinds, names: named, mappers: mapped };
+            // SAFETY: as for this function.
+            unsafe { launch(device, host, &arrays, shape) }
+        }
+    )*};
+}
+
+older_launches! {
+    __tgt_target(;;);
+    __tgt_target_nowait(;;);
+    __tgt_target_teams(;; teams, threads);
+    __tgt_target_teams_nowait(;; teams, threads);
+    __tgt_target_mapper(location; names, mappers;);
+    __tgt_target_nowait_mapper(location; names, mappers;);
+    __tgt_target_teams_mapper(location; names, mappers; teams, threads);
+    __tgt_target_teams_nowait_mapper(location; names, mappers; teams, threads);
+}
+
+/// Launches a recorded region: not supported, so it was not run.
+#[unsafe(no_mangle)]
+pub extern "C" fn __tgt_target_kernel_replay(_: Location, _device: i64) -> c_int {
+    NOT_OFFLOADED
+}

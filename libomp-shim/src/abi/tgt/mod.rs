@@ -1,0 +1,34 @@
+//! Target constructs as clang and flang emit them, and what else LLVM's library for offloading (`libomptarget`) exports.
+//!
+//! | file | what lives there |
+//! |---|---|
+//! | [`register`] | images and tables of programs, in the layouts of LLVM 19 and 22 |
+//! | [`lists`], [`mapper`] | lists of what is mapped |
+//! | [`launch`] | regions |
+//! | [`data`] | `target data`, `enter data`, `exit data`, `update` |
+//! | [`rest`] | memory, and calls that owe nothing |
+//! | [`interop`] | `interop` |
+//!
+//! With `nowait` these calls come from an explicit task, and are carried out before they return: the task is what goes on later.
+
+use crate::omp::device::{self, Place, Slot};
+use crate::omp::thread::Here;
+
+pub mod data;
+pub mod interop;
+pub mod launch;
+pub mod lists;
+pub mod mapper;
+pub mod register;
+pub mod rest;
+
+/// The device that a construct with this number concerns, ready to be used; `None` for the host.
+fn device_for(number: i64) -> Option<&'static Slot> {
+    match device::place(Here::get(), number) {
+        Place::Device(slot) if !register::requires_shared_memory() || slot.device.reaches_host_memory() => {
+            device::program::bring(slot);
+            Some(slot)
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,201 @@
+//! Images as clang's programs register them, and what they `require`.
+//!
+//! Constructors call this, before the program's own and in processes that never use a device; so nothing is done but
+//! remembering. There are two layouts of a table's entries; the first word tells them apart, which in the older one is an address,
+//! and in the newer one 0.
+
+use core::ffi::{CStr, c_char, c_void};
+use core::slice;
+use core::sync::atomic::{AtomicI64, Ordering};
+
+use crate::omp::device::program::{self, Entry, Program, What};
+
+/// What a program brings.
+#[repr(C)]
+pub struct Descriptor {
+    count: i32,
+    images: *const Image,
+    entries_begin: *const c_void,
+    entries_end: *const c_void,
+}
+
+/// One image. The entries are those of the program.
+#[repr(C)]
+pub struct Image {
+    start: *const u8,
+    end: *const u8,
+    entries_begin: *const c_void,
+    entries_end: *const c_void,
+}
+
+/// An entry up to LLVM 20.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct EntryV1 {
+    address: *const c_void,
+    name: *const c_char,
+    size: usize,
+    flags: i32,
+    data: i32,
+}
+
+/// An entry from LLVM 21 on.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct EntryV2 {
+    reserved: u64,
+    version: u16,
+    kind: u16,
+    flags: u32,
+    address: *const c_void,
+    name: *const c_char,
+    size: u64,
+    data: u64,
+    auxiliary: *const c_void,
+}
+
+const _: () = assert!(size_of::<Descriptor>() == 32 && size_of::<Image>() == 32);
+const _: () = assert!(size_of::<EntryV1>() == 32 && size_of::<EntryV2>() == 56);
+
+/// In [`EntryV2::kind`]: an entry for OpenMP.
+const OPENMP: u16 = 1;
+/// In the flags: the entry stands for a variable mapped by `link`, is a function called indirectly, or says what the program
+/// requires (the data).
+const LINK: u32 = 1;
+const INDIRECT: u32 = 8;
+const REQUIRES: u32 = 16;
+/// A `requires` flag.
+const UNIFIED_SHARED_MEMORY: i64 = 8;
+
+/// What the program requires, a set.
+static REQUIRED: AtomicI64 = AtomicI64::new(0);
+
+/// Does the program rely on devices that use host memory as it is?
+pub fn requires_shared_memory() -> bool {
+    // ORDERING: Relaxed; set by constructors, before constructs of the same thread.
+    REQUIRED.load(Ordering::Relaxed) & UNIFIED_SHARED_MEMORY != 0
+}
+
+fn entry(address: *const c_void, name: *const c_char, size: usize, flags: u32, data: i64) -> Option<Entry> {
+    if flags & REQUIRES != 0 {
+        __tgt_register_requires(data);
+        return None;
+    }
+    let what = match size {
+        0 => What::Region,
+        _ if flags & INDIRECT != 0 => What::Indirect,
+        _ if flags & LINK != 0 && flags & 2 == 0 => What::Link,
+        _ => What::Variable,
+    };
+    // SAFETY: the table's names are C strings that live as long as the program.
+    let name = if name.is_null() { c"" } else { unsafe { CStr::from_ptr(name) } };
+    Some(Entry { what, host: address.addr(), name, size })
+}
+
+/// Reads a table, in either layout.
+///
+/// # Safety
+/// The compiler's table, which stays until it is unregistered.
+unsafe fn entries(begin: *const c_void, end: *const c_void) -> Vec<Entry> {
+    let bytes = end.addr().saturating_sub(begin.addr());
+    if bytes < size_of::<EntryV1>() {
+        return Vec::new();
+    }
+    // SAFETY: as the caller says.
+    unsafe {
+        if begin.cast::<u64>().read() == 0 {
+            let table = slice::from_raw_parts(begin.cast::<EntryV2>(), bytes / size_of::<EntryV2>());
+            let ours = table.iter().filter(|e| e.kind == OPENMP && e.version == 1);
+            return ours.filter_map(|e| entry(e.address, e.name, e.size as usize, e.flags, e.data as i64)).collect();
+        }
+        let table = slice::from_raw_parts(begin.cast::<EntryV1>(), bytes / size_of::<EntryV1>());
+        table.iter().filter_map(|e| entry(e.address, e.name, e.size, e.flags as u32, e.data.into())).collect()
+    }
+}
+
+/// An object brings code for devices.
+///
+/// # Safety
+/// Called by compiled code; the descriptor stays until [`__tgt_unregister_lib`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __tgt_register_lib(descriptor: *const Descriptor) {
+    // SAFETY: as for this function.
+    unsafe {
+        let d = &*descriptor;
+        let images = if d.count > 0 { slice::from_raw_parts(d.images, d.count as usize) } else { &[] };
+        let bytes = |i: &Image| slice::from_raw_parts(i.start, i.end.addr().saturating_sub(i.start.addr()));
+        program::register(Program {
+            handle: descriptor.addr(),
+            images: images.iter().map(bytes).collect(),
+            entries: entries(d.entries_begin, d.entries_end),
+        });
+    }
+}
+
+/// The object leaves.
+#[unsafe(no_mangle)]
+pub extern "C" fn __tgt_unregister_lib(descriptor: *const Descriptor) {
+    program::unregister(descriptor.addr());
+}
+
+/// What the object `requires` of devices.
+#[unsafe(no_mangle)]
+pub extern "C" fn __tgt_register_requires(flags: i64) {
+    // ORDERING: Relaxed; see `requires_shared_memory`.
+    REQUIRED.fetch_or(flags, Ordering::Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bounds<T>(table: &[T]) -> (*const c_void, *const c_void) {
+        let range = table.as_ptr_range();
+        (range.start.cast(), range.end.cast())
+    }
+
+    fn seen(entries: &[Entry]) -> Vec<(What, usize, &CStr, usize)> {
+        entries.iter().map(|e| (e.what, e.host, e.name, e.size)).collect()
+    }
+
+    #[test]
+    fn both_layouts_say_the_same() {
+        let at = |n: usize| n as *const c_void;
+        let rows = [(0x10, c"region", 0, 0), (0x20, c"to", 4, 0), (0x30, c"link", 8, LINK), (0x40, c"called", 8, INDIRECT)];
+        let old = rows.map(|(a, name, size, flags)| EntryV1 {
+            address: at(a),
+            name: name.as_ptr(),
+            size,
+            flags: flags as i32,
+            data: 0,
+        });
+        let new = rows.map(|(a, name, size, flags)| EntryV2 {
+            reserved: 0,
+            version: 1,
+            kind: OPENMP,
+            flags,
+            address: at(a),
+            name: name.as_ptr(),
+            size: size as u64,
+            data: 0,
+            auxiliary: core::ptr::null(),
+        });
+        let want = vec![
+            (What::Region, 0x10, c"region", 0),
+            (What::Variable, 0x20, c"to", 4),
+            (What::Link, 0x30, c"link", 8),
+            (What::Indirect, 0x40, c"called", 8),
+        ];
+        let ((begin, end), (new_begin, new_end)) = (bounds(&old), bounds(&new));
+        // SAFETY: tables of this test.
+        unsafe {
+            assert_eq!(seen(&entries(begin, end)), want);
+            assert_eq!(seen(&entries(new_begin, new_end)), want);
+            assert!(entries(begin, begin).is_empty());
+        }
+        let foreign = [EntryV2 { kind: 2, ..new[0] }];
+        let (begin, end) = bounds(&foreign);
+        // SAFETY: as above.
+        assert!(unsafe { entries(begin, end) }.is_empty(), "another language's");
+    }
+}

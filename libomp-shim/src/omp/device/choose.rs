@@ -1,0 +1,42 @@
+//! `ompx_device_any`: the device of a region, chosen by the runtime.
+//!
+//! The choice is made when the region is about to run, its dependences met; its number is taken earlier, where it is created, as far as the
+//! compiler says so then ([`announce`]). How it is chosen is the policy's business ([`super::place`]). What may not live here: moving data that
+//! are elsewhere; a region finds what its own maps bring.
+
+use super::map::Item;
+use super::place::{self, Announced, Promise, hints};
+use crate::omp::report;
+use crate::omp::thread::Here;
+
+/// The number that stands for any device.
+pub const ANY: i32 = 0x4000_0000;
+
+/// Does a construct with this number leave the choice to the runtime?
+pub fn is_any(here: Here, number: i64) -> bool {
+    let default = number == crate::omp::target::DEFAULT_DEVICE && here.task.icv.get().default_device == ANY;
+    default || number == i64::from(ANY)
+}
+
+/// A region is created by the calling task, if the choice is the runtime's: it gets its number, and the memory that the task has declared for
+/// it.
+pub fn announce(here: Here, number: i64) -> Option<Announced> {
+    let scratch = hints::take_memory(here.task);
+    is_any(here, number).then(|| Announced { number: place::next_number(), scratch })
+}
+
+/// The number of the device for a region with this code and list, one that no device has for the host; and the promise to run it there. May
+/// wait until a device has room.
+pub fn device(here: Here, region: Announced, code: usize, items: &[Item]) -> (i64, Option<Promise>) {
+    match place::choose(here, region, code, items) {
+        Some(promise) => (i64::from(promise.slot().number), Some(promise)),
+        None => (i64::from(super::count()), None),
+    }
+}
+
+/// Ends the program that leaves the device of a data construct to the runtime: later constructs could not find the data.
+pub fn refuse_for_data(here: Here, number: i64) {
+    if is_any(here, number) {
+        report::end("ompx_device_any() names a device for target regions only, not for data constructs; the program stops");
+    }
+}

@@ -1,0 +1,132 @@
+//! Target constructs on a device: `target`, `target data`, `target enter data`, `target exit data`, `target update` (OpenMP 5.2
+//! §13).
+//!
+//! An error of the program (storage that has to be present and is not, overlapping storage) and a device that fails end the
+//! program with a line: there is nobody to tell, and going on would compute something else.
+
+use super::interface::{Code, Convention, Failure, Launch};
+use super::map::{self, Brought, Entered, Item, Role};
+use super::place::Promise;
+use super::transfer::settle;
+use super::{Slot, fail};
+
+/// A target region, as both fronts describe it.
+pub struct Region<'a> {
+    /// The code on the device.
+    pub code: Code<'a>,
+    /// How it takes its arguments.
+    pub convention: Convention,
+    /// What is mapped, copied, passed.
+    pub items: &'a [Item],
+    /// Per argument of the code: the item it is computed from.
+    pub arguments: &'a [usize],
+    /// `num_teams`, 0 when not given.
+    pub teams: [u32; 3],
+    /// `thread_limit`, 0 when not given.
+    pub thread_limit: [u32; 3],
+    /// Iterations of the region's loop, 0 when not known.
+    pub iterations: u64,
+    /// Bytes of memory that a team shares.
+    pub shared_bytes: u32,
+}
+
+/// Runs a region on the device, its data environment around it, and returns when both are over. The caller may be suspended. `promise` is
+/// there if the runtime chose the device.
+///
+/// # Safety
+/// Code, items and arguments belong together, and the storage of the items is valid on the host.
+pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>) {
+    let running = slot.begin();
+    promise.iter_mut().for_each(|promise| promise.begin(&running));
+    // SAFETY: as the caller says.
+    let entered = or_fail(slot, "a target region", unsafe { map::enter(slot, region.items) });
+    let arguments: Vec<usize> = region.arguments.iter().map(|&at| entered.values[at]).collect();
+    let mut brought = Brought::room(&entered.wanted);
+    let wanted: Vec<_> = entered.wanted.iter().map(|(address, range)| (*address, range.len())).collect();
+    let launch = Launch {
+        device: slot.number,
+        code: region.code,
+        convention: region.convention,
+        arguments: &arguments,
+        teams: region.teams,
+        thread_limit: region.thread_limit,
+        iterations: region.iterations,
+        shared_bytes: region.shared_bytes,
+        wanted: &wanted,
+        into: brought.start(),
+    };
+    promise.iter_mut().for_each(Promise::launch);
+    // SAFETY: as the caller says; the arguments and the room stay until the operation is over.
+    let run = unsafe { slot.device.run(&launch) };
+    or_fail(slot, "a target region", run.and_then(|operation| settle(&*slot.device, operation)));
+    promise.iter_mut().for_each(Promise::land);
+    // SAFETY: as the caller says.
+    unsafe { end_of_region(slot, region.items, &entered, &brought) };
+}
+
+/// Leaves what [`map::enter`] entered.
+///
+/// # Safety
+/// As [`run`].
+pub unsafe fn end(slot: &Slot, items: &[Item], entered: &Entered) {
+    // SAFETY: as the caller says.
+    unsafe { end_of_region(slot, items, entered, &Brought::default()) };
+}
+
+/// [`end`], with what the region has brought along.
+///
+/// # Safety
+/// As [`run`].
+unsafe fn end_of_region(slot: &Slot, items: &[Item], entered: &Entered, brought: &Brought) {
+    let pairs = items.iter().zip(&entered.absent);
+    let items: Vec<Item> = pairs.filter_map(|(item, &absent)| leaving(item, absent)).collect();
+    // SAFETY: as the caller says.
+    or_fail(slot, "the end of a data region", unsafe { map::leave(slot, &items, brought) });
+    for &block in &entered.private {
+        // SAFETY: the region is over, and the blocks were its own.
+        unsafe { slot.device.free(block) };
+    }
+}
+
+/// What undoes an item: what was attached is detached, what is mapped is counted down; nothing for what was not there.
+fn leaving(item: &Item, absent: bool) -> Option<Item> {
+    match item.role {
+        Role::Attach { counted: true } => Some(Item { role: Role::Detach, ..*item }),
+        _ if absent => None,
+        _ => Some(*item),
+    }
+}
+
+/// `target data` begins, or `target enter data`.
+///
+/// # Safety
+/// The storage of the items is valid on the host.
+pub unsafe fn enter_data(slot: &Slot, items: &[Item]) -> Entered {
+    // SAFETY: as the caller says.
+    or_fail(slot, "mapping", unsafe { map::enter(slot, items) })
+}
+
+/// `target data` ends where only the list is known again, or `target exit data`.
+///
+/// # Safety
+/// As [`enter_data`].
+pub unsafe fn exit_data(slot: &Slot, items: &[Item]) {
+    // SAFETY: as the caller says.
+    or_fail(slot, "the end of a mapping", unsafe { map::leave(slot, items, &Brought::default()) });
+}
+
+/// `target update`.
+///
+/// # Safety
+/// As [`enter_data`].
+pub unsafe fn update(slot: &Slot, items: &[Item]) {
+    // SAFETY: as the caller says.
+    or_fail(slot, "target update", unsafe { map::update(slot, items) });
+}
+
+fn or_fail<T>(slot: &Slot, what: &str, result: Result<T, Failure>) -> T {
+    match result {
+        Ok(value) => value,
+        Err(why) => fail(slot, what, &why),
+    }
+}

@@ -1,0 +1,210 @@
+//! What a kind of device has to be able to do: [`Device`].
+//!
+//! Kinds that live elsewhere (a GPU, another process) implement this trait in crates of their own. So this file uses nothing
+//! of this crate: numbers, slices, addresses. The trait is object-safe, and a table of C functions can stand in for it. What
+//! may not live here: mapping (the core decides what is copied when), and anything about compilers.
+//!
+//! **Operations.** A copy or a launch returns an [`Operation`]. It may be over by then ([`Operation::DONE`]), or the core asks
+//! for it with [`Device::poll`] while the OpenMP thread that waits is suspended and its worker runs something else. Operations
+//! that touch the same bytes take effect in the order in which they were begun. A source or a target on the host stays valid
+//! until its operation is over.
+//!
+//! Rejected: a method that blocks until an operation is over (it would hold a worker), and callbacks into the core (they run on
+//! whatever thread a driver likes, in the middle of its locks). A device that can call somebody does so through [`Wake`].
+
+use core::ffi::CStr;
+use std::borrow::Cow;
+
+/// An address on a device. The host reads nothing through it.
+pub type Address = usize;
+
+/// Something a device has begun to do. The number means something to the device only, except for [`Operation::DONE`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operation(pub u64);
+
+impl Operation {
+    /// Over already.
+    pub const DONE: Self = Self(0);
+}
+
+/// How far an operation is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Not over.
+    Pending,
+    /// Over. The device forgets the operation: it is not asked for again.
+    Done,
+    /// Over, without success. The device forgets the operation.
+    Failed(Failure),
+}
+
+/// Why a device could not do something: half a sentence for the user, such as `out of memory for 80 bytes`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure(pub Cow<'static, str>);
+
+impl core::fmt::Display for Failure {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Wakes who waits for an operation: `call(data)`, from any thread, at most once.
+#[derive(Clone, Copy, Debug)]
+pub struct Wake {
+    /// The function; it neither blocks nor waits.
+    pub call: unsafe extern "C" fn(*mut ()),
+    /// Its argument.
+    pub data: *mut (),
+}
+
+/// Code for devices as the program carries it: one image of one shared object or executable.
+#[derive(Clone, Copy, Debug)]
+pub struct Image<'a> {
+    /// The bytes: an ELF file.
+    pub bytes: &'a [u8],
+    /// A number that no other image of this process has.
+    pub id: u64,
+}
+
+/// An image that a device has loaded; the number is the device's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Module(pub u64);
+
+/// The code of a target region.
+#[derive(Clone, Copy, Debug)]
+pub enum Code<'a> {
+    /// A function of the host's own program, at this host address (gcc).
+    HostFunction(usize),
+    /// A function of an image that was loaded ([`Device::load`]), and where the device has it ([`Device::find`]) (clang).
+    Loaded(Module, &'a CStr, Address),
+}
+
+/// How the code takes its arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Convention {
+    /// One argument: the address of the array of all arguments (gcc).
+    Array,
+    /// Each argument by itself (clang up to 16).
+    Separate,
+    /// As [`Convention::Separate`], after one that stands for the launch's environment and may be null (clang from 17 on).
+    SeparateAfterEnvironment,
+}
+
+/// A target region that is to run: addresses in it are the device's.
+#[derive(Clone, Copy, Debug)]
+pub struct Launch<'a> {
+    /// The number of the device that runs it (`omp_get_device_num` inside).
+    pub device: i32,
+    /// The code.
+    pub code: Code<'a>,
+    /// How it takes its arguments.
+    pub convention: Convention,
+    /// The arguments, translated: addresses of the device, or values.
+    pub arguments: &'a [usize],
+    /// `num_teams`, per dimension, 0 when not given.
+    pub teams: [u32; 3],
+    /// `thread_limit`, per dimension, 0 when not given.
+    pub thread_limit: [u32; 3],
+    /// Iterations of the region's loop, 0 when not known.
+    pub iterations: u64,
+    /// Bytes of memory that a team shares, asked for at the launch.
+    pub shared_bytes: u32,
+    /// What the host wants of the device's memory as it is when the region ends: addresses and sizes, together at most
+    /// [`Device::brings_along`].
+    pub wanted: &'a [(Address, usize)],
+    /// Where that is to be written, one after the other, before the operation is over.
+    pub into: *mut u8,
+}
+
+/// A device (OpenMP 5.2 §1.2.1). All methods may be called by several threads at once. None may block for long.
+pub trait Device: Send + Sync {
+    /// A name that no other device has (`omp_get_uid_from_device`); valid as long as the device.
+    fn name(&self) -> &CStr;
+
+    /// `size` bytes of its memory, `size` at least 1, aligned to `align` bytes (a power of two).
+    ///
+    /// # Errors
+    /// There is not that much.
+    fn allocate(&self, size: usize, align: usize) -> Result<Address, Failure>;
+
+    /// Gives memory back.
+    ///
+    /// # Safety
+    /// `block` came from [`Device::allocate`] and is not used any more, by operations that are not over either.
+    unsafe fn free(&self, block: Address);
+
+    /// Copies `size` bytes from the host to the device.
+    ///
+    /// # Errors
+    /// The copy could not be begun.
+    /// # Safety
+    /// Both are that large; `from` stays valid until the operation is over.
+    unsafe fn copy_in(&self, to: Address, from: *const u8, size: usize) -> Result<Operation, Failure>;
+
+    /// Copies `size` bytes from the device to the host.
+    ///
+    /// # Errors
+    /// The copy could not be begun.
+    /// # Safety
+    /// Both are that large; `to` stays valid until the operation is over.
+    unsafe fn copy_out(&self, to: *mut u8, from: Address, size: usize) -> Result<Operation, Failure>;
+
+    /// Copies `size` bytes inside the device's memory.
+    ///
+    /// # Errors
+    /// The copy could not be begun.
+    /// # Safety
+    /// Both are that large.
+    unsafe fn copy_within(&self, to: Address, from: Address, size: usize) -> Result<Operation, Failure>;
+
+    /// Can the device use the host's memory by its host address?
+    fn reaches_host_memory(&self) -> bool {
+        false
+    }
+
+    /// Where the device has the variable that the host's program has at `variable`, in static storage; `None` when it has no
+    /// such variables of its own. For regions whose code is a host function.
+    fn static_variable(&self, _variable: usize) -> Option<Address> {
+        None
+    }
+
+    /// Loads an image; `None` when it is not for this kind of device.
+    ///
+    /// # Errors
+    /// It is for this kind, but cannot be loaded.
+    fn load(&self, image: &Image<'_>) -> Result<Option<Module>, Failure>;
+
+    /// Where a loaded image has a function or variable.
+    fn find(&self, module: Module, name: &CStr) -> Option<Address>;
+
+    /// Can the device run [`Code::HostFunction`]?
+    fn runs_host_functions(&self) -> bool;
+
+    /// How many bytes of its memory the end of a region can bring along, 0: it cannot.
+    fn brings_along(&self) -> usize {
+        0
+    }
+
+    /// Begins a region. The calling thread may be the one that runs it.
+    ///
+    /// # Errors
+    /// The region could not be begun.
+    /// # Safety
+    /// Code and arguments belong together; what the arguments point to, and the room at `into`, stays until the operation is over. The
+    /// launch itself need not outlive the call.
+    unsafe fn run(&self, launch: &Launch<'_>) -> Result<Operation, Failure>;
+
+    /// How far an operation is. Never called for [`Operation::DONE`].
+    fn poll(&self, operation: Operation) -> Progress;
+
+    /// Promises to call `wake` when the operation is over, now if it is already. False: it cannot, and is polled without end.
+    fn wake_on(&self, _operation: Operation, _wake: Wake) -> bool {
+        false
+    }
+
+    /// Blocks until everything that was begun is over. For the end of a program or of a device; not used while regions run.
+    ///
+    /// # Errors
+    /// Something failed that nobody asked for.
+    fn synchronise(&self) -> Result<(), Failure>;
+}

@@ -1,0 +1,229 @@
+//! Mapping: what a list of map items does to a device (OpenMP 5.2 §5.8.3, §13.3 to §13.6).
+//!
+//! Lives here: items, and updating from and to a device. The fronts translate what their compilers pass into lists of
+//! [`Item`]s; the differences between compilers end there. May not live here: how a range is found and counted ([`super::table`]),
+//! launching ([`super::construct`]).
+//!
+//! | file | what lives there |
+//! |---|---|
+//! | `enter` | entering a list: room, counts, copies to the device, attached pointers |
+//! | `leave` | leaving it: counts, copies back, freed room |
+//!
+//! A list is worked off under the table's lock, until its copies are over: who finds storage present finds it filled. The lock
+//! suspends who waits for it, so a worker is never held; lists of one device follow each other. Rejected: a state per range and a
+//! shorter lock. It is quicker where several threads map large storage to one device at the same time, and can come when something
+//! needs it.
+
+use core::ops::Range;
+
+use super::Slot;
+use super::interface::Failure;
+use super::statics;
+use super::table::{Mapped, Origin, Place, Table};
+use super::transfer::Batch;
+
+mod enter;
+mod leave;
+
+pub use enter::{Entered, enter};
+pub use leave::{Brought, leave};
+
+/// What an item says, a set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags(u16);
+
+impl Flags {
+    /// Copied to the device when it is new there.
+    pub const TO: Self = Self(1);
+    /// Copied back when it leaves.
+    pub const FROM: Self = Self(2);
+    /// Copied whether new or not.
+    pub const ALWAYS: Self = Self(4);
+    /// Leaves whatever holds it.
+    pub const DELETE: Self = Self(8);
+    /// An error when it is not there.
+    pub const PRESENT: Self = Self(16);
+    /// Held against `delete` (`ompx_hold`).
+    pub const HOLD: Self = Self(32);
+    /// Nobody wrote the clause: larger than what is mapped is no error.
+    pub const IMPLICIT: Self = Self(64);
+    /// The list counts a range once, however often it is named in it (gcc's lists).
+    pub const ONCE: Self = Self(128);
+    /// Storage that the program has in static memory is mapped to the device's own variable, if it has any (gcc's lists).
+    pub const STATICS: Self = Self(256);
+    /// The range around members that follow: may overlap ranges that are there.
+    pub const AROUND: Self = Self(512);
+    /// Copied to the device when the item before it is new there, too: a descriptor of what that is.
+    pub const DESCRIBES: Self = Self(1024);
+
+    /// Both sets together.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+    /// `other` when `condition`, nothing otherwise, added.
+    #[must_use]
+    pub const fn with_if(self, condition: bool, other: Self) -> Self {
+        if condition { self.with(other) } else { self }
+    }
+    /// Is everything in `other` here?
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+/// What an item is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Storage of its own.
+    Storage,
+    /// A part of storage that another item of the list counts.
+    Member,
+    /// Storage that the pointer at `base` points to; the pointer is mapped, too, and attached.
+    Pointee {
+        /// The pointer is a part of storage that another item counts.
+        member: bool,
+    },
+    /// The pointer at `base` is attached to what is at `begin`, of which it points `size` bytes to the front.
+    Attach {
+        /// As often as it was attached, it has to be detached (gcc's lists). Otherwise only what is new, or [`Flags::ALWAYS`].
+        counted: bool,
+    },
+    /// The pointer at `base` is attached no more.
+    Detach,
+    /// A copy for this region alone, filled with [`Flags::TO`].
+    Private,
+    /// The value `base` itself.
+    Value,
+    /// Only an address: the device's where mapped when the list is through, else the host's.
+    Address,
+}
+
+/// One item of a list.
+#[derive(Clone, Copy, Debug)]
+pub struct Item {
+    /// The first byte, on the host.
+    pub begin: usize,
+    /// What the region's address is computed from: it gets `device(begin) - (begin - base)`. For some roles something else.
+    pub base: usize,
+    /// Bytes.
+    pub size: usize,
+    /// What it is.
+    pub role: Role,
+    /// What is said about it.
+    pub flags: Flags,
+}
+
+impl Item {
+    fn range(&self) -> Range<usize> {
+        self.begin..self.begin.wrapping_add(self.size)
+    }
+
+    /// The range and what is said about it, if it is storage that the region uses on the device.
+    pub fn on_device(&self) -> Option<(Range<usize>, Flags)> {
+        (self.is_storage() && self.size > 0).then(|| (self.range(), self.flags))
+    }
+
+    /// Does it stand for an address only: by its role, or because there are no bytes?
+    fn is_address(&self) -> bool {
+        self.role == Role::Address || self.is_storage() && self.size == 0
+    }
+
+    /// The part of the list's items that concern storage: not copies, values, addresses.
+    fn is_storage(&self) -> bool {
+        matches!(self.role, Role::Storage | Role::Member | Role::Pointee { .. })
+    }
+}
+
+/// What a list means for a device's memory, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Need {
+    /// Storage that is there.
+    pub present: u64,
+    /// Storage that would be mapped.
+    pub fresh: u64,
+    /// The part of that which would be copied to the device.
+    pub to: u64,
+    /// Copies for the region alone.
+    pub private: u64,
+}
+
+impl Need {
+    /// What the list means for a device with this table; without one nothing is there. Members count with what they are a part of.
+    pub fn of(items: &[Item], table: Option<&Table>) -> Self {
+        let mut need = Self::default();
+        for item in items {
+            let bytes = item.size as u64;
+            let is_there = || table.is_some_and(|t| matches!(t.place(item.begin, item.size), Place::Inside(_)));
+            match item.role {
+                Role::Private => need.private += bytes,
+                Role::Storage | Role::Pointee { .. } if is_there() => need.present += bytes,
+                Role::Storage | Role::Pointee { .. } => {
+                    need.fresh += bytes;
+                    need.to += if item.flags.has(Flags::TO) { bytes } else { 0 };
+                }
+                _ => {}
+            }
+        }
+        need
+    }
+}
+
+/// Reads the host's pointer at `address`.
+///
+/// # Safety
+/// A pointer is there.
+unsafe fn host_pointer(address: usize) -> usize {
+    // SAFETY: as the caller says; structures may be packed.
+    unsafe { (address as *const usize).read_unaligned() }
+}
+
+fn absent(item: &Item) -> Failure {
+    Failure(format!("{} bytes at {:#x} have to be present (map modifier `present`), and are not", item.size, item.begin).into())
+}
+
+/// The device's own variable for storage that is not mapped: `declare target`, as gcc's programs have it (they do not say which
+/// variables are). `None` where the device shares the program's.
+fn own_variable(slot: &Slot, table: &Table, item: &Item) -> Option<Mapped> {
+    let range = item.range();
+    if !item.flags.has(Flags::STATICS) || table.place(item.begin, item.size) != Place::Nowhere || !statics::contains(&range) {
+        return None;
+    }
+    let variable = slot.device.static_variable(item.begin).filter(|&variable| variable != item.begin)?;
+    Some(Mapped::new(range, variable, Origin::Variable))
+}
+
+/// Updates the items that are present, to the device or from it (5.2 §13.4).
+///
+/// # Errors
+/// A range is not there that has to be; the device failed.
+///
+/// # Safety
+/// The storage of all items is valid on the host.
+pub unsafe fn update(slot: &Slot, items: &[Item]) -> Result<(), Failure> {
+    let table = slot.lock();
+    let mut batch = Batch::new(&*slot.device);
+    for item in items.iter().filter(|i| i.is_storage() && i.size > 0) {
+        let own = own_variable(slot, &table, item);
+        let mapped = match table.place(item.begin, item.size) {
+            Place::Inside(start) => table.get(start),
+            _ if own.is_some() => own.as_ref(),
+            _ if item.flags.has(Flags::PRESENT) => return Err(absent(item)),
+            _ => None,
+        };
+        let Some(mapped) = mapped else { continue };
+        // SAFETY: as the caller says; the copy is as large.
+        unsafe {
+            if item.flags.has(Flags::TO) {
+                batch.fill(mapped, item.range())?;
+            }
+            if item.flags.has(Flags::FROM) {
+                batch.fetch(mapped, item.range())?;
+            }
+        }
+    }
+    batch.finish()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,300 @@
+//! Entering a list of map items: room on the device, counts, copies to it, attached pointers (OpenMP 5.2 §5.8.3).
+//!
+//! What may not live here: taking any of it back (`leave`), the record of a range ([`Mapped`]), how bytes travel ([`Batch`]).
+//!
+//! Items are entered in their order, and those of [`Role::Attach`] when all others have been: a pointer may stand before its target. What is
+//! new is known by the list that made it, which decides what is copied and what is to be brought back when a region ends.
+
+use core::ops::Range;
+
+use super::super::Slot;
+use super::super::interface::{Address, Failure};
+use super::super::statics;
+use super::super::table::{Mapped, Origin, POINTER, Place, Table};
+use super::super::transfer::Batch;
+use super::{Flags, Item, Role, absent, host_pointer};
+
+/// What came of entering a list.
+#[derive(Debug, Default)]
+pub struct Entered {
+    /// Per item: what the region gets.
+    pub values: Vec<usize>,
+    /// Per item: nothing was mapped, so that there is nothing to leave.
+    pub absent: Vec<bool>,
+    /// Copies for the region alone.
+    pub private: Vec<Address>,
+    /// What is to be copied back when the list is left, unless others map it meanwhile, as far as the device can bring it along:
+    /// where it is there and here.
+    pub wanted: Vec<(Address, Range<usize>)>,
+}
+
+/// Enters a list on the device `slot` (5.2 §5.8.3).
+///
+/// # Errors
+/// A range is not there that has to be, or overlaps one without lying in it; the device has no memory, or failed.
+///
+/// # Safety
+/// The storage of all items is valid on the host.
+pub unsafe fn enter(slot: &Slot, items: &[Item]) -> Result<Entered, Failure> {
+    let mut table = slot.lock();
+    let mut list = Entering {
+        slot,
+        table: &mut table,
+        items,
+        batch: Batch::new(&*slot.device),
+        new: Vec::new(),
+        counted: Vec::new(),
+        copies: Vec::new(),
+        entered: Entered::default(),
+    };
+    for (at, item) in items.iter().enumerate() {
+        let described = at.checked_sub(1).map(|before| items[before]).filter(|_| item.flags.has(Flags::DESCRIBES));
+        let again = described.is_some_and(|before| list.is_new(before.begin));
+        let item = &Item { flags: item.flags.with_if(again, Flags::ALWAYS), ..*item };
+        // SAFETY: as the caller says.
+        let value = unsafe { list.enter(item) }?;
+        list.entered.values.push(value.unwrap_or(item.base));
+        list.entered.absent.push(value.is_none());
+    }
+    for (at, item) in items.iter().enumerate() {
+        if let Role::Attach { counted } = item.role {
+            // SAFETY: as the caller says.
+            unsafe { list.attach(item, counted) }?;
+        }
+        if list.entered.absent[at]
+            && let Some(address) = list.table.translate(item.begin, 0).filter(|_| item.is_address())
+        {
+            list.entered.values[at] = based(address, item);
+        }
+    }
+    list.choose_wanted();
+    let Entering { batch, entered, .. } = list;
+    batch.finish()?;
+    Ok(entered)
+}
+
+/// A list on its way in.
+struct Entering<'a> {
+    slot: &'a Slot,
+    table: &'a mut Table,
+    items: &'a [Item],
+    batch: Batch<'a>,
+    /// Ranges that this list has made.
+    new: Vec<usize>,
+    /// Ranges that this list has counted.
+    counted: Vec<usize>,
+    /// Copies for the region alone: of which storage, and where.
+    copies: Vec<(Range<usize>, Address)>,
+    entered: Entered,
+}
+
+impl Entering<'_> {
+    /// Enters one item; `None` when nothing of it is on the device.
+    ///
+    /// # Safety
+    /// As [`enter`].
+    unsafe fn enter(&mut self, item: &Item) -> Result<Option<usize>, Failure> {
+        // SAFETY: as the caller says, throughout.
+        unsafe {
+            match item.role {
+                Role::Value => Ok(Some(item.base)),
+                Role::Attach { .. } | Role::Detach | Role::Address => Ok(None),
+                Role::Private => self.make_private(item).map(Some),
+                Role::Storage | Role::Member => {
+                    let at = self.storage(item, item.role == Role::Storage)?;
+                    Ok(at.map(|address| based(address, item)))
+                }
+                Role::Pointee { member } => self.pointee(item, member),
+            }
+        }
+    }
+
+    /// What will have to be copied back: of new ranges, without pointers in them, as much as the device brings along.
+    fn choose_wanted(&mut self) {
+        let mut room = self.slot.device.brings_along();
+        for item in self.items.iter().filter(|i| i.is_storage() && i.flags.has(Flags::FROM) && i.size > 0) {
+            let Place::Inside(start) = self.table.place(item.begin, item.size) else { continue };
+            let Some(mapped) = self.table.get(start).filter(|_| item.size <= room && self.new.contains(&start)) else { continue };
+            if mapped.without_pointers(item.range()) == [item.range()] {
+                room -= item.size;
+                self.entered.wanted.push((mapped.translate(item.begin), item.range()));
+            }
+        }
+    }
+
+    /// Is the byte at `address` in a range that this list has made?
+    fn is_new(&self, address: usize) -> bool {
+        matches!(self.table.place(address, 1), Place::Inside(start) if self.new.contains(&start))
+    }
+
+    /// Maps the item's bytes; the device address of the first one.
+    unsafe fn storage(&mut self, item: &Item, counts: bool) -> Result<Option<Address>, Failure> {
+        let start = match self.table.place(item.begin, item.size) {
+            Place::Inside(start) => start,
+            Place::Overlapping(_) if item.flags.has(Flags::AROUND) => return Ok(self.around(item)),
+            Place::Overlapping(start) if item.flags.has(Flags::IMPLICIT) => start,
+            Place::Overlapping(start) => return Err(self.overlap(item, start)),
+            Place::Nowhere if item.flags.has(Flags::PRESENT) => return Err(absent(item)),
+            Place::Nowhere if item.size == 0 => return Ok(None),
+            Place::Nowhere => self.make(item)?,
+        };
+        if counts {
+            self.count(start, item);
+        }
+        let fill = item.flags.has(Flags::TO) && (item.flags.has(Flags::ALWAYS) || self.new.contains(&start));
+        let Some(mapped) = self.table.get(start) else { return Ok(None) };
+        if fill {
+            let range = item.range();
+            let range = range.start.max(mapped.host.start)..range.end.min(mapped.host.end);
+            // SAFETY: the storage is the host's, the copy as large.
+            unsafe { self.batch.fill(mapped, range) }?;
+        }
+        Ok(Some(mapped.translate(item.begin)))
+    }
+
+    /// A range around members, of which some are there: those are counted, and no more is made.
+    fn around(&mut self, item: &Item) -> Option<Address> {
+        let there = self.table.overlapping(item.range());
+        for &start in &there {
+            self.count(start, item);
+        }
+        self.table.get(*there.first()?).map(|m| m.translate(item.begin))
+    }
+
+    fn count(&mut self, start: usize, item: &Item) {
+        if item.flags.has(Flags::ONCE) {
+            if self.counted.contains(&start) {
+                return;
+            }
+            self.counted.push(start);
+        }
+        if let Some(mapped) = self.table.get_mut(start) {
+            mapped.retain(item.flags.has(Flags::HOLD));
+        }
+    }
+
+    /// Makes room for the item's bytes on the device.
+    fn make(&mut self, item: &Item) -> Result<usize, Failure> {
+        let device = &*self.slot.device;
+        let range = item.range();
+        let own = item.flags.has(Flags::STATICS) && !self.holds_attached(&range) && statics::contains(&range);
+        let (address, origin) = match if own { device.static_variable(range.start) } else { None } {
+            Some(variable) => (variable, Origin::Variable),
+            None => {
+                let (block, address) = self.slot.allocate_like(range.start, item.size)?;
+                self.slot.placing.map(item.size);
+                (address, Origin::Block(block))
+            }
+        };
+        self.new.push(range.start);
+        let base = if item.role == Role::Storage && !item.flags.has(Flags::AROUND) { item.base } else { item.begin };
+        self.table.insert(Mapped::new(range.clone(), address, origin).of_array(base));
+        Ok(range.start)
+    }
+
+    /// Does the list attach a pointer in `range`?
+    fn holds_attached(&self, range: &Range<usize>) -> bool {
+        let pointer = |i: &Item| matches!(i.role, Role::Attach { .. } | Role::Pointee { .. });
+        self.items.iter().any(|i| pointer(i) && range.contains(&i.base))
+    }
+
+    /// Storage with the pointer that points to it.
+    unsafe fn pointee(&mut self, item: &Item, member: bool) -> Result<Option<usize>, Failure> {
+        let pointer = Item { begin: item.base, size: POINTER, flags: Flags::IMPLICIT, role: Role::Member, ..*item };
+        // SAFETY: as the caller says.
+        unsafe {
+            self.storage(&pointer, !member)?;
+            let value = host_pointer(item.base);
+            let at = self.storage(item, true)?;
+            let base = at.map(|address| address.wrapping_sub(item.begin.wrapping_sub(value)));
+            let fresh = matches!(self.table.place(item.base, POINTER), Place::Inside(start) if self.new.contains(&start));
+            self.point(item.base, base, fresh, false)?;
+            Ok(base)
+        }
+    }
+
+    /// Attaches the pointer of an [`Role::Attach`] item, if either side is new, or always.
+    ///
+    /// # Safety
+    /// As [`enter`].
+    unsafe fn attach(&mut self, item: &Item, counted: bool) -> Result<(), Failure> {
+        let (pointer_is_new, pointee_is_new) = (self.is_new(item.base), self.is_new(item.begin));
+        let always = item.flags.has(Flags::ALWAYS);
+        if !(counted || always || pointer_is_new || pointee_is_new) {
+            return Ok(());
+        }
+        if counted {
+            self.take_in_static(item.base);
+        }
+        let value = self.table.translate(item.begin, 0).map(|a| a.wrapping_sub(item.size));
+        if let Some((storage, copy)) = self.copies.iter().find(|(storage, _)| storage.contains(&item.base)) {
+            let at = copy + (item.base - storage.start);
+            return value.map_or(Ok(()), |value| self.batch.store(at, value));
+        }
+        // SAFETY: as the caller says.
+        unsafe { self.point(item.base, value, pointer_is_new || always, counted) }
+    }
+
+    /// A pointer in static storage that is to be attached and is not mapped is one that regions reach by itself (`declare
+    /// target`): the device's own.
+    fn take_in_static(&mut self, pointer: usize) {
+        let range = pointer..pointer + POINTER;
+        if self.table.place(pointer, POINTER) == Place::Nowhere
+            && statics::contains(&range)
+            && let Some(variable) = self.slot.device.static_variable(pointer)
+        {
+            self.table.insert(Mapped::new(range, variable, Origin::Variable).forever());
+        }
+    }
+
+    /// Lets the device's pointer hold `value`; without one, if it is `fresh`, what the host's holds.
+    unsafe fn point(&mut self, pointer: usize, value: Option<Address>, fresh: bool, counted: bool) -> Result<(), Failure> {
+        let Place::Inside(start) = self.table.place(pointer, POINTER) else { return Ok(()) };
+        let Some(mapped) = self.table.get_mut(start) else { return Ok(()) };
+        let at = mapped.translate(pointer);
+        // SAFETY: as the caller says.
+        let host = unsafe { host_pointer(pointer) };
+        match value {
+            Some(value) => {
+                mapped.attach(pointer, value, host, counted);
+                self.batch.store(at, value)
+            }
+            None if fresh => {
+                mapped.detach(pointer);
+                self.batch.store(at, host)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// A copy for the region alone.
+    unsafe fn make_private(&mut self, item: &Item) -> Result<usize, Failure> {
+        let (block, address) = self.slot.allocate_like(item.begin, item.size.max(1))?;
+        self.entered.private.push(block);
+        self.copies.push((item.range(), address));
+        if item.flags.has(Flags::TO) {
+            // SAFETY: as the caller says; the copy is as large.
+            unsafe { self.batch.copy_in(address, item.begin, item.size) }?;
+        }
+        Ok(based(address, item))
+    }
+
+    fn overlap(&self, item: &Item, start: usize) -> Failure {
+        let there = self.table.get(start).map_or(0..0, |m| m.host.clone());
+        Failure(
+            format!(
+                "{} bytes at {:#x} are to be mapped, of which a part is mapped already ({} bytes at {:#x})",
+                item.size,
+                item.begin,
+                there.len(),
+                there.start
+            )
+            .into(),
+        )
+    }
+}
+
+/// What a region gets for an item whose first byte is at `address`.
+fn based(address: Address, item: &Item) -> usize {
+    address.wrapping_sub(item.begin.wrapping_sub(item.base))
+}

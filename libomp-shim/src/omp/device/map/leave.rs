@@ -1,0 +1,150 @@
+//! Leaving a list of map items: counts, copies back, freed room (OpenMP 5.2 §5.8.3).
+//!
+//! What may not live here: what is made when a list is entered (`enter`), the record of a range ([`Mapped`]).
+//!
+//! Counts are taken off before anything is copied back: whether an item leaves depends on all items that name its range. Room is freed
+//! when the copies are over. What a region's end has brought along is not fetched a second time.
+
+use core::ops::Range;
+
+use super::super::Slot;
+use super::super::interface::{Address, Failure};
+use super::super::table::{Mapped, Origin, POINTER, Place, Table};
+use super::super::transfer::Batch;
+use super::{Flags, Item, Role, absent, host_pointer};
+
+/// What the end of a region has brought along: host ranges and their bytes.
+#[derive(Debug, Default)]
+pub struct Brought {
+    parts: Vec<(Range<usize>, usize)>,
+    bytes: Vec<u8>,
+}
+
+impl Brought {
+    /// Room for what a list wants.
+    pub fn room(wanted: &[(Address, Range<usize>)]) -> Self {
+        let mut all = Self::default();
+        for (_, range) in wanted {
+            all.parts.push((range.clone(), all.bytes.len()));
+            all.bytes.resize(all.bytes.len() + range.len(), 0);
+        }
+        all
+    }
+
+    /// Where the device is to write.
+    pub fn start(&mut self) -> *mut u8 {
+        self.bytes.as_mut_ptr()
+    }
+
+    /// Writes the bytes of `range` to the host, if they were brought.
+    ///
+    /// # Safety
+    /// The range is valid on the host.
+    unsafe fn give(&self, range: &Range<usize>) -> bool {
+        let Some((_, at)) = self.parts.iter().find(|(part, _)| part == range) else { return false };
+        let bytes = &self.bytes[*at..*at + range.len()];
+        // SAFETY: as the caller says.
+        unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), range.start as *mut u8, bytes.len()) };
+        true
+    }
+}
+
+/// Leaves a list (5.2 §5.8.3): counts down, copies back what nothing holds any more, and frees it. What was `brought` along when
+/// the region ended is not fetched again, unless others have mapped it, too.
+///
+/// # Errors
+/// A range is not there that has to be; the device failed.
+///
+/// # Safety
+/// The storage of all items is valid on the host.
+pub unsafe fn leave(slot: &Slot, items: &[Item], brought: &Brought) -> Result<(), Failure> {
+    let mut table = slot.lock();
+    let mut batch = Batch::new(&*slot.device);
+    // SAFETY: as the caller says, throughout.
+    unsafe {
+        for item in items.iter().filter(|i| i.role == Role::Detach) {
+            detach(&mut table, &mut batch, item)?;
+        }
+        let found = count_down(&mut table, items)?;
+        for (item, start) in items.iter().zip(&found) {
+            let Some(mapped) = start.and_then(|start| table.get(start)) else { continue };
+            let leaves = mapped.count() == 0 || item.flags.has(Flags::ALWAYS);
+            let range = item.range();
+            let range = range.start.max(mapped.host.start)..range.end.min(mapped.host.end);
+            if item.flags.has(Flags::FROM) && leaves && !range.is_empty() && !(mapped.is_of_one() && brought.give(&range)) {
+                batch.fetch(mapped, range)?;
+            }
+        }
+        batch.finish()?;
+        for start in found.into_iter().flatten() {
+            if table.get(start).is_some_and(|m| m.count() == 0)
+                && let Some(Mapped { origin: Origin::Block(block), host, .. }) = table.remove(start)
+            {
+                slot.placing.unmap(host.len());
+                slot.device.free(block);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Takes the items' counts off their ranges, the last one first; per item: the range it lies in.
+unsafe fn count_down(table: &mut Table, items: &[Item]) -> Result<Vec<Option<usize>>, Failure> {
+    let mut found = vec![None; items.len()];
+    let mut counted = Vec::new();
+    for (at, item) in items.iter().enumerate().rev().filter(|(_, i)| i.is_storage()) {
+        let start = match table.place(item.begin, item.size) {
+            Place::Inside(start) => start,
+            Place::Overlapping(_) if item.flags.has(Flags::AROUND) => {
+                for start in table.overlapping(item.range()) {
+                    release(table, start, item, &mut counted);
+                }
+                continue;
+            }
+            Place::Nowhere | Place::Overlapping(_) if item.flags.has(Flags::PRESENT) => return Err(absent(item)),
+            // gcc lets any part of a structure stand for it.
+            Place::Overlapping(start) if item.flags.has(Flags::IMPLICIT) || item.flags.has(Flags::ONCE) => start,
+            Place::Nowhere | Place::Overlapping(_) => continue,
+        };
+        found[at] = Some(start);
+        match item.role {
+            Role::Member => {}
+            Role::Pointee { member: false } => {
+                release(table, start, item, &mut counted);
+                if let Place::Inside(pointer) = table.place(item.base, POINTER) {
+                    release(table, pointer, item, &mut counted);
+                }
+            }
+            _ => release(table, start, item, &mut counted),
+        }
+    }
+    Ok(found)
+}
+
+fn release(table: &mut Table, start: usize, item: &Item, counted: &mut Vec<usize>) {
+    let Some(mapped) = table.get_mut(start) else { return };
+    if item.flags.has(Flags::DELETE) {
+        return mapped.release_all();
+    }
+    if item.flags.has(Flags::ONCE) {
+        if counted.contains(&start) {
+            return;
+        }
+        counted.push(start);
+    }
+    mapped.release(item.flags.has(Flags::HOLD));
+}
+
+/// The device's pointer is again what the host's is.
+unsafe fn detach(table: &mut Table, batch: &mut Batch<'_>, item: &Item) -> Result<(), Failure> {
+    let Place::Inside(start) = table.place(item.base, POINTER) else { return Ok(()) };
+    let Some(mapped) = table.get_mut(start) else { return Ok(()) };
+    let at = mapped.translate(item.base);
+    match mapped.detach(item.base) {
+        // The device's pointer is the host's.
+        Some(host) if at == item.base => batch.store(at, host),
+        // SAFETY: the pointer is mapped, so it is there.
+        Some(_) => batch.store(at, unsafe { host_pointer(item.base) }),
+        None => Ok(()),
+    }
+}

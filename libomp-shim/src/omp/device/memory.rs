@@ -1,0 +1,207 @@
+//! What the device memory routines do (OpenMP 5.2 §18.8), for the host and for devices.
+
+use core::ops::Range;
+
+use super::interface::{Address, Failure};
+use super::table::{Mapped, Origin, Place};
+use super::transfer::{Batch, settle};
+use super::{Slot, count, get};
+use crate::omp::thread::Here;
+
+/// `omp_initial_device`, another number of the initial device.
+pub const INITIAL: i32 = -1;
+/// `omp_default_device` (6.0): the device that the default device variable names.
+pub const DEFAULT: i32 = -5;
+
+/// Where memory is.
+#[derive(Clone, Copy)]
+pub enum Side {
+    /// The initial device's.
+    Host,
+    /// A device's.
+    Device(&'static Slot),
+}
+
+/// The device with this number, `None` when there is none.
+pub fn side(number: i32) -> Option<Side> {
+    let number = if number == DEFAULT { Here::get().task.icv.get().default_device } else { number };
+    if number == INITIAL || number == count() {
+        return Some(Side::Host);
+    }
+    get(number).map(Side::Device)
+}
+
+/// Does this number stand for the host?
+pub fn is_host(number: i32) -> bool {
+    matches!(side(number), Some(Side::Host))
+}
+
+/// `size` bytes of memory there, 0 when there are none.
+pub fn allocate(side: Side, size: usize) -> Address {
+    match side {
+        // SAFETY: malloc has no precondition.
+        Side::Host => unsafe { libc::malloc(size) }.addr(),
+        Side::Device(slot) => slot.device.allocate(size, super::ALIGN).unwrap_or(0),
+    }
+}
+
+/// Gives it back.
+///
+/// # Safety
+/// It came from [`allocate`] for that side, and is not used any more.
+pub unsafe fn free(side: Side, block: Address) {
+    // SAFETY: as the caller says.
+    unsafe {
+        match side {
+            Side::Host => libc::free(block as *mut _),
+            Side::Device(slot) => slot.device.free(block),
+        }
+    }
+}
+
+/// Copies `size` bytes, and waits for it.
+///
+/// # Errors
+/// The device's.
+/// # Safety
+/// Both are that large.
+pub unsafe fn copy(to: (Side, Address), from: (Side, Address), size: usize) -> Result<(), Failure> {
+    if size == 0 {
+        return Ok(());
+    }
+    // SAFETY: as the caller says, throughout.
+    unsafe {
+        match (to.0, from.0) {
+            (Side::Host, Side::Host) => {
+                core::ptr::copy(from.1 as *const u8, to.1 as *mut u8, size);
+                Ok(())
+            }
+            (Side::Device(slot), Side::Host) => {
+                settle(&*slot.device, slot.device.copy_in(to.1, from.1 as *const u8, size)?)
+            }
+            (Side::Host, Side::Device(slot)) => {
+                settle(&*slot.device, slot.device.copy_out(to.1 as *mut u8, from.1, size)?)
+            }
+            (Side::Device(a), Side::Device(b)) if core::ptr::eq(a, b) => {
+                settle(&*a.device, a.device.copy_within(to.1, from.1, size)?)
+            }
+            (Side::Device(_), Side::Device(_)) => {
+                let mut through: Vec<u8> = Vec::with_capacity(size);
+                let middle = (Side::Host, through.as_mut_ptr().addr());
+                copy(middle, from, size)?;
+                copy(to, middle, size)
+            }
+        }
+    }
+}
+
+/// A rectangular copy, as `omp_target_memcpy_rect` describes it.
+pub struct Rectangle<'a> {
+    /// Elements to copy, per dimension.
+    pub volume: &'a [usize],
+    /// Where it begins in the target.
+    pub to_offsets: &'a [usize],
+    /// Where it begins in the source.
+    pub from_offsets: &'a [usize],
+    /// Elements of the whole target, per dimension.
+    pub to_extents: &'a [usize],
+    /// Elements of the whole source, per dimension.
+    pub from_extents: &'a [usize],
+}
+
+impl Rectangle<'_> {
+    /// Copies the dimensions from `at` on; `to` and `from` are the addresses of the sub-arrays in these.
+    ///
+    /// # Errors
+    /// The device's.
+    /// # Safety
+    /// Both arrays are as large as their extents say.
+    pub unsafe fn copy(&self, at: usize, element: usize, to: (Side, Address), from: (Side, Address)) -> Result<(), Failure> {
+        let below = |extents: &[usize]| extents[at + 1..].iter().product::<usize>() * element;
+        let (to_step, from_step) = (below(self.to_extents), below(self.from_extents));
+        let to = (to.0, to.1 + self.to_offsets[at] * to_step);
+        let from = (from.0, from.1 + self.from_offsets[at] * from_step);
+        // SAFETY: as the caller says, at every depth.
+        unsafe {
+            if at + 1 == self.volume.len() {
+                return copy(to, from, self.volume[at] * element);
+            }
+            for i in 0..self.volume[at] {
+                self.copy(at + 1, element, (to.0, to.1 + i * to_step), (from.0, from.1 + i * from_step))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Sets `size` bytes.
+///
+/// # Errors
+/// The device's.
+/// # Safety
+/// The block is that large.
+pub unsafe fn set(side: Side, to: Address, value: u8, size: usize) -> Result<(), Failure> {
+    /// Bytes sent at once.
+    const PIECE: usize = 1 << 16;
+    // SAFETY: as the caller says.
+    unsafe {
+        match side {
+            Side::Host => core::ptr::write_bytes(to as *mut u8, value, size),
+            Side::Device(slot) => {
+                let piece = vec![value; size.min(PIECE)];
+                let mut batch = Batch::new(&*slot.device);
+                for at in (0..size).step_by(PIECE) {
+                    batch.copy_in(to + at, piece.as_ptr().addr(), PIECE.min(size - at))?;
+                }
+                batch.finish()?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Is the host storage at `address` present there? Everything is on the host.
+pub fn is_present(side: Side, address: usize) -> bool {
+    match side {
+        Side::Host => true,
+        Side::Device(slot) => {
+            super::program::bring(slot);
+            slot.lock().translate(address, 1).is_some()
+        }
+    }
+}
+
+/// Where the host storage at `address` is there; `None` when it is not present.
+pub fn mapped(side: Side, address: usize) -> Option<Address> {
+    match side {
+        Side::Host => Some(address),
+        Side::Device(slot) => {
+            super::program::bring(slot);
+            slot.lock().translate(address, 1)
+        }
+    }
+}
+
+/// Lets `device` be the copy of the host range for good. False when a part of it has another one, or the range is empty. Done
+/// before, the same way: nothing more.
+pub fn associate(slot: &Slot, host: Range<usize>, device: Address) -> bool {
+    let mut table = slot.lock();
+    match table.place(host.start, host.len()) {
+        Place::Nowhere if !host.is_empty() => {
+            table.insert(Mapped::new(host, device, Origin::Associated).forever());
+            true
+        }
+        Place::Inside(start) if !host.is_empty() => {
+            let same = |m: &Mapped| m.origin == Origin::Associated && m.host == host && m.device == device;
+            table.get(start).is_some_and(same)
+        }
+        _ => false,
+    }
+}
+
+/// Ends an association. False when there is none that begins at `host`.
+pub fn disassociate(slot: &Slot, host: usize) -> bool {
+    let mut table = slot.lock();
+    let associated = table.get(host).is_some_and(|m| m.origin == Origin::Associated);
+    associated && table.remove(host).is_some()
+}

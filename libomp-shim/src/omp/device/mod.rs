@@ -1,0 +1,225 @@
+//! Devices (OpenMP 5.2 §13): what target constructs and the `omp_target_*` routines mean.
+//!
+//! | room | what lives there |
+//! |---|---|
+//! | [`interface`] | the trait that every kind of device implements |
+//! | [`table`], [`map`] | which host storage has a copy on a device, and what a list of map items does to it |
+//! | [`transfer`] | copies, and waiting for a device |
+//! | [`choose`] | the device of a region that leaves the choice to the runtime |
+//! | [`place`] | by which policy, and what it has to know |
+//! | [`construct`] | `target`, `target data`, `target update` |
+//! | [`program`] | code and variables that the program brings for devices |
+//! | [`memory`] | what the device memory routines do |
+//! | [`host`], [`image`] | the host itself behind an address space of its own |
+//! | [`rank`] | other MPI ranks |
+//! | [`statics`] | what is static storage of the program |
+//!
+//! Two fronts lead here, `abi::tgt` (clang) and `abi::gomp` (gcc). Both make a [`construct::Region`] with a list of
+//! [`map::Item`]s.
+//!
+//! Devices are numbered from 0 in the order in which they were added. The initial device is none of them: it has no table, and
+//! what names it never comes here. Its number is the number of devices.
+
+use core::cell::UnsafeCell;
+use core::ops::{Deref, DerefMut};
+use core::sync::atomic::{AtomicU32, Ordering};
+use std::sync::OnceLock;
+
+use super::env::{self, TargetOffload};
+use super::lock::Lock;
+use super::report;
+use super::target;
+use super::thread::Here;
+use interface::{Address, Device, Failure};
+use table::Table;
+
+pub mod choose;
+pub mod construct;
+pub mod host;
+pub mod image;
+pub mod interface;
+pub mod map;
+pub mod memory;
+pub mod place;
+pub mod program;
+pub mod rank;
+pub mod statics;
+pub mod table;
+pub mod transfer;
+
+/// A device with what the core keeps about it.
+pub struct Slot {
+    /// Its number.
+    pub number: i32,
+    /// The device.
+    pub device: Box<dyn Device>,
+    lock: Lock,
+    /// Touched only under `lock`.
+    table: UnsafeCell<Table>,
+    /// The program's images on this device.
+    pub programs: program::Loaded,
+    /// Regions that this process runs there.
+    running: AtomicU32,
+    /// What those who choose devices know of it.
+    pub placing: place::Load,
+}
+
+/// A region that runs on a device.
+pub struct Running<'a>(&'a Slot);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        // ORDERING: Relaxed; a load that need not be exact.
+        self.0.running.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+// SAFETY: the table is touched only under the lock; the rest is Sync.
+unsafe impl Sync for Slot {}
+// SAFETY: as above.
+unsafe impl Send for Slot {}
+
+/// The table of a device, locked.
+pub struct TableGuard<'a>(&'a Slot);
+
+impl Deref for TableGuard<'_> {
+    type Target = Table;
+    fn deref(&self) -> &Table {
+        // SAFETY: the guard holds the lock.
+        unsafe { &*self.0.table.get() }
+    }
+}
+
+impl DerefMut for TableGuard<'_> {
+    fn deref_mut(&mut self) -> &mut Table {
+        // SAFETY: as above.
+        unsafe { &mut *self.0.table.get() }
+    }
+}
+
+impl Drop for TableGuard<'_> {
+    fn drop(&mut self) {
+        self.0.lock.unlock();
+    }
+}
+
+/// Copies are aligned at least like this, which is a cache line and the widest vector.
+const ALIGN: usize = 64;
+/// Nobody relies on more than a page.
+const PAGE: usize = 4096;
+
+impl Slot {
+    /// A device with an empty table.
+    pub fn new(number: i32, device: Box<dyn Device>) -> Self {
+        let table = UnsafeCell::new(Table::new());
+        Self { number, device, lock: Lock::new(), table, programs: program::Loaded::default(), running: AtomicU32::new(0), placing: place::Load::default() }
+    }
+
+    /// How many regions of this process run there.
+    pub fn load(&self) -> u32 {
+        // ORDERING: Relaxed; as in `Running`.
+        self.running.load(Ordering::Relaxed)
+    }
+
+    /// A region begins; it runs as long as what is returned lives.
+    pub fn begin(&self) -> Running<'_> {
+        // ORDERING: Relaxed; as in `Running`.
+        self.running.fetch_add(1, Ordering::Relaxed);
+        Running(self)
+    }
+
+    /// The device's table, locked, unless it is locked already.
+    pub fn try_lock(&self) -> Option<TableGuard<'_>> {
+        self.lock.try_lock().then(|| TableGuard(self))
+    }
+
+    /// The device's table, locked. Whoever meets it locked is suspended.
+    pub fn lock(&self) -> TableGuard<'_> {
+        self.lock.lock();
+        TableGuard(self)
+    }
+
+    /// Memory of the device for a copy of the `size` bytes at `host`: the block, and the address in it that is aligned like
+    /// `host`.
+    ///
+    /// # Errors
+    /// The device's.
+    pub fn allocate_like(&self, host: usize, size: usize) -> Result<(Address, Address), Failure> {
+        let align = (1 << host.trailing_zeros().min(PAGE.trailing_zeros())).max(ALIGN);
+        let before = host % ALIGN;
+        let Some(room) = size.checked_add(before) else {
+            return Err(Failure(format!("{size} bytes are more than there are").into()));
+        };
+        let block = self.device.allocate(room, align)?;
+        Ok((block, block + before))
+    }
+}
+
+static DEVICES: OnceLock<Vec<Slot>> = OnceLock::new();
+
+/// All devices, whether they may be used or not.
+fn all() -> &'static [Slot] {
+    DEVICES.get_or_init(|| {
+        if let Some(cluster) = rank::cluster() {
+            let slots = rank::devices(cluster).into_iter().enumerate();
+            return slots.map(|(number, device)| Slot::new(number as i32, device)).collect();
+        }
+        let settings = env::settings();
+        let host = |number| Slot::new(number, Box::new(host::HostImage::new(number, settings.host_device_delay)));
+        (0..settings.host_devices as i32).map(host).collect()
+    })
+}
+
+/// Has anybody asked for the devices? From then on there are no others.
+pub fn are_counted() -> bool {
+    DEVICES.get().is_some()
+}
+
+/// The devices that may be used: none with `OMP_TARGET_OFFLOAD=disabled`.
+pub fn usable() -> &'static [Slot] {
+    if target::offload() == TargetOffload::Disabled { &[] } else { all() }
+}
+
+/// Are there devices? Costs two loads.
+pub fn any() -> bool {
+    !usable().is_empty()
+}
+
+/// `omp_get_num_devices`, which is the initial device's number, too.
+pub fn count() -> i32 {
+    usable().len() as i32
+}
+
+/// The device with this number.
+pub fn get(number: i32) -> Option<&'static Slot> {
+    usable().get(usize::try_from(number).ok()?)
+}
+
+/// Where a construct is to run.
+pub enum Place {
+    /// Here.
+    Host,
+    /// There.
+    Device(&'static Slot),
+}
+
+/// Where a construct with this device number runs. [`target::DEFAULT_DEVICE`] stands for no `device` clause. A number that no
+/// device has means the host, unless `OMP_TARGET_OFFLOAD=mandatory` ends the program.
+pub fn place(here: Here, number: i64) -> Place {
+    if number == target::HOST_DEVICE {
+        return Place::Host;
+    }
+    let named = if number == target::DEFAULT_DEVICE { here.task.icv.get().default_device.into() } else { number };
+    match i32::try_from(named).ok().and_then(get) {
+        Some(slot) => Place::Device(slot),
+        None => {
+            target::refuse_if_mandatory(here, number);
+            Place::Host
+        }
+    }
+}
+
+/// Ends the program, which did what cannot be done: a line that says what on which device.
+pub fn fail(slot: &Slot, what: &str, why: &Failure) -> ! {
+    report::end(format_args!("{what} on device {}: {why}; the program stops", slot.number))
+}

@@ -1,0 +1,114 @@
+//! The graph of the regions whose device is the runtime's choice (`OMPX_GRAPH`): recorded while they run, written at exit, and read by the
+//! policies that plan.
+//!
+//! A region reads what its maps copy to the device, and writes what they copy back; so the graph says who needs whose results, whatever the
+//! `depend` clauses are. Costs are times from launch to end. A file that is there is read by `heftmc` and `ishmc`, and written anew under
+//! every other policy.
+
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use placement::graph::{Device, Graph, Machine};
+use placement::policy::Policy;
+use placement::record::{Record, Use};
+use placement::replay::replay;
+
+use super::{Announced, LATENCY, RATE};
+use crate::omp::device::map::{Flags, Item};
+use crate::omp::device::rank::modules;
+use crate::omp::{env, report};
+
+/// What is recorded; nothing unless a file is named and none was read.
+static RECORD: Mutex<Option<Record>> = Mutex::new(None);
+/// A file was read, so none is written.
+static READ: AtomicBool = AtomicBool::new(false);
+/// Regions beyond this many are not recorded.
+const MOST: u32 = 1 << 20;
+
+fn record() -> MutexGuard<'static, Option<Record>> {
+    RECORD.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn records() -> bool {
+    // ORDERING: Relaxed; written under the policy's lock, which whoever asks has held since.
+    env::settings().graph_file.is_some() && !READ.load(Ordering::Relaxed)
+}
+
+/// A region is about to run.
+pub(super) fn begin(region: Announced, code: usize, private: u64, items: &[Item]) {
+    if !records() || region.number >= MOST {
+        return;
+    }
+    let uses = items.iter().filter_map(Item::on_device).map(|(range, flags)| Use {
+        range,
+        reads: flags.has(Flags::TO),
+        writes: flags.has(Flags::FROM),
+    });
+    let uses: Vec<Use> = uses.collect();
+    let name = modules::place(code).map_or(format!("{code:x}"), |(_, offset)| format!("region_{offset:x}"));
+    let mut record = record();
+    if record.is_none() {
+        // SAFETY: the handler is a function of this library, which is never unmapped.
+        if unsafe { libc::atexit(write) } != 0 {
+            report::warn("OMPX_GRAPH: the C library takes no more exit handlers; the graph is not written");
+        }
+    }
+    record.get_or_insert_default().begin(region.number as usize, &name, region.scratch + private, &uses);
+}
+
+/// A region has run for so many nanoseconds.
+pub(super) fn end(number: u32, nanoseconds: u64) {
+    if records() && let Some(record) = record().as_mut() {
+        record.end(number as usize, nanoseconds);
+    }
+}
+
+/// Writes the file.
+extern "C" fn write() {
+    let Some(file) = &env::settings().graph_file else { return };
+    let Some(graph) = record().as_ref().map(Record::graph) else { return };
+    let written = graph.and_then(|graph| std::fs::write(file, placement::file::write(&graph)).map_err(|e| e.to_string()));
+    if let Err(why) = written {
+        report::warn(format_args!("OMPX_GRAPH='{file}': {why}; the graph is not kept"));
+    }
+}
+
+/// The devices as the policies that plan see them.
+fn machine(devices: usize, memory: Option<u64>) -> Machine {
+    let device = |at: usize| Device::new(&format!("device_{at}"), memory.unwrap_or(u64::MAX)).at(LATENCY as f64 / 2.0, RATE as f64);
+    Machine { devices: (0..devices).map(device).collect() }
+}
+
+/// Has the policy plan the graph of the file.
+///
+/// # Errors
+/// There is none, or no room.
+pub(super) fn plan(policy: &mut dyn Policy, devices: usize, memory: Option<u64>) -> Result<(), String> {
+    let file = env::settings().graph_file.as_ref().ok_or("no graph is known ahead, OMPX_GRAPH names none")?;
+    let text = std::fs::read_to_string(file).map_err(|e| format!("graph {file}: {e}, this run records it"))?;
+    let graph = placement::file::read(&text).map_err(|why| format!("graph {file}: {why}"))?;
+    let machine = machine(devices, memory);
+    if devices == 0 {
+        return Err("there is no device".into());
+    }
+    let schedule = match policy.plan(&graph, &machine) {
+        Some(planned) => planned.map_err(|why| format!("graph {file}: {why}"))?,
+        None => return Ok(()),
+    };
+    // ORDERING: Relaxed; see `records`.
+    READ.store(true, Ordering::Relaxed);
+    let name = policy.name();
+    if env::settings().stats {
+        tell(&name, &graph, &machine, &schedule)?;
+    }
+    Ok(())
+}
+
+/// What the plan is worth, in a line.
+fn tell(name: &str, graph: &Graph, machine: &Machine, schedule: &placement::graph::Schedule) -> Result<(), String> {
+    let outcome = replay(graph, machine, schedule).map_err(|fault| format!("the plan is wrong: {fault:?}"))?;
+    let (ms, waste, count) = (outcome.makespan as f64 / 1e6, 100.0 * outcome.waste, graph.len());
+    let line = format!("gangway: {name} planned {count} regions: makespan {ms:.3} ms, memory wasted {waste:.1} %\n");
+    report::put(libc::STDERR_FILENO, line.as_bytes());
+    Ok(())
+}

@@ -1,0 +1,77 @@
+//! What is known of a region before it is launched: memory that the program declares for it (`ompx_set_task_memory`), and the number
+//! that it got when its task was made.
+//!
+//! Kept by task in small lists, which are empty in programs that use neither. Rejected: fields of every task.
+
+use core::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::Announced;
+use crate::omp::task::Task;
+
+/// Something about some tasks.
+struct ByTask<T> {
+    count: AtomicUsize,
+    list: Mutex<Vec<(usize, T)>>,
+}
+
+impl<T> ByTask<T> {
+    const fn new() -> Self {
+        Self { count: AtomicUsize::new(0), list: Mutex::new(Vec::new()) }
+    }
+
+    fn list(&self) -> MutexGuard<'_, Vec<(usize, T)>> {
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From here on `value` is what is known of the task.
+    fn set(&self, task: &Task, value: Option<T>) {
+        let key = core::ptr::from_ref(task).addr();
+        let mut list = self.list();
+        list.retain(|(of, _)| *of != key);
+        list.extend(value.map(|value| (key, value)));
+        // ORDERING: Relaxed; the task reads it itself, or after it was submitted, which publishes all.
+        self.count.store(list.len(), Ordering::Relaxed);
+    }
+
+    /// What is known of the task, which is forgotten. Costs a load where nothing is known of any.
+    fn take(&self, task: &Task) -> Option<T> {
+        // ORDERING: Relaxed; see `set`.
+        if self.count.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        let key = core::ptr::from_ref(task).addr();
+        let mut list = self.list();
+        let found = list.iter().position(|(of, _)| *of == key).map(|at| list.swap_remove(at).1);
+        // ORDERING: as above.
+        self.count.store(list.len(), Ordering::Relaxed);
+        found
+    }
+}
+
+static MEMORY: ByTask<u64> = ByTask::new();
+static ANNOUNCED: ByTask<Announced> = ByTask::new();
+
+/// The next target region that the task creates needs so many bytes besides what it maps.
+pub fn set_memory(task: &Task, bytes: u64) {
+    MEMORY.set(task, (bytes > 0).then_some(bytes));
+}
+
+/// What the task has declared, which is forgotten; 0 if nothing.
+pub fn take_memory(task: &Task) -> u64 {
+    MEMORY.take(task).unwrap_or(0)
+}
+
+/// The fresh task `task` is a target region.
+pub fn announce(task: &Task, region: Option<Announced>) {
+    match region {
+        Some(region) => ANNOUNCED.set(task, Some(region)),
+        // Its block may have been that of a region that was never launched.
+        None => drop(ANNOUNCED.take(task)),
+    }
+}
+
+/// What the running task was announced as.
+pub fn announced(task: &Task) -> Option<Announced> {
+    ANNOUNCED.take(task)
+}

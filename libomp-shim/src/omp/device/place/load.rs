@@ -1,0 +1,182 @@
+//! What a device has to do, as far as this process knows, and how much of its memory is in use.
+
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Instant;
+
+use super::graph;
+use crate::omp::device::{Running, Slot};
+
+/// Of one device.
+#[derive(Default)]
+pub struct Load {
+    /// Regions that were placed there and have not begun.
+    sent: AtomicU32,
+    /// Bytes that those will need, and bytes of those that run for which no mapping stands.
+    promised: AtomicU64,
+    /// Bytes of mappings.
+    mapped: AtomicU64,
+    /// Placed regions that have ended.
+    ended: AtomicU64,
+    /// How long they took together, in nanoseconds.
+    taken: AtomicU64,
+}
+
+/// Nanoseconds that a region is taken to last before one has ended.
+const UNKNOWN: u64 = 1_000_000;
+
+impl Load {
+    /// Regions placed there that have not begun.
+    pub fn sent(&self) -> u32 {
+        // ORDERING: Relaxed; a load that need not be exact.
+        self.sent.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of the device's memory in use or promised.
+    pub fn in_use(&self) -> u64 {
+        // ORDERING: Acquire, pairs with the Release in `give`: whoever sees a promise gone sees the mapping that took its place.
+        let promised = self.promised.load(Ordering::Acquire);
+        // ORDERING: Relaxed; the load above orders it.
+        promised.saturating_add(self.mapped.load(Ordering::Relaxed))
+    }
+
+    /// How long placed regions take there on average, in nanoseconds.
+    pub fn usual_time(&self) -> u64 {
+        // ORDERING: Relaxed, both; an estimate.
+        let ended = self.ended.load(Ordering::Relaxed);
+        // ORDERING: as above.
+        self.taken.load(Ordering::Relaxed).checked_div(ended).unwrap_or(UNKNOWN)
+    }
+
+    /// Bytes were mapped.
+    pub fn map(&self, bytes: usize) {
+        // ORDERING: Relaxed; see `in_use`.
+        self.mapped.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// Bytes are mapped no more.
+    pub fn unmap(&self, bytes: usize) {
+        // ORDERING: Relaxed; see `in_use`.
+        self.mapped.fetch_sub(bytes as u64, Ordering::Relaxed);
+    }
+
+    fn give(&self, bytes: u64) {
+        // ORDERING: Release, pairs with `in_use`.
+        self.promised.fetch_sub(bytes, Ordering::Release);
+    }
+}
+
+/// Promises that are not kept yet.
+static OUTSTANDING: AtomicU32 = AtomicU32::new(0);
+/// How many have ended.
+static GIVEN_BACK: AtomicU64 = AtomicU64::new(0);
+
+/// Regions that were placed and have not ended.
+pub fn outstanding() -> u32 {
+    // ORDERING: Acquire, pairs with the Release in `Promise::drop`: who sees none sees their memory given back.
+    OUTSTANDING.load(Ordering::Acquire)
+}
+
+/// How many placed regions have ended: changes when there may be room.
+pub fn given_back() -> u64 {
+    // ORDERING: Acquire, pairs with the Release in `Promise::drop`.
+    GIVEN_BACK.load(Ordering::Acquire)
+}
+
+/// A region that was placed on a device, from the choice to its end.
+pub struct Promise {
+    slot: &'static Slot,
+    number: u32,
+    bytes: u64,
+    /// Those of them that no mapping stands for.
+    own: u64,
+    has_begun: bool,
+    launched: Option<Instant>,
+}
+
+impl Promise {
+    /// The region needs so many bytes there, `own` of them besides its mappings. Under the policy's lock.
+    pub(super) fn new(slot: &'static Slot, number: u32, bytes: u64, own: u64) -> Self {
+        // ORDERING: Relaxed, all three; the policy's lock orders them for those who choose.
+        OUTSTANDING.fetch_add(1, Ordering::Relaxed);
+        // ORDERING: as above.
+        slot.placing.sent.fetch_add(1, Ordering::Relaxed);
+        // ORDERING: as above.
+        slot.placing.promised.fetch_add(bytes, Ordering::Relaxed);
+        Self { slot, number, bytes, own: own.min(bytes), has_begun: false, launched: None }
+    }
+
+    /// Where it runs.
+    pub fn slot(&self) -> &'static Slot {
+        self.slot
+    }
+
+    /// The region begins: from here on it counts as running.
+    pub fn begin(&mut self, _: &Running<'_>) {
+        if !core::mem::replace(&mut self.has_begun, true) {
+            // ORDERING: Relaxed; as in `new`.
+            self.slot.placing.sent.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Its data are there: what stands for them is the mappings. Its code is launched.
+    pub fn launch(&mut self) {
+        self.slot.placing.give(self.bytes - self.own);
+        self.bytes = self.own;
+        self.launched = Some(Instant::now());
+    }
+
+    /// Its code has ended.
+    pub fn land(&mut self) {
+        let Some(launched) = self.launched.take() else { return };
+        let taken = u64::try_from(launched.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        // ORDERING: Relaxed, both; an estimate.
+        self.slot.placing.taken.fetch_add(taken, Ordering::Relaxed);
+        // ORDERING: as above.
+        self.slot.placing.ended.fetch_add(1, Ordering::Relaxed);
+        graph::end(self.number, taken);
+    }
+}
+
+impl Drop for Promise {
+    fn drop(&mut self) {
+        if !self.has_begun {
+            // ORDERING: Relaxed; as in `new`.
+            self.slot.placing.sent.fetch_sub(1, Ordering::Relaxed);
+        }
+        self.slot.placing.give(self.bytes);
+        // ORDERING: Release, both; pair with `outstanding` and `given_back`.
+        OUTSTANDING.fetch_sub(1, Ordering::Release);
+        // ORDERING: as above.
+        GIVEN_BACK.fetch_add(1, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::omp::device::host::HostImage;
+
+    /// What is promised and what is mapped never counts less than what the region needs, and nothing is left of it.
+    #[test]
+    fn memory_counts_from_the_choice_to_the_end() {
+        let slot: &'static Slot = Box::leak(Box::new(Slot::new(0, Box::new(HostImage::new(0, 0)))));
+        let load = &slot.placing;
+        let (before, mut promise) = (given_back(), Promise::new(slot, 0, 100, 20));
+        assert_eq!((load.in_use(), load.sent(), slot.load()), (100, 1, 0));
+        let running = slot.begin();
+        promise.begin(&running);
+        assert_eq!((load.in_use(), load.sent(), slot.load()), (100, 0, 1));
+        load.map(80);
+        promise.launch();
+        assert_eq!(load.in_use(), 100, "the mapping stands for its part");
+        promise.land();
+        load.unmap(80);
+        assert_eq!(load.in_use(), 20);
+        drop((promise, running));
+        assert_eq!((load.in_use(), load.sent(), slot.load()), (0, 0, 0));
+        assert!(given_back() > before);
+        assert!(load.usual_time() < UNKNOWN * 1000, "one has ended");
+        drop(Promise::new(slot, 1, 7, 9));
+        assert_eq!((load.in_use(), load.sent()), (0, 0), "a region that was discarded");
+    }
+}

@@ -1,0 +1,110 @@
+//! Placement at run time: devices for regions that leave the choice to the runtime, by a policy of the crate `placement`.
+//!
+//! | room | what lives there |
+//! |---|---|
+//! | [`load`] | what a device has to do, and how much of its memory is in use or promised |
+//! | [`policies`] | the policy in force: `OMPX_SCHED`, `ompx_set_sched` |
+//! | [`graph`] | the graph of the regions: recording it, planning by it (`OMPX_GRAPH`) |
+//! | [`library`] | policies from shared objects of the user's |
+//! | [`hints`] | what the program declares before a region |
+//!
+//! A choice and the promise that follows from it are made under one lock, so that two regions cannot both count on the last room. With
+//! `OMPX_DEVICE_MEMORY` a region for which no device has room now waits for other regions of this process to end; where none is under way, or inside of
+//! another region, which such an end may depend on, it runs on the host. Memory that the program takes by `omp_target_alloc` is not counted.
+
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use placement::policy::{Request, View};
+
+use super::map::{Item, Need};
+use super::{Slot, transfer, usable};
+use crate::omp::env;
+use crate::omp::report;
+use crate::omp::team::ON_HOST;
+use crate::omp::thread::Here;
+pub use load::{Load, Promise};
+
+pub mod graph;
+pub mod hints;
+pub mod library;
+pub mod load;
+pub mod policies;
+
+/// A region whose device is to be chosen.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Announced {
+    /// Its number: the first one is 0.
+    pub number: u32,
+    /// Bytes that it needs besides what it maps.
+    pub scratch: u64,
+}
+
+static NUMBER: AtomicU32 = AtomicU32::new(0);
+
+/// The number of the next region.
+pub fn next_number() -> u32 {
+    // ORDERING: Relaxed; numbers only have to differ.
+    NUMBER.fetch_add(1, Ordering::Relaxed)
+}
+
+/// Bytes per nanosecond that copies to a device are taken to make (1 GB/s), and what they take at least.
+const RATE: u64 = 1;
+const LATENCY: u64 = 20_000;
+
+/// The device as the policy sees it.
+fn view(slot: &Slot, items: &[Item], scratch: u64, limit: Option<u64>) -> View {
+    // A table that somebody works with is not waited for: nothing counts as present then.
+    let need = slot.try_lock().map_or_else(|| Need::of(items, None), |table| Need::of(items, Some(&table)));
+    let load = &slot.placing;
+    View {
+        need: need.fresh + need.private + scratch,
+        room: limit.map_or(u64::MAX, |limit| limit.saturating_sub(load.in_use())),
+        present: need.present,
+        running: slot.load() + load.sent(),
+        wait: u64::from(slot.load() + load.sent()) * load.usual_time(),
+        bring: if need.to > 0 { LATENCY + need.to / RATE } else { 0 },
+    }
+}
+
+/// The device for a region; `None`: the host.
+pub fn choose(here: Here, region: Announced, code: usize, items: &[Item]) -> Option<Promise> {
+    let limit = env::settings().device_memory;
+    loop {
+        if usable().is_empty() {
+            return None;
+        }
+        let (seen, under_way) = (load::given_back(), load::outstanding() > 0);
+        // Tables that somebody works with are waited for if it matters what is there.
+        let is_sure = limit.is_none() || usable().iter().all(|slot| slot.try_lock().is_some());
+        if let Some(promise) = try_choose(region, code, items, limit) {
+            return Some(promise);
+        }
+        if is_sure && (!under_way || here.team().plan().device != ON_HOST) {
+            say_that_nobody_has_room(region);
+            return None;
+        }
+        let ready = || load::given_back() != seen || !is_sure && usable().iter().all(|slot| slot.try_lock().is_some());
+        transfer::wait(&ready, &|_| false);
+    }
+}
+
+fn try_choose(region: Announced, code: usize, items: &[Item], limit: Option<u64>) -> Option<Promise> {
+    let slots = usable();
+    let mut policy = policies::in_force(slots.len(), limit);
+    let views: Vec<View> = slots.iter().map(|slot| view(slot, items, region.scratch, limit)).collect();
+    let chosen = policy.choose(Request { task: Some(region.number as usize) }, &views)?;
+    // A policy of the user's may answer anything.
+    let (slot, view) = (slots.get(chosen)?, views.get(chosen).filter(|view| view.fits())?);
+    let private = Need::of(items, None).private;
+    graph::begin(region, code, private, items);
+    Some(Promise::new(slot, region.number, view.need, private + region.scratch))
+}
+
+fn say_that_nobody_has_room(region: Announced) {
+    static SAID: AtomicU64 = AtomicU64::new(0);
+    // ORDERING: Relaxed; a count.
+    if SAID.fetch_add(1, Ordering::Relaxed) == 0 {
+        let number = region.number;
+        report::warn(format_args!("no device has room for target region {number}; it runs on the host, as others may that fit nowhere"));
+    }
+}

@@ -1,0 +1,76 @@
+//! The policy in force: what `OMPX_SCHED` says, or `ompx_set_sched` said last.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use placement::choice::Choice;
+use placement::manual::{self, Kind};
+use placement::online::{ByHand, LeastLoaded};
+use placement::policy::{Policy, Request, View};
+
+use super::{graph, library};
+use crate::omp::device::rank;
+use crate::omp::{env, report};
+
+static POLICY: Mutex<Option<Box<dyn Policy>>> = Mutex::new(None);
+
+fn policy() -> MutexGuard<'static, Option<Box<dyn Policy>>> {
+    POLICY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The policy, locked.
+pub struct InForce(MutexGuard<'static, Option<Box<dyn Policy>>>);
+
+impl InForce {
+    /// As [`Policy::choose`].
+    pub fn choose(&mut self, request: Request, devices: &[View]) -> Option<usize> {
+        self.0.as_mut()?.choose(request, devices)
+    }
+}
+
+/// The policy in force, for so many devices of this memory; made at the first call.
+pub fn in_force(devices: usize, memory: Option<u64>) -> InForce {
+    let mut policy = policy();
+    policy.get_or_insert_with(|| make(&env::settings().placement, devices, memory).unwrap_or_else(|why| instead(&why)));
+    InForce(policy)
+}
+
+fn instead(why: &str) -> Box<dyn Policy> {
+    report::warn_environment(format_args!("OMPX_SCHED='{}': {why}; using least", env::settings().placement));
+    Box::new(LeastLoaded::default())
+}
+
+/// Puts the policy with this name in force.
+///
+/// # Errors
+/// Why not.
+pub fn set(text: &str, devices: usize, memory: Option<u64>) -> Result<(), String> {
+    let made = make(&text.parse::<Choice>()?, devices, memory)?;
+    *policy() = Some(made);
+    Ok(())
+}
+
+fn make(choice: &Choice, devices: usize, memory: Option<u64>) -> Result<Box<dyn Policy>, String> {
+    match choice {
+        Choice::Manual(file) => by_hand(file, devices),
+        Choice::Library(file) => library::load(file),
+        _ => {
+            let mut policy = choice.policy().ok_or("no such policy")?;
+            if choice.plans() {
+                graph::plan(&mut *policy, devices, memory)?;
+            }
+            Ok(policy)
+        }
+    }
+}
+
+/// The placement that the file contains.
+fn by_hand(file: &str, devices: usize) -> Result<Box<dyn Policy>, String> {
+    let text = std::fs::read_to_string(file).map_err(|e| e.to_string())?;
+    let first = rank::cluster().map_or(0, rank::first_device);
+    let device = |rank: usize, kind, number| {
+        let at = rank.checked_sub(first).filter(|&at| at < devices);
+        at.filter(|_| kind == Kind::Cpu && number == 0)
+    };
+    let found = manual::parse(&text).and_then(|lines| manual::devices(&lines, device));
+    Ok(Box::new(ByHand::new(found?)))
+}

@@ -1,0 +1,187 @@
+//! What the program brings for devices: images, the regions in them, and variables (OpenMP 5.2 §7.8, `declare target`).
+//!
+//! Lives here: what was registered, and loading it on a device that is used for the first time. Plain data: the layouts of the
+//! compilers' tables are the fronts' matter. Registering does nothing else, because constructors do it, in every process.
+
+use core::ffi::CStr;
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::Slot;
+use super::interface::{Address, Image, Module};
+use super::table::{Mapped, Origin};
+use super::transfer::settle;
+use crate::omp::lock::Lock;
+use crate::omp::report;
+
+/// What an entry of a program's table is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// The code of a target region; its address on the host names it.
+    Region,
+    /// A variable that the image has a copy of.
+    Variable,
+    /// A pointer that a mapping of the variable it stands for fills in (`link`).
+    Link,
+    /// A function that is called through pointers (`indirect`); the image has a variable with its address.
+    Indirect,
+}
+
+/// An entry of a program's table.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// What it is.
+    pub what: What,
+    /// Its address on the host.
+    pub host: usize,
+    /// Its name in the image.
+    pub name: &'static CStr,
+    /// Bytes, for variables.
+    pub size: usize,
+}
+
+/// A program: an executable or shared object with code for devices.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// What stands for it when it is taken away: the address of its descriptor.
+    pub handle: usize,
+    /// Its images, any of which will do.
+    pub images: Vec<&'static [u8]>,
+    /// Its table.
+    pub entries: Vec<Entry>,
+}
+
+#[derive(Default)]
+struct Registry {
+    programs: Vec<(u64, Program)>,
+    /// Regions by host address: program and entry.
+    regions: Option<HashMap<usize, (u64, &'static CStr)>>,
+    last: u64,
+}
+
+static REGISTRY: Mutex<Registry> = Mutex::new(Registry { programs: Vec::new(), regions: None, last: 0 });
+/// Changes with the registry.
+static GENERATION: AtomicU64 = AtomicU64::new(1);
+
+fn registry() -> MutexGuard<'static, Registry> {
+    REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A program has been loaded. Its images and table stay until it is taken away.
+pub fn register(program: Program) {
+    let mut registry = registry();
+    registry.last += 1;
+    let number = registry.last;
+    let regions = program.entries.iter().filter(|e| e.what == What::Region).map(|e| (e.host, (number, e.name)));
+    registry.regions.get_or_insert_default().extend(regions);
+    registry.programs.push((number, program));
+    // ORDERING: Release, pairs with the Acquire in `Loaded::bring`; the registry has a lock besides.
+    GENERATION.fetch_add(1, Ordering::Release);
+}
+
+/// The program with this handle goes away.
+pub fn unregister(handle: usize) {
+    let mut registry = registry();
+    let gone: Vec<u64> = registry.programs.iter().filter(|(_, p)| p.handle == handle).map(|&(n, _)| n).collect();
+    registry.programs.retain(|(n, _)| !gone.contains(n));
+    if let Some(regions) = &mut registry.regions {
+        regions.retain(|_, (n, _)| !gone.contains(n));
+    }
+}
+
+/// An image that was registered and is `wanted`.
+pub fn image(wanted: impl Fn(&[u8]) -> bool) -> Option<&'static [u8]> {
+    registry().programs.iter().flat_map(|(_, p)| &p.images).copied().find(|bytes| wanted(bytes))
+}
+
+/// What stands for the programs that were registered.
+pub fn handles() -> Vec<usize> {
+    registry().programs.iter().map(|(_, p)| p.handle).collect()
+}
+
+/// A program's images on one device.
+#[derive(Default)]
+pub struct Loaded {
+    /// Held while images are loaded.
+    lock: Lock,
+    /// [`GENERATION`] up to which all has been loaded.
+    seen: AtomicU64,
+    modules: Mutex<HashMap<u64, Module>>,
+}
+
+impl Loaded {
+    fn modules(&self) -> MutexGuard<'_, HashMap<u64, Module>> {
+        self.modules.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Loads on `slot` what is new, and enters its variables in the table. Before every construct.
+pub fn bring(slot: &Slot) {
+    // ORDERING: Acquire, pairs with `register`.
+    let generation = GENERATION.load(Ordering::Acquire);
+    // ORDERING: Acquire, pairs with the Release below: what was loaded is seen.
+    if slot.programs.seen.load(Ordering::Acquire) == generation {
+        return;
+    }
+    slot.programs.lock.lock();
+    let known = registry().programs.clone();
+    for (number, program) in known {
+        if !slot.programs.modules().contains_key(&number)
+            && let Some(module) = load(slot, number, &program)
+        {
+            slot.programs.modules().insert(number, module);
+            enter_variables(slot, module, &program);
+        }
+    }
+    // ORDERING: Release, pairs with the Acquire above.
+    slot.programs.seen.store(generation, Ordering::Release);
+    slot.programs.lock.unlock();
+}
+
+/// The first image that the device takes.
+fn load(slot: &Slot, number: u64, program: &Program) -> Option<Module> {
+    for (at, bytes) in program.images.iter().enumerate() {
+        let id = number << 8 | at as u64 & 0xFF;
+        match slot.device.load(&Image { bytes, id }) {
+            Ok(Some(module)) => return Some(module),
+            Ok(None) => {}
+            Err(why) => report::warn(format_args!("device {}: {why}; its regions run on the host", slot.number)),
+        }
+    }
+    None
+}
+
+/// Where the device has a function whose address a variable of the image holds.
+fn function(slot: &Slot, variable: Address) -> Option<Address> {
+    let mut function: Address = 0;
+    // SAFETY: the variable is as large as an address.
+    let copy = unsafe { slot.device.copy_out((&raw mut function).cast(), variable, size_of::<Address>()) };
+    copy.and_then(|operation| settle(&*slot.device, operation)).ok()?;
+    Some(function)
+}
+
+fn enter_variables(slot: &Slot, module: Module, program: &Program) {
+    let mut table = slot.lock();
+    for entry in program.entries.iter().filter(|e| e.what == What::Indirect) {
+        let Some(address) = slot.device.find(module, entry.name).and_then(|variable| function(slot, variable)) else { continue };
+        if table.translate(entry.host, 0).is_none() {
+            // So that a pointer to the function that is mapped points to the device's.
+            table.insert(Mapped::new(entry.host..entry.host + 1, address, Origin::Variable).forever());
+        }
+    }
+    for entry in program.entries.iter().filter(|e| matches!(e.what, What::Variable | What::Link) && e.size > 0) {
+        let range = entry.host..entry.host + entry.size;
+        let Some(address) = slot.device.find(module, entry.name) else { continue };
+        if table.overlapping(range.clone()).is_empty() {
+            table.insert(Mapped::new(range, address, Origin::Variable).forever());
+        }
+    }
+}
+
+/// Where `slot` has the region that is known by the host address `host`; `None` when it has no code for it.
+pub fn region(slot: &Slot, host: usize) -> Option<(Module, &'static CStr, Address)> {
+    let (number, name) = *registry().regions.as_ref()?.get(&host)?;
+    let module = *slot.programs.modules().get(&number)?;
+    slot.device.find(module, name).map(|address| (module, name, address))
+}

@@ -1,0 +1,158 @@
+//! Memory of another rank, portioned out by the rank that uses it: numbers only, so that an allocation costs no message.
+//!
+//! The owner maps memory in large chunks, when asked; a chunk costs address space until it is touched. Requests above [`LARGEST`]
+//! get a mapping of their own, which ends with them. First fit; neighbours that are free become one.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::omp::device::interface::Address;
+
+/// Bytes of a chunk.
+pub const CHUNK: usize = 256 << 20;
+/// Larger blocks have a mapping of their own.
+pub const LARGEST: usize = 16 << 20;
+/// From this size on, the owner is told when a block is free: it can give the pages back.
+pub const TOLD: usize = 1 << 20;
+const PAGE: usize = 4096;
+
+/// What becomes of a block that was given back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Given {
+    /// Nothing; a small one, or none of ours.
+    Kept,
+    /// Its pages are not needed for now.
+    Idle(Address, usize),
+    /// The mapping is to end.
+    Ended(Address, usize),
+}
+
+/// What is free and what is used.
+#[derive(Debug, Default)]
+pub struct Arena {
+    /// Free ranges: begin and length.
+    free: BTreeMap<Address, usize>,
+    /// Used blocks in chunks: begin and length.
+    used: HashMap<Address, usize>,
+    /// Blocks with a mapping of their own.
+    whole: HashMap<Address, usize>,
+}
+
+/// Bytes of the mapping for a block of `size` bytes with an alignment.
+pub fn mapping(size: usize, align: usize) -> Option<usize> {
+    let room = if align > PAGE { size.checked_add(align)? } else { size };
+    Some(room.checked_add(PAGE - 1)? & !(PAGE - 1))
+}
+
+impl Arena {
+    /// A chunk, or what is left of one, can be used.
+    pub fn add(&mut self, begin: Address, length: usize) {
+        let (mut begin, mut length) = (begin, length);
+        if let Some((&before, &its)) = self.free.range(..begin).next_back()
+            && before + its == begin
+        {
+            self.free.remove(&before);
+            (begin, length) = (before, length + its);
+        }
+        if let Some(behind) = self.free.remove(&(begin + length)) {
+            length += behind;
+        }
+        self.free.insert(begin, length);
+    }
+
+    /// `size` bytes, aligned; `None` when no free range has them.
+    pub fn take(&mut self, size: usize, align: usize) -> Option<Address> {
+        let aligned = |begin: Address| begin.checked_next_multiple_of(align);
+        let fits = |(&begin, &length): (&Address, &usize)| {
+            let at = aligned(begin)?;
+            (at.checked_add(size)? <= begin + length).then_some((begin, length, at))
+        };
+        let (begin, length, at) = self.free.iter().find_map(fits)?;
+        self.free.remove(&begin);
+        if at > begin {
+            self.free.insert(begin, at - begin);
+        }
+        if at + size < begin + length {
+            self.free.insert(at + size, begin + length - (at + size));
+        }
+        self.used.insert(at, size);
+        Some(at)
+    }
+
+    /// A mapping of `length` bytes is one block.
+    pub fn add_whole(&mut self, begin: Address, length: usize) {
+        self.whole.insert(begin, length);
+    }
+
+    /// A block is not used any more.
+    pub fn give(&mut self, block: Address) -> Given {
+        if let Some(length) = self.whole.remove(&block) {
+            return Given::Ended(block, length);
+        }
+        let Some(size) = self.used.remove(&block) else { return Given::Kept };
+        self.add(block, size);
+        if size >= TOLD { Given::Idle(block, size) } else { Given::Kept }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_taken_given_back_and_joined() {
+        let mut arena = Arena::default();
+        assert_eq!(arena.take(8, 8), None);
+        arena.add(0x1000, 0x1000);
+        let (a, b) = (arena.take(0x100, 64), arena.take(0x10, 0x400));
+        assert_eq!((a, b), (Some(0x1000), Some(0x1400)));
+        let c = arena.take(0x300, 64);
+        assert_eq!(c, Some(0x1100), "the gap before the aligned one");
+        assert_eq!(arena.take(0x1000, 1), None);
+        for block in [a, b, c].into_iter().flatten() {
+            assert_eq!(arena.give(block), Given::Kept);
+        }
+        assert_eq!(arena.free, BTreeMap::from([(0x1000, 0x1000)]));
+        assert_eq!(arena.give(0x1000), Given::Kept, "twice");
+        assert_eq!(arena.free.len(), 1);
+    }
+
+    #[test]
+    fn large_blocks_are_told() {
+        let mut arena = Arena::default();
+        arena.add(1 << 30, CHUNK);
+        let block = arena.take(TOLD, 64).expect("room");
+        assert_eq!(arena.give(block), Given::Idle(block, TOLD));
+        arena.add_whole(1 << 40, LARGEST * 2);
+        assert_eq!(arena.give(1 << 40), Given::Ended(1 << 40, LARGEST * 2));
+        assert_eq!(arena.give(1 << 40), Given::Kept);
+        assert_eq!((mapping(1, 64), mapping(4097, 1 << 16), mapping(usize::MAX, 1)), (Some(4096), Some(73728), None));
+    }
+
+    #[test]
+    fn random_blocks_never_overlap() {
+        let mut seed = 5u32;
+        let mut random = move |n: usize| {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (seed >> 8) as usize % n
+        };
+        let (mut arena, mut blocks) = (Arena::default(), Vec::<(usize, usize)>::new());
+        arena.add(0, 1 << 16);
+        for _ in 0..20_000 {
+            if random(2) == 0 {
+                let (size, align) = (1 + random(2000), 1 << random(10));
+                if let Some(at) = arena.take(size, align) {
+                    assert!(at % align == 0 && at + size <= 1 << 16);
+                    assert!(blocks.iter().all(|&(b, s)| at + size <= b || b + s <= at));
+                    blocks.push((at, size));
+                }
+            } else if !blocks.is_empty() {
+                let (at, _) = blocks.swap_remove(random(blocks.len()));
+                arena.give(at);
+            }
+        }
+        for (at, _) in blocks {
+            arena.give(at);
+        }
+        assert_eq!(arena.free, BTreeMap::from([(0, 1 << 16)]));
+    }
+}

@@ -1,0 +1,260 @@
+//! Calls of the bridge, and requests: a message with a ticket, and its answer.
+//!
+//! Every call is counted while it is inside, so that the end can wait for the last one ([`Cluster::close`]), and is a part of the
+//! runtime: MPIs yield the processor in the middle of their work, which must not lead to another thread of the worker. When a
+//! rank has too many messages waiting for it, the caller's thread is suspended until there is room; handlers are never refused.
+
+use core::cell::{Cell, RefCell};
+use core::ffi::{CStr, c_int, c_void};
+use core::ptr;
+use core::sync::atomic::Ordering;
+
+use mpi_bridge::table::{Message, Piece, code};
+use ult::sched::undisturbed;
+
+use super::pending::Outcome;
+use super::wire::{Reader, bytes, verb};
+use super::{CLUSTER, Cluster, Peer};
+use crate::omp::device::interface::{Address, Failure, Wake};
+use crate::omp::device::transfer;
+use crate::omp::thread::Here;
+
+/// Flag of [`Cluster::post`]: more follows soon.
+pub const MORE: u32 = mpi_bridge::table::MORE;
+
+/// A call of the bridge that is under way.
+struct Inside<'a>(&'a Cluster);
+
+impl Drop for Inside<'_> {
+    fn drop(&mut self) {
+        // ORDERING: Release, pairs with the Acquire in `close`: the call is over.
+        self.0.inside.fetch_sub(1, Ordering::Release);
+    }
+}
+
+impl Cluster {
+    fn enter(&self) -> Option<Inside<'_>> {
+        // ORDERING: SeqCst, as in `close`: one of both sees the other.
+        self.inside.fetch_add(1, Ordering::SeqCst);
+        let inside = Inside(self);
+        // ORDERING: as above.
+        (!self.closed.load(Ordering::SeqCst)).then_some(inside)
+    }
+
+    /// Lets nobody into the bridge any more, and waits for those inside.
+    pub(super) fn close(&self) {
+        // ORDERING: SeqCst, see `enter`.
+        self.closed.store(true, Ordering::SeqCst);
+        // ORDERING: SeqCst, see `enter`; also acquires what the calls have done.
+        while self.inside.load(Ordering::SeqCst) != 0 {
+            std::thread::yield_now();
+        }
+    }
+
+    pub(super) fn peer(&self, rank: u32) -> &Peer {
+        &self.peers[rank as usize]
+    }
+
+    /// Looks after messages, if nobody else does.
+    pub fn progress(&self) {
+        if let Some(_inside) = self.enter() {
+            // SAFETY: the bridge is open.
+            undisturbed(|| unsafe { (self.table.progress)(self.bridge) });
+        }
+    }
+
+    /// A call of the bridge's, again and again while it says that it is busy.
+    fn insist(&self, call: &dyn Fn() -> c_int) -> Result<(), Failure> {
+        let Some(inside) = self.enter() else { return Err(Failure("the ranks have parted".into())) };
+        let mut result = undisturbed(call);
+        drop(inside);
+        if result == code::BUSY {
+            let last = Cell::new(code::BUSY);
+            Here::get().team().wait_polling(&|| {
+                if last.get() == code::BUSY {
+                    self.progress();
+                    last.set(if let Some(_inside) = self.enter() { undisturbed(call) } else { code::STATE });
+                }
+                last.get() != code::BUSY
+            });
+            result = last.get();
+        }
+        if result == code::OK { Ok(()) } else { Err(self.failure(result)) }
+    }
+
+    fn failure(&self, code: c_int) -> Failure {
+        // SAFETY: the function answers every code with a constant string.
+        let text = unsafe { CStr::from_ptr((self.table.error_text)(code)) };
+        Failure(text.to_string_lossy().into_owned().into())
+    }
+
+    /// Sends a message.
+    ///
+    /// # Errors
+    /// The bridge's.
+    pub fn post(&self, to: u32, verb: u32, words: &[u64], tail: &[u8], flags: u32) -> Result<(), Failure> {
+        let head = bytes(words);
+        let pieces = [head, tail].map(|b| Piece { bytes: b.as_ptr().cast(), length: b.len() as u64 });
+        // SAFETY: the bridge is open, and copies the pieces.
+        let send = || unsafe { (self.table.send)(self.bridge, to, verb, pieces.as_ptr(), 2, ptr::null(), 0, flags) };
+        self.insist(&send)
+    }
+
+    /// Sends a request: `words` and `tail` behind its ticket, which is returned.
+    ///
+    /// # Errors
+    /// The bridge's.
+    pub fn request(&self, to: u32, verb: u32, words: &[u64], tail: &[u8]) -> Result<u64, Failure> {
+        let ticket = self.pending.begin();
+        let all: Vec<u64> = core::iter::once(ticket).chain(words.iter().copied()).collect();
+        match self.post(to, verb, &all, tail, 0) {
+            Ok(()) => Ok(ticket),
+            Err(why) => {
+                self.pending.end(ticket, Ok(0));
+                self.pending.take(ticket);
+                Err(why)
+            }
+        }
+    }
+
+    /// The outcome, after a look at what has come.
+    pub fn outcome(&self, ticket: u64) -> Option<Outcome> {
+        self.pending.take(ticket).or_else(|| {
+            self.progress();
+            self.pending.take(ticket)
+        })
+    }
+
+    /// Promises to call `wake`, unless nobody here makes progress by himself.
+    pub fn wake_on(&self, ticket: u64, wake: Wake) -> bool {
+        if self.dedicated {
+            self.pending.wake_on(ticket, wake);
+        }
+        self.dedicated
+    }
+
+    /// Asks, and waits for the answer's word.
+    ///
+    /// # Errors
+    /// What the other rank says.
+    pub fn ask(&self, to: u32, verb: u32, words: &[u64], tail: &[u8]) -> Outcome {
+        let ticket = self.request(to, verb, words, tail)?;
+        let outcome = RefCell::new(None);
+        let ready = || {
+            let mut outcome = outcome.borrow_mut();
+            if outcome.is_none() {
+                *outcome = self.outcome(ticket);
+            }
+            outcome.is_some()
+        };
+        transfer::wait(&ready, &|wake| self.wake_on(ticket, wake));
+        outcome.into_inner().unwrap_or(Ok(0))
+    }
+
+    /// Begins a large copy to another rank.
+    ///
+    /// # Errors
+    /// The bridge's.
+    /// # Safety
+    /// `from` stays as it is until the operation is over, and `to` is that rank's memory.
+    pub unsafe fn put(&self, rank: u32, to: Address, from: *const u8, size: usize) -> Result<u64, Failure> {
+        let ticket = self.pending.begin();
+        let flying = &self.peer(rank).flying;
+        super::remote::lock(flying).push((ticket, to..to + size));
+        let context = context(rank, ticket);
+        // SAFETY: as the caller says.
+        let put = || unsafe { (self.table.put)(self.bridge, rank, from.cast(), to as u64, size as u64, Some(done), context) };
+        match self.insist(&put) {
+            Ok(()) => Ok(ticket),
+            Err(why) => {
+                super::remote::lock(flying).retain(|(t, _)| *t != ticket);
+                self.give_up(ticket);
+                Err(why)
+            }
+        }
+    }
+
+    /// Begins to fetch memory of another rank.
+    ///
+    /// # Errors
+    /// The bridge's.
+    /// # Safety
+    /// `to` stays valid until the operation is over, and `from` is that rank's memory.
+    pub unsafe fn get(&self, rank: u32, to: *mut u8, from: Address, size: usize) -> Result<u64, Failure> {
+        let ticket = self.pending.begin();
+        let context = context(rank, ticket);
+        // SAFETY: as the caller says.
+        let get = || unsafe { (self.table.get)(self.bridge, rank, to.cast(), from as u64, size as u64, Some(done), context) };
+        self.insist(&get).map(|()| ticket).inspect_err(|_| self.give_up(ticket))
+    }
+
+    fn give_up(&self, ticket: u64) {
+        self.pending.end(ticket, Ok(0));
+        self.pending.take(ticket);
+    }
+}
+
+/// Bits of a rank's number in a context.
+const RANK_BITS: u32 = 16;
+/// The most ranks there can be.
+pub const MOST_RANKS: u32 = 1 << RANK_BITS;
+
+fn context(rank: u32, ticket: u64) -> *mut c_void {
+    ptr::without_provenance_mut((ticket << RANK_BITS | u64::from(rank)) as usize)
+}
+
+/// A put or a get has ended.
+unsafe extern "C" fn done(context: *mut c_void, status: c_int) {
+    let Some(cluster) = CLUSTER.get() else { return };
+    let (rank, ticket) = (context.addr() as u64 % u64::from(MOST_RANKS), context.addr() as u64 >> RANK_BITS);
+    super::remote::lock(&cluster.peer(rank as u32).flying).retain(|(t, _)| *t != ticket);
+    cluster.pending.end(ticket, if status == code::OK { Ok(0) } else { Err(cluster.failure(status)) });
+}
+
+/// [`verb::ANSWER`].
+pub(super) unsafe extern "C" fn answered(_: *mut c_void, message: *const Message) {
+    let Some(cluster) = CLUSTER.get() else { return };
+    // SAFETY: the bridge's message.
+    let (mut reader, source) = unsafe { opened(message) };
+    let (ticket, failed, word, writes) = (reader.word(), reader.word(), reader.word(), reader.word());
+    // ORDERING: Relaxed; a number that only grows.
+    cluster.peer(source).known.fetch_max(writes, Ordering::Relaxed);
+    let outcome = match failed {
+        0 => {
+            // SAFETY: the room that the launch has told of, which stays until the operation is over.
+            unsafe { ptr::copy_nonoverlapping(reader.0.as_ptr(), word as usize as *mut u8, reader.0.len()) };
+            Ok(word)
+        }
+        _ => Err(Failure(String::from_utf8_lossy(reader.0).into_owned().into())),
+    };
+    cluster.pending.end(ticket, outcome);
+}
+
+/// The bytes of a message, and who sent it.
+///
+/// # Safety
+/// The bridge's message, during its handler.
+pub(super) unsafe fn opened<'a>(message: *const Message) -> (Reader<'a>, u32) {
+    // SAFETY: as the caller says.
+    let message = unsafe { &*message };
+    if message.length == 0 {
+        return (Reader(&[]), message.source);
+    }
+    // SAFETY: as above.
+    let bytes = unsafe { core::slice::from_raw_parts(message.bytes.cast::<u8>(), message.length as usize) };
+    (Reader(bytes), message.source)
+}
+
+impl Cluster {
+    /// Answers a request; `bytes` go to the address that the outcome is.
+    pub(super) fn answer(&self, to: u32, ticket: u64, outcome: Outcome, bytes: &[u8]) {
+        // ORDERING: Acquire, pairs with the Release of `serve::written`.
+        let handled = self.peer(to).handled.load(Ordering::Acquire);
+        let sent = match outcome {
+            Ok(word) => self.post(to, verb::ANSWER, &[ticket, 0, word, handled], bytes, 0),
+            Err(why) => self.post(to, verb::ANSWER, &[ticket, 1, 0, handled], why.0.as_bytes(), 0),
+        };
+        // A bridge that fails has ended all ranks, or is about to.
+        drop(sent);
+    }
+}

@@ -1,0 +1,124 @@
+//! MPI ranks as devices: regions of one rank run on another, over the bridge (`mpi-bridge`, `docs/bridge.md`).
+//!
+//! | room | what lives there |
+//! |---|---|
+//! | [`start`] | which ranks take part: opening the bridge before `main`, comparing programs, the end |
+//! | [`link`] | calls of the bridge; requests and their answers |
+//! | [`wire`] | what messages look like |
+//! | [`pending`] | operations that are under way |
+//! | [`remote`] | the device: what a rank asks another for |
+//! | [`arena`] | memory of another rank, portioned out here |
+//! | [`serve`] | what a rank does for others |
+//! | [`modules`] | executables and shared objects, by something that is the same on every rank |
+//! | [`death`] | the last line of a rank that crashes |
+//!
+//! *Numbers.* In head mode rank 0 runs `main`, and device `k` is rank `k + 1`, on whatever rank it is asked. In spmd mode every rank
+//! runs `main`, and device `k` is rank `k`, the asking one included. A rank is a device of its own like any other.
+//!
+//! *Messages.* A request is one message and so is its answer. Small copies to a device travel in messages that nobody answers: those
+//! of one rank to another are handled in the order of sending, so a region finds what was written before. Large copies are the
+//! bridge's puts and gets, from and to the program's memory.
+//!
+//! *Debts.* Rank 0 writes to rank 2 and launches on rank 1 a region that launches on rank 2: the write might come later than that
+//! launch. So a launch says how many writes to others its sender does not know to be made, and a rank that turns to one of
+//! those others asks it first to have them ([`remote::Debts`]). Answers say how many writes have been handled, so there are few debts; who
+//! launches nothing from a region pays none. Before a region's end is reported, what it wrote itself is waited for ([`remote::fence`]).
+//!
+//! Rejected: memory windows of MPI (`docs/bridge.md`), and a request to allocate per mapping (a round trip each; [`arena`]).
+
+use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::{Mutex, OnceLock};
+
+use mpi_bridge::bridge::Bridge;
+use mpi_bridge::table::Table;
+
+use super::interface::Device;
+use pending::Pending;
+
+pub mod arena;
+pub mod death;
+pub mod link;
+pub mod modules;
+pub mod pending;
+pub mod remote;
+pub mod serve;
+pub mod start;
+pub mod wire;
+
+/// This process as one of several ranks.
+pub struct Cluster {
+    table: &'static Table,
+    bridge: *const Bridge,
+    /// This rank.
+    pub rank: u32,
+    /// How many there are.
+    pub ranks: u32,
+    /// Every rank runs `main`.
+    spmd: bool,
+    /// A thread of the bridge makes progress, and wakes who waits.
+    dedicated: bool,
+    pending: Pending,
+    peers: Box<[Peer]>,
+    served: serve::Served,
+    debts: remote::Debts,
+    /// `main` of this rank has ended, or never ran.
+    main_ended: AtomicBool,
+    /// All ranks have ended.
+    over: AtomicBool,
+    /// Threads inside the bridge; see [`link`].
+    inside: AtomicUsize,
+    /// No thread may enter the bridge any more.
+    closed: AtomicBool,
+    counts: Counts,
+}
+
+// SAFETY: the bridge may be called from any thread (its header); the rest is Sync.
+unsafe impl Sync for Cluster {}
+// SAFETY: as above.
+unsafe impl Send for Cluster {}
+
+/// What is known of another rank.
+#[derive(Default)]
+struct Peer {
+    /// Small copies sent to it.
+    written: AtomicU64,
+    /// Those of them that are known to have been made.
+    known: AtomicU64,
+    /// Small copies that came from it and were made.
+    handled: AtomicU64,
+    /// Large copies to it that are under way: ticket, and where they go.
+    flying: Mutex<Vec<(u64, core::ops::Range<usize>)>>,
+}
+
+/// What has gone between ranks, for [`crate::omp::stats`].
+#[derive(Default)]
+struct Counts {
+    launched: AtomicU64,
+    served: AtomicU64,
+    out: AtomicU64,
+    back: AtomicU64,
+}
+
+static CLUSTER: OnceLock<Cluster> = OnceLock::new();
+
+/// The ranks, once they have been brought together. Costs a load.
+pub fn cluster() -> Option<&'static Cluster> {
+    CLUSTER.get()
+}
+
+/// The rank that is device 0.
+pub fn first_device(cluster: &Cluster) -> usize {
+    usize::from(!cluster.spmd)
+}
+
+/// The ranks as devices, in the order of their numbers.
+pub fn devices(cluster: &'static Cluster) -> Vec<Box<dyn Device>> {
+    (first_device(cluster) as u32..cluster.ranks).map(|rank| Box::new(remote::Rank::new(cluster, rank)) as Box<dyn Device>).collect()
+}
+
+/// Regions sent to other ranks, regions run for others, bytes sent, bytes fetched.
+pub fn counters() -> [u64; 4] {
+    let Some(c) = cluster().map(|c| &c.counts) else { return [0; 4] };
+    // ORDERING: Relaxed; sums for people.
+    [&c.launched, &c.served, &c.out, &c.back].map(|n| n.load(core::sync::atomic::Ordering::Relaxed))
+}

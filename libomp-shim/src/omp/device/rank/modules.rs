@@ -1,0 +1,185 @@
+//! Executables and shared objects by an identity that is the same on every rank, so that an address in one can be said to another
+//! rank: identity and offset.
+//!
+//! The identity is a hash of the build identifier that linkers put into objects, or of the code where there is none. A rank
+//! that has another version of a module has no module of that identity, and says so.
+
+use core::ffi::{CStr, c_int, c_void};
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::wire::hash;
+
+/// Type of the note with the build identifier, and its name.
+const BUILD_ID: u32 = 3;
+const GNU: &[u8] = b"GNU\0";
+/// Bytes of code that are looked at where there is no such note.
+const ENOUGH: usize = 1 << 20;
+
+/// A loaded object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Module {
+    /// What is added to the addresses in its file.
+    pub base: usize,
+    /// The same on every rank that has it.
+    pub identity: u64,
+    /// Its file's name, for messages; empty for the executable.
+    pub name: String,
+}
+
+#[derive(Default)]
+struct Known {
+    /// Identities by base.
+    identities: HashMap<usize, u64>,
+    /// Bases by identity.
+    bases: HashMap<u64, usize>,
+    /// What addresses lie in.
+    places: HashMap<usize, (u64, u64)>,
+}
+
+static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
+
+fn known() -> MutexGuard<'static, Option<Known>> {
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A note that an object's headers point to, if its name and type are those of the build identifier.
+fn build_id(mut notes: &[u8]) -> Option<&[u8]> {
+    let word = |bytes: &[u8], at: usize| Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+    while notes.len() > 12 {
+        let (name, value) = (word(notes, 0)? as usize, word(notes, 4)? as usize);
+        let (begin, padded) = (12 + name.next_multiple_of(4), value.next_multiple_of(4));
+        if word(notes, 8)? == BUILD_ID && notes.get(12..12 + name)? == GNU {
+            return notes.get(begin..begin + value);
+        }
+        notes = notes.get(begin + padded..)?;
+    }
+    None
+}
+
+/// # Safety
+/// The loader's record of an object that stays loaded.
+unsafe fn identity(info: &libc::dl_phdr_info, headers: &[libc::Elf64_Phdr]) -> u64 {
+    // SAFETY: as the caller says; segments of these kinds are readable.
+    let bytes = |h: &libc::Elf64_Phdr, most: usize| unsafe {
+        let at = (info.dlpi_addr + h.p_vaddr) as usize as *const u8;
+        core::slice::from_raw_parts(at, (h.p_filesz as usize).min(most))
+    };
+    let notes = headers.iter().filter(|h| h.p_type == libc::PT_NOTE);
+    if let Some(id) = notes.map(|h| bytes(h, usize::MAX)).find_map(build_id) {
+        return hash(1, id);
+    }
+    let code = headers.iter().filter(|h| h.p_type == libc::PT_LOAD && h.p_flags & (libc::PF_X | libc::PF_R) == libc::PF_X | libc::PF_R);
+    code.fold(2, |seed, h| hash(seed, bytes(h, ENOUGH)))
+}
+
+/// Calls `visit` for each object, with the extent of its segments, until it answers true.
+fn each(visit: &mut dyn FnMut(&libc::dl_phdr_info, &[libc::Elf64_Phdr]) -> bool) {
+    type Visit<'a> = &'a mut dyn FnMut(&libc::dl_phdr_info, &[libc::Elf64_Phdr]) -> bool;
+    unsafe extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, visit: *mut c_void) -> c_int {
+        // SAFETY: the loader's record, and what `each` passed.
+        let (info, visit) = unsafe { (&*info, &mut *visit.cast::<Visit<'_>>()) };
+        if info.dlpi_phdr.is_null() {
+            return 0;
+        }
+        // SAFETY: the loader's array.
+        let headers = unsafe { core::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
+        c_int::from(visit(info, headers))
+    }
+    let mut visit: Visit<'_> = visit;
+    // SAFETY: the callback gets a pointer to `visit`, which outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut visit).cast()) };
+}
+
+fn name(info: &libc::dl_phdr_info) -> String {
+    // SAFETY: null or the loader's C string.
+    let path = if info.dlpi_name.is_null() { c"" } else { unsafe { CStr::from_ptr(info.dlpi_name) } };
+    let path = path.to_string_lossy();
+    path.rsplit('/').next().unwrap_or_default().to_owned()
+}
+
+/// The object that `address` lies in.
+pub fn at(address: usize) -> Option<Module> {
+    let mut found = None;
+    each(&mut |info, headers| {
+        let inside = headers.iter().any(|h| {
+            let start = (info.dlpi_addr + h.p_vaddr) as usize;
+            h.p_type == libc::PT_LOAD && (start..start + h.p_memsz as usize).contains(&address)
+        });
+        if inside {
+            let base = info.dlpi_addr as usize;
+            // SAFETY: inside the loader's callback the object stays.
+            let identity = || unsafe { identity(info, headers) };
+            let identity = *known().get_or_insert_default().identities.entry(base).or_insert_with(identity);
+            found = Some(Module { base, identity, name: name(info) });
+        }
+        inside
+    });
+    found
+}
+
+/// Identity and offset for an address of the program's.
+pub fn place(address: usize) -> Option<(u64, u64)> {
+    if let Some(&place) = known().get_or_insert_default().places.get(&address) {
+        return Some(place);
+    }
+    let module = at(address)?;
+    let place = (module.identity, (address - module.base) as u64);
+    known().get_or_insert_default().places.insert(address, place);
+    Some(place)
+}
+
+/// Where the module of this identity lies here.
+pub fn base(identity: u64) -> Option<usize> {
+    if let Some(&base) = known().get_or_insert_default().bases.get(&identity) {
+        return Some(base);
+    }
+    let mut found = None;
+    each(&mut |info, headers| {
+        let base = info.dlpi_addr as usize;
+        // SAFETY: inside the loader's callback the object stays.
+        if unsafe { self::identity(info, headers) } == identity {
+            found = Some(base);
+        }
+        found.is_some()
+    });
+    if let Some(base) = found {
+        known().get_or_insert_default().bases.insert(identity, base);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_found_again_by_identity_and_offset() {
+        for address in [hash as *const () as usize, libc::getpid as *const () as usize] {
+            let (identity, offset) = place(address).expect("a module");
+            assert_eq!(base(identity).map(|base| base + offset as usize), Some(address));
+        }
+        assert_eq!((at(8), base(1)), (None, None));
+        let (ours, libc) = (at(hash as *const () as usize), at(libc::getpid as *const () as usize));
+        assert_ne!(ours.map(|m| m.identity), libc.map(|m| m.identity));
+    }
+
+    #[test]
+    fn the_build_identifier_is_found_among_notes() {
+        let note = |kind: u32, name: &[u8], value: &[u8]| {
+            let words = [name.len() as u32, value.len() as u32, kind];
+            let mut bytes: Vec<u8> = words.iter().flat_map(|w| w.to_ne_bytes()).collect();
+            bytes.extend_from_slice(name);
+            bytes.resize(bytes.len().next_multiple_of(4), 0);
+            bytes.extend_from_slice(value);
+            bytes.resize(bytes.len().next_multiple_of(4), 0);
+            bytes
+        };
+        let mut notes = note(1, b"GNU\0", &[9; 5]);
+        notes.extend(note(3, b"OTHER\0", &[8; 3]));
+        assert_eq!(build_id(&notes), None);
+        notes.extend(note(3, b"GNU\0", &[7; 20]));
+        assert_eq!(build_id(&notes), Some(&[7; 20][..]));
+        assert_eq!(build_id(&notes[..20]), None);
+    }
+}

@@ -1,0 +1,130 @@
+//! Operations that are under way: requests whose answer has not come, copies that have not ended.
+//!
+//! Each has a ticket, a number that is never used again in the process. Who begins an operation asks for its result once; what was
+//! not asked for stays.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::omp::device::interface::{Failure, Wake};
+
+/// What an operation came to: a word of the answer, or why it failed.
+pub type Outcome = Result<u64, Failure>;
+
+enum State {
+    Begun(Option<Wake>),
+    Over(Outcome),
+}
+
+// SAFETY: who passes a `Wake` agrees that any thread may call it (`interface::Wake`).
+unsafe impl Send for State {}
+
+/// How many locks: tickets in a row meet different ones.
+const PARTS: usize = 16;
+
+/// The operations of a process.
+pub struct Pending {
+    last: AtomicU64,
+    under_way: AtomicU64,
+    parts: [Mutex<HashMap<u64, State>>; PARTS],
+}
+
+impl Default for Pending {
+    fn default() -> Self {
+        Self { last: AtomicU64::new(0), under_way: AtomicU64::new(0), parts: core::array::from_fn(|_| Mutex::default()) }
+    }
+}
+
+impl Pending {
+    fn part(&self, ticket: u64) -> MutexGuard<'_, HashMap<u64, State>> {
+        self.parts[ticket as usize % PARTS].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A ticket for an operation that begins.
+    pub fn begin(&self) -> u64 {
+        // ORDERING: Relaxed, both; numbers that differ, and a sum whose zero is looked for when nothing begins any more.
+        let ticket = self.last.fetch_add(1, Ordering::Relaxed) + 1;
+        // ORDERING: as above.
+        self.under_way.fetch_add(1, Ordering::Relaxed);
+        self.part(ticket).insert(ticket, State::Begun(None));
+        ticket
+    }
+
+    /// The operation is over; who waits for it is woken.
+    pub fn end(&self, ticket: u64, outcome: Outcome) {
+        let before = {
+            let mut part = self.part(ticket);
+            match part.get_mut(&ticket) {
+                Some(state @ State::Begun(_)) => core::mem::replace(state, State::Over(outcome)),
+                _ => return,
+            }
+        };
+        // ORDERING: Relaxed; see `begin`.
+        self.under_way.fetch_sub(1, Ordering::Relaxed);
+        if let State::Begun(Some(wake)) = before {
+            // SAFETY: `wake_on` was promised that it may be called.
+            unsafe { (wake.call)(wake.data) };
+        }
+    }
+
+    /// The outcome, if the operation is over; it is forgotten then. A ticket that nobody knows is over.
+    pub fn take(&self, ticket: u64) -> Option<Outcome> {
+        let mut part = self.part(ticket);
+        match part.get(&ticket) {
+            Some(State::Begun(_)) => None,
+            Some(State::Over(_)) => match part.remove(&ticket) {
+                Some(State::Over(outcome)) => Some(outcome),
+                _ => None,
+            },
+            None => Some(Ok(0)),
+        }
+    }
+
+    /// `wake` is called when the operation is over, now if it is already.
+    pub fn wake_on(&self, ticket: u64, wake: Wake) {
+        let mut part = self.part(ticket);
+        match part.get_mut(&ticket) {
+            Some(State::Begun(nobody)) => *nobody = Some(wake),
+            _ => {
+                drop(part);
+                // SAFETY: as the caller of `Device::wake_on` promises.
+                unsafe { (wake.call)(wake.data) };
+            }
+        }
+    }
+
+    /// How many operations are not over.
+    pub fn count(&self) -> u64 {
+        // ORDERING: Relaxed; see `begin`.
+        self.under_way.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    unsafe extern "C" fn add(data: *mut ()) {
+        // SAFETY: the tests pass a counter.
+        unsafe { *data.cast::<u32>() += 1 };
+    }
+
+    #[test]
+    fn an_outcome_is_given_once_and_wakes_once() {
+        let (pending, mut woken) = (Pending::default(), 0u32);
+        let wake = Wake { call: add, data: (&raw mut woken).cast() };
+        let (a, b) = (pending.begin(), pending.begin());
+        assert!(a != b && pending.count() == 2);
+        assert_eq!(pending.take(a), None);
+        pending.wake_on(a, wake);
+        pending.end(a, Ok(7));
+        pending.end(a, Ok(8));
+        assert_eq!((woken, pending.count()), (1, 1));
+        assert_eq!((pending.take(a), pending.take(a)), (Some(Ok(7)), Some(Ok(0))));
+        pending.end(b, Err(Failure("no".into())));
+        pending.wake_on(b, wake);
+        assert_eq!((woken, pending.count()), (2, 0));
+        assert_eq!(pending.take(b), Some(Err(Failure("no".into()))));
+    }
+}

@@ -1,0 +1,314 @@
+//! A rank as a device: what the core asks of it becomes messages, puts and gets.
+
+use core::ffi::CStr;
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::collections::HashMap;
+use std::ffi::CString;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::arena::{self, Arena, Given};
+use super::link::MORE;
+use super::wire::{code, hash, verb};
+use super::{Cluster, modules};
+use crate::omp::device::host::MOST_ARGUMENTS;
+use crate::omp::device::image;
+use crate::omp::device::interface::{
+    Address, Code, Convention, Device, Failure, Image, Launch, Module, Operation, Progress, Wake,
+};
+use crate::omp::device::transfer;
+
+/// Up to this size a copy to a rank travels in a message.
+const SMALL: usize = 2048;
+
+/// Another rank.
+pub struct Rank {
+    cluster: &'static Cluster,
+    rank: u32,
+    name: CString,
+    arena: Mutex<Arena>,
+    symbols: Mutex<HashMap<(u64, usize), Option<Address>>>,
+    bases: Mutex<HashMap<u64, Option<Address>>>,
+}
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Small copies that a region which runs here relies on, though they were sent by other ranks to other ranks: by target and source
+/// how many have to be made before the target is turned to.
+#[derive(Default)]
+pub struct Debts {
+    any: AtomicBool,
+    owed: Mutex<HashMap<u32, HashMap<u32, u64>>>,
+}
+
+impl Debts {
+    /// `source` has sent `writes` copies to `rank`.
+    pub fn owe(&self, source: u32, rank: u32, writes: u64) {
+        let mut owed = lock(&self.owed);
+        let most = owed.entry(rank).or_default().entry(source).or_default();
+        *most = writes.max(*most);
+        // ORDERING: Relaxed; the region that relies on it is published later.
+        self.any.store(true, Ordering::Relaxed);
+    }
+
+    /// What is owed to `rank`, which forgets it.
+    fn take(&self, rank: u32) -> Option<HashMap<u32, u64>> {
+        // ORDERING: Relaxed; see `owe`.
+        if self.any.load(Ordering::Relaxed) { lock(&self.owed).remove(&rank) } else { None }
+    }
+
+    /// Source, rank, writes; what concerns `except` is left out.
+    fn list(&self, except: u32) -> Vec<[u64; 3]> {
+        // ORDERING: Relaxed; see `owe`.
+        if !self.any.load(Ordering::Relaxed) {
+            return Vec::new();
+        }
+        let owed = lock(&self.owed);
+        let others = owed.iter().filter(|(rank, _)| **rank != except);
+        others.flat_map(|(&rank, by)| by.iter().map(move |(&source, &writes)| [source.into(), rank.into(), writes])).collect()
+    }
+}
+
+/// Copies to `rank` that are not known to be made: how many have been sent, if there are any.
+fn unknown(cluster: &Cluster, rank: u32) -> Option<u64> {
+    let peer = cluster.peer(rank);
+    // ORDERING: Relaxed, both; the copies that matter were sent by the calling thread, or by one that it has waited for.
+    let written = peer.written.load(Ordering::Relaxed);
+    // ORDERING: as above.
+    (written > peer.known.load(Ordering::Relaxed)).then_some(written)
+}
+
+/// Waits until all small copies sent from here are made. Costs a load per rank if they are.
+///
+/// # Errors
+/// The bridge's.
+pub fn fence(cluster: &Cluster) -> Result<(), Failure> {
+    for rank in 0..cluster.ranks {
+        if unknown(cluster, rank).is_some() {
+            cluster.ask(rank, verb::FENCE, &[], &[])?;
+        }
+    }
+    Ok(())
+}
+
+impl Rank {
+    /// Rank `rank` as a device.
+    pub fn new(cluster: &'static Cluster, rank: u32) -> Self {
+        Self {
+            cluster,
+            rank,
+            name: CString::new(format!("GANGWAY_RANK_{rank}")).unwrap_or_default(),
+            arena: Mutex::default(),
+            symbols: Mutex::default(),
+            bases: Mutex::default(),
+        }
+    }
+
+    fn ask(&self, verb: u32, words: &[u64], tail: &[u8]) -> Result<u64, Failure> {
+        self.cluster.ask(self.rank, verb, words, tail)
+    }
+
+    /// Waits until no large copy to this rank is under way that touches these bytes: puts overtake each other.
+    fn settle_flying(&self, to: Address, size: usize) {
+        let flying = &self.cluster.peer(self.rank).flying;
+        let touches = || lock(flying).iter().any(|(_, range)| range.start < to + size && to < range.end);
+        if touches() {
+            let ready = || {
+                self.cluster.progress();
+                !touches()
+            };
+            transfer::wait(&ready, &|_| false);
+        }
+    }
+
+    /// Waits for the copies that others have sent to this rank and that we rely on.
+    fn pay(&self) -> Result<(), Failure> {
+        for (source, writes) in self.cluster.debts.take(self.rank).into_iter().flatten() {
+            self.ask(verb::AWAIT, &[source.into(), writes], &[])?;
+        }
+        Ok(())
+    }
+
+    /// What a region on this rank relies on elsewhere.
+    fn debts(&self) -> Vec<[u64; 3]> {
+        let mut list = self.cluster.debts.list(self.rank);
+        for rank in (0..self.cluster.ranks).filter(|&r| r != self.rank) {
+            list.extend(unknown(self.cluster, rank).map(|writes| [self.cluster.rank.into(), rank.into(), writes]));
+        }
+        list
+    }
+
+    /// Memory with a mapping of its own.
+    fn allocate_whole(&self, size: usize, align: usize) -> Result<Address, Failure> {
+        let none = || Failure(format!("out of memory for {size} bytes").into());
+        let length = arena::mapping(size, align).ok_or_else(none)?;
+        let begin = self.ask(verb::ALLOCATE, &[length as u64], &[])? as usize;
+        // A mapping begins at a page; what it ends with is its beginning.
+        lock(&self.arena).add_whole(begin, length);
+        Ok(begin)
+    }
+
+    /// Where the module lies there.
+    fn base(&self, identity: u64) -> Option<Address> {
+        if let Some(&known) = lock(&self.bases).get(&identity) {
+            return known;
+        }
+        let base = self.ask(verb::BASE, &[identity], &[]).ok().map(|word| word as usize);
+        lock(&self.bases).insert(identity, base);
+        base
+    }
+}
+
+fn convention(convention: Convention) -> u64 {
+    match convention {
+        Convention::Array => 0,
+        Convention::Separate => 1,
+        Convention::SeparateAfterEnvironment => 2,
+    }
+}
+
+/// The convention that [`verb::RUN`] calls `word`.
+pub(super) fn convention_of(word: u64) -> Convention {
+    [Convention::Array, Convention::Separate, Convention::SeparateAfterEnvironment][word.min(2) as usize]
+}
+
+impl Device for Rank {
+    fn name(&self) -> &CStr {
+        &self.name
+    }
+
+    fn allocate(&self, size: usize, align: usize) -> Result<Address, Failure> {
+        if size > arena::LARGEST {
+            return self.allocate_whole(size, align);
+        }
+        loop {
+            if let Some(block) = lock(&self.arena).take(size, align) {
+                return Ok(block);
+            }
+            let begin = self.ask(verb::ALLOCATE, &[arena::CHUNK as u64], &[])? as usize;
+            lock(&self.arena).add(begin, arena::CHUNK);
+        }
+    }
+
+    unsafe fn free(&self, block: Address) {
+        let given = lock(&self.arena).give(block);
+        let words = match given {
+            Given::Kept => return,
+            Given::Idle(at, size) => [at as u64, size as u64, 0],
+            Given::Ended(at, size) => [at as u64, size as u64, 1],
+        };
+        // When the bridge fails all ranks end.
+        drop(self.cluster.post(self.rank, verb::RELEASE, &words, &[], MORE));
+    }
+
+    unsafe fn copy_in(&self, to: Address, from: *const u8, size: usize) -> Result<Operation, Failure> {
+        // ORDERING: Relaxed; a sum.
+        self.cluster.counts.out.fetch_add(size as u64, Ordering::Relaxed);
+        self.pay()?;
+        self.settle_flying(to, size);
+        if size > SMALL {
+            // SAFETY: as the caller says.
+            return unsafe { self.cluster.put(self.rank, to, from, size) }.map(Operation);
+        }
+        // SAFETY: as the caller says; the bytes are copied now.
+        let bytes = unsafe { core::slice::from_raw_parts(from, size) };
+        // ORDERING: Relaxed; see `fence`.
+        self.cluster.peer(self.rank).written.fetch_add(1, Ordering::Relaxed);
+        self.cluster.post(self.rank, verb::WRITE, &[to as u64], bytes, MORE)?;
+        Ok(Operation::DONE)
+    }
+
+    unsafe fn copy_out(&self, to: *mut u8, from: Address, size: usize) -> Result<Operation, Failure> {
+        // ORDERING: Relaxed; a sum.
+        self.cluster.counts.back.fetch_add(size as u64, Ordering::Relaxed);
+        self.pay()?;
+        self.settle_flying(from, size);
+        // SAFETY: as the caller says.
+        unsafe { self.cluster.get(self.rank, to, from, size) }.map(Operation)
+    }
+
+    unsafe fn copy_within(&self, to: Address, from: Address, size: usize) -> Result<Operation, Failure> {
+        self.pay()?;
+        self.settle_flying(to, size);
+        self.settle_flying(from, size);
+        self.cluster.request(self.rank, verb::COPY, &[to as u64, from as u64, size as u64], &[]).map(Operation)
+    }
+
+    fn static_variable(&self, variable: usize) -> Option<Address> {
+        let (identity, offset) = modules::place(variable)?;
+        self.base(identity).map(|base| base + offset as usize)
+    }
+
+    fn load(&self, image: &Image<'_>) -> Result<Option<Module>, Failure> {
+        if !image::is_ours(image.bytes) {
+            return Ok(None);
+        }
+        self.ask(verb::LOAD, &[hash(0, image.bytes)], &[]).map(|word| Some(Module(word)))
+    }
+
+    fn find(&self, module: Module, name: &CStr) -> Option<Address> {
+        let key = (module.0, name.as_ptr().addr());
+        if let Some(&known) = lock(&self.symbols).get(&key) {
+            return known;
+        }
+        let found = self.ask(verb::FIND, &[module.0], name.to_bytes()).ok().filter(|&at| at != 0).map(|at| at as usize);
+        lock(&self.symbols).insert(key, found);
+        found
+    }
+
+    fn runs_host_functions(&self) -> bool {
+        true
+    }
+
+    fn brings_along(&self) -> usize {
+        SMALL
+    }
+
+    unsafe fn run(&self, launch: &Launch<'_>) -> Result<Operation, Failure> {
+        if launch.arguments.len() >= MOST_ARGUMENTS {
+            return Err(Failure(format!("{} arguments are more than {MOST_ARGUMENTS}", launch.arguments.len()).into()));
+        }
+        self.pay()?;
+        let (kind, first, second) = match launch.code {
+            Code::HostFunction(address) => {
+                let Some((identity, offset)) = modules::place(address) else {
+                    return Err(Failure("its code lies in no executable and no shared object".into()));
+                };
+                (code::MODULE, identity, offset)
+            }
+            Code::Loaded(module, _, address) => (code::IMAGE, module.0, address as u64),
+        };
+        let limit = u64::from(launch.thread_limit[0]);
+        let debts = self.debts();
+        let into = launch.into.addr() as u64;
+        let mut words = vec![launch.device as u64, convention(launch.convention), limit, kind, first, second, into];
+        words.push(debts.len() as u64);
+        words.extend(debts.into_iter().flatten());
+        words.push(launch.wanted.len() as u64);
+        words.extend(launch.wanted.iter().flat_map(|&(at, size)| [at as u64, size as u64]));
+        words.extend(launch.arguments.iter().map(|&a| a as u64));
+        let brought: usize = launch.wanted.iter().map(|(_, size)| size).sum();
+        // ORDERING: Relaxed, both; sums.
+        self.cluster.counts.launched.fetch_add(1, Ordering::Relaxed);
+        // ORDERING: as above.
+        self.cluster.counts.back.fetch_add(brought as u64, Ordering::Relaxed);
+        self.cluster.request(self.rank, verb::RUN, &words, &[]).map(Operation)
+    }
+
+    fn poll(&self, operation: Operation) -> Progress {
+        match self.cluster.outcome(operation.0) {
+            None => Progress::Pending,
+            Some(Ok(_)) => Progress::Done,
+            Some(Err(why)) => Progress::Failed(why),
+        }
+    }
+
+    fn wake_on(&self, operation: Operation, wake: Wake) -> bool {
+        self.cluster.wake_on(operation.0, wake)
+    }
+
+    fn synchronise(&self) -> Result<(), Failure> {
+        fence(self.cluster)
+    }
+}

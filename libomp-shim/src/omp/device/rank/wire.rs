@@ -1,0 +1,112 @@
+//! What messages between ranks look like: words, then bytes. Ranks are like machines with one executable (the bridge compares
+//! them), so words are as they lie in memory.
+
+/// Handlers, by number. Alike on all ranks.
+pub mod verb {
+    /// `[to] bytes`: write them. No answer.
+    pub const WRITE: u32 = 1;
+    /// `[ticket, device, convention, thread limit, code, word, word, into, debts, {source, rank, writes}…, wanted, {address, size}…,
+    /// arguments…]`: run a region. The answer's word is `into`, its bytes are what was wanted.
+    pub const RUN: u32 = 2;
+    /// `[ticket, to, from, size]`: copy.
+    pub const COPY: u32 = 3;
+    /// `[ticket, size]`: map memory; the answer's word is its address.
+    pub const ALLOCATE: u32 = 4;
+    /// `[address, size, whole]`: the memory is not used any more, and is unmapped if `whole`. No answer.
+    pub const RELEASE: u32 = 5;
+    /// `[ticket, identity]`: load the image; the answer's word is its number.
+    pub const LOAD: u32 = 6;
+    /// `[ticket, number] name`: where the image has this symbol; the answer's word is 0 if nowhere.
+    pub const FIND: u32 = 7;
+    /// `[ticket, identity]`: where the module lies.
+    pub const BASE: u32 = 8;
+    /// `[ticket]`: answer, when what was sent before has been handled.
+    pub const FENCE: u32 = 9;
+    /// `[ticket, failed, word, writes] bytes`: the answer, and how many of the asking rank's writes have been handled. The bytes of a
+    /// failure are its text; others belong at the address `word`.
+    pub const ANSWER: u32 = 10;
+    /// `[ticket, source, writes]`: answer, when so many writes of `source` have been handled.
+    pub const AWAIT: u32 = 11;
+}
+
+/// What says which code a region is, in [`verb::RUN`].
+pub mod code {
+    /// The words are a module's identity and an offset in it.
+    pub const MODULE: u64 = 0;
+    /// The words are an image's number and an address in it.
+    pub const IMAGE: u64 = 1;
+}
+
+const WORD: usize = size_of::<u64>();
+
+/// A message that is read from its beginning.
+#[derive(Clone, Copy, Debug)]
+pub struct Reader<'a>(pub &'a [u8]);
+
+impl<'a> Reader<'a> {
+    /// The next word; 0 behind the end.
+    pub fn word(&mut self) -> u64 {
+        match self.0.split_first_chunk::<WORD>() {
+            Some((word, rest)) => {
+                self.0 = rest;
+                u64::from_ne_bytes(*word)
+            }
+            None => 0,
+        }
+    }
+
+    /// All words that are left.
+    pub fn words(self) -> impl Iterator<Item = u64> + use<'a> {
+        self.0.chunks_exact(WORD).map(|word| u64::from_ne_bytes(word.try_into().unwrap_or_default()))
+    }
+}
+
+/// The bytes of words.
+pub fn bytes(words: &[u64]) -> &[u8] {
+    // SAFETY: words are bytes, and live as long.
+    unsafe { core::slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) }
+}
+
+/// A number for bytes that differs when they do, as far as 64 bits can tell (FNV-1a, by words). Never 0.
+pub fn hash(seed: u64, bytes: &[u8]) -> u64 {
+    const PRIME: u64 = 0x0000_0100_0000_01b3;
+    const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+    let mut hash = BASIS ^ seed.rotate_left(17);
+    let mut mix = |word: u64| {
+        hash = (hash ^ word).wrapping_mul(PRIME);
+        hash ^= hash >> 29;
+    };
+    let (words, rest) = bytes.as_chunks::<WORD>();
+    words.iter().for_each(|word| mix(u64::from_ne_bytes(*word)));
+    rest.iter().for_each(|&byte| mix(u64::from(byte) | 0x100));
+    mix(bytes.len() as u64);
+    hash.max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let mut message = bytes(&[5, 6]).to_vec();
+        message.extend_from_slice(b"name");
+        let mut reader = Reader(&message);
+        assert_eq!((reader.word(), reader.word(), reader.0), (5, 6, &b"name"[..]));
+        assert_eq!(reader.word(), 0, "nothing is left");
+        assert_eq!(Reader(bytes(&[1, 2, 3])).words().collect::<Vec<_>>(), [1, 2, 3]);
+    }
+
+    #[test]
+    fn hashes_see_every_byte_and_the_length() {
+        let text: Vec<u8> = (0..67).collect();
+        let whole = hash(0, &text);
+        for at in 0..text.len() {
+            let mut other = text.clone();
+            other[at] ^= 1;
+            assert_ne!(hash(0, &other), whole, "{at}");
+        }
+        assert_ne!(hash(0, &[0; 8]), hash(0, &[0; 16]));
+        assert_ne!(hash(1, &text), whole);
+    }
+}

@@ -1,0 +1,143 @@
+//! Copies between host and device, and waiting for what a device does.
+//!
+//! Whoever waits is suspended: its worker runs tasks of the team, or other threads that it hosts.
+
+use core::cell::Cell;
+use core::ops::Range;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use super::interface::{Address, Device, Failure, Operation, Progress, Wake};
+use super::table::Mapped;
+use crate::omp::thread::Here;
+
+/// Copies that were begun together and are waited for together.
+pub struct Batch<'a> {
+    device: &'a dyn Device,
+    begun: Vec<Operation>,
+    /// Single words on their way: boxed, so that they stay where they are.
+    #[allow(clippy::vec_box, reason = "the device reads them where they are while the vector grows")]
+    words: Vec<Box<usize>>,
+}
+
+impl<'a> Batch<'a> {
+    /// Nothing yet.
+    pub fn new(device: &'a dyn Device) -> Self {
+        Self { device, begun: Vec::new(), words: Vec::new() }
+    }
+
+    fn begun(&mut self, operation: Operation) {
+        if operation != Operation::DONE {
+            self.begun.push(operation);
+        }
+    }
+
+    /// Copies `size` bytes of the host to the device.
+    ///
+    /// # Safety
+    /// Both are that large, and the host's stays until [`Batch::finish`].
+    pub unsafe fn copy_in(&mut self, to: Address, from: usize, size: usize) -> Result<(), Failure> {
+        // SAFETY: as the caller says.
+        let operation = unsafe { self.device.copy_in(to, from as *const u8, size) }?;
+        self.begun(operation);
+        Ok(())
+    }
+
+    /// Fills the copy of `range` from the host, attached pointers left out.
+    ///
+    /// # Safety
+    /// The range lies in `mapped`, and is valid on the host.
+    pub unsafe fn fill(&mut self, mapped: &Mapped, range: Range<usize>) -> Result<(), Failure> {
+        for part in mapped.without_pointers(range) {
+            // SAFETY: as the caller says.
+            unsafe { self.copy_in(mapped.translate(part.start), part.start, part.len()) }?;
+        }
+        Ok(())
+    }
+
+    /// Fetches the copy of `range` to the host, attached pointers left out.
+    ///
+    /// # Safety
+    /// As [`Batch::fill`].
+    pub unsafe fn fetch(&mut self, mapped: &Mapped, range: Range<usize>) -> Result<(), Failure> {
+        for part in mapped.without_pointers(range) {
+            let from = mapped.translate(part.start);
+            // SAFETY: as the caller says.
+            let operation = unsafe { self.device.copy_out(part.start as *mut u8, from, part.len()) }?;
+            self.begun(operation);
+        }
+        Ok(())
+    }
+
+    /// Stores one word on the device, where there is room for it.
+    pub fn store(&mut self, to: Address, word: usize) -> Result<(), Failure> {
+        let word = Box::new(word);
+        let from = core::ptr::from_ref(&*word).addr();
+        self.words.push(word);
+        // SAFETY: the box stays until the batch is finished.
+        unsafe { self.copy_in(to, from, size_of::<usize>()) }
+    }
+
+    /// Waits for all of them.
+    ///
+    /// # Errors
+    /// What the first one that failed said.
+    pub fn finish(self) -> Result<(), Failure> {
+        // All are waited for: the memory they use may go only then.
+        let results: Vec<_> = self.begun.into_iter().map(|o| settle(self.device, o)).collect();
+        results.into_iter().collect()
+    }
+}
+
+unsafe extern "C" fn wake(worker: *mut ()) {
+    // SAFETY: `settle` passed its worker, and those are never freed.
+    unsafe { (*worker.cast::<ult::worker::Worker>()).wake() };
+}
+
+/// Constructs that wait for a device.
+static WAITING: AtomicU32 = AtomicU32::new(0);
+/// Each has a stack of its own. With so many no further tasks are begun.
+const MOST_WAITING: u32 = 512;
+
+/// Waits for an operation.
+///
+/// # Errors
+/// It failed.
+pub fn settle(device: &dyn Device, operation: Operation) -> Result<(), Failure> {
+    if operation == Operation::DONE {
+        return Ok(());
+    }
+    let seen = Cell::new(None);
+    let ready = || {
+        // SAFETY: the cell is this function's, and `ready` does not call itself.
+        if unsafe { (*seen.as_ptr()).is_none() } {
+            match device.poll(operation) {
+                Progress::Pending => return false,
+                Progress::Done => seen.set(Some(Ok(()))),
+                Progress::Failed(why) => seen.set(Some(Err(why))),
+            }
+        }
+        true
+    };
+    wait(&ready, &|wake| device.wake_on(operation, wake));
+    seen.take().unwrap_or(Ok(()))
+}
+
+/// Waits until `ready`, suspended. `wake_on` promises to call what it is given then, or answers false.
+pub fn wait(ready: &dyn Fn() -> bool, wake_on: &dyn Fn(Wake) -> bool) {
+    if ready() {
+        return;
+    }
+    let here = Here::get();
+    let worker = core::ptr::from_ref(here.thread.worker()).cast_mut().cast();
+    // ORDERING: Relaxed; a limit that need not be exact.
+    let waiting = WAITING.fetch_add(1, Ordering::Relaxed);
+    if waiting >= MOST_WAITING {
+        here.team().wait_polling(ready);
+    } else if wake_on(Wake { call: wake, data: worker }) {
+        here.team().help_until(here.thread, ready);
+    } else {
+        here.team().help_polling(here.thread, ready);
+    }
+    // ORDERING: Relaxed; as above.
+    WAITING.fetch_sub(1, Ordering::Relaxed);
+}

@@ -1,0 +1,63 @@
+//! Threads and tasks that wait for what the runtime cannot see: the requests of a message library.
+//!
+//! What lives here: who may be suspended for such a wait, and what its thread does meanwhile. What may not: the list of those who wait,
+//! and who asks for them ([`ult::sched::wait_polled`]); MPI (`mpi-bridge/shim/aware.c` calls us through `ompx_suspend_until`).
+//!
+//! The standard knows no task scheduling point in such a call, so by default the worker goes to other threads only, and the
+//! thread that waits starts nothing. With `OMPX_TASK_AWARE_MPI` it starts other tasks of the team. They need not descend from those that it has
+//! suspended: what these wait for may be any of them, so the task scheduling constraint does not bind a thread while one of its
+//! tasks waits so ([`super::queue`] asks [`is_loose`]). No task waits below another one on the same stack for that: a producer with many tasks in its
+//! deque is suspended in its own right, and does not run them by a plain call (`queue::throttle`).
+
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use super::env;
+use super::queue;
+use super::thread::{Here, Thread};
+
+/// Tasks that wait while their threads run others. Each has a stack of its own, which takes two of the 65,000 mappings that Linux allows.
+static WAITING: AtomicU32 = AtomicU32::new(0);
+/// With so many no further tasks are begun.
+const MOST_WAITING: u32 = 20_000;
+
+/// May the calling thread be suspended for something outside, with a use: is it in a parallel region, and not in the scheduler?
+pub fn may_suspend() -> bool {
+    Here::if_known().is_some_and(|here| here.task.parent().is_some()) && ult::sched::may_suspend()
+}
+
+/// Waits until `ready`, which is asked by whichever worker looks: the calling thread's goes on to other threads, with
+/// `OMPX_TASK_AWARE_MPI` to other tasks, too. `ready` as for [`ult::sched::wait_polled`].
+pub fn suspend_until(ready: &dyn Fn() -> bool) {
+    let tasks = Here::if_known().filter(|_| env::settings().task_aware_mpi);
+    match tasks {
+        Some(here) => help_until(here, ready),
+        None => ult::sched::wait_polled(ready, None, None),
+    }
+}
+
+fn help_until(here: Here, ready: &dyn Fn() -> bool) {
+    // ORDERING: Relaxed; a limit that need not be exact.
+    let waiting = WAITING.fetch_add(1, Ordering::Relaxed);
+    if waiting >= MOST_WAITING {
+        ult::sched::wait_polled(ready, None, None);
+    } else {
+        // SAFETY: own thread only.
+        unsafe { here.thread.own() }.loose += 1;
+        // After each task the scheduler is asked whether the wait is over.
+        let seek = |look| queue::find(here.thread, look, &|| false);
+        ult::sched::wait_polled(ready, Some(&seek), Some(here.team().sleepers()));
+        // SAFETY: own thread only.
+        unsafe { here.thread.own() }.loose -= 1;
+        queue::end_help(here.thread);
+        here.team().pass_wake_up_on();
+    }
+    // ORDERING: Relaxed; as above.
+    WAITING.fetch_sub(1, Ordering::Relaxed);
+}
+
+/// Does a task of the thread wait for something outside, so that it may start any other?
+#[inline]
+pub fn is_loose(thread: &Thread) -> bool {
+    // SAFETY: own thread only: asked in its name.
+    unsafe { thread.own() }.loose != 0
+}

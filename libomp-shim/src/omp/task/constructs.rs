@@ -1,0 +1,116 @@
+//! What the running task does with others: creates them, waits for them, lets them go first.
+//!
+//! What may not live here: what becomes of a task that was taken ([`super::life`]).
+
+use core::ptr::{self, NonNull};
+use core::sync::atomic::Ordering;
+
+use super::super::thread::Here;
+use super::super::{queue, yielding};
+use super::counts::WAITING;
+use super::{Flags, Task, run_at_once};
+
+/// Makes a task that [`Task::allocate`] returned known: counted by parent, taskgroup and team. Its dependences, if any,
+/// must be entered after this and before it is pushed.
+pub fn announce(here: Here, task: &Task) {
+    here.task.count_child();
+    here.thread.count_created();
+    here.thread.team().use_tasks();
+    // SAFETY: the taskgroup is open while its members exist.
+    if let Some(group) = unsafe { task.member_of.get().as_ref() } {
+        group.enter();
+    }
+}
+
+/// Creates a task without dependences: deferred, or run at once where [`is_included`] says so, or because there are enough
+/// tasks for the others.
+#[inline]
+pub fn submit(here: Here, task: NonNull<Task>) {
+    // SAFETY: the task is ours until it is published.
+    let (flags, priority) = unsafe { (task.as_ref().flags(), task.as_ref().priority()) };
+    if is_included(here) || has_enough(here, flags, priority) {
+        run_at_once(here, task);
+    } else {
+        defer(here, task);
+    }
+}
+
+/// Creates a deferred task without dependences.
+pub fn defer(here: Here, task: NonNull<Task>) {
+    // SAFETY: the task is ours until it is published.
+    announce(here, unsafe { task.as_ref() });
+    queue::push(here.thread, task);
+    queue::throttle(here);
+}
+
+/// Is a task that could be deferred, with these properties, to be run at once, because the others have enough to do?
+#[inline(always)]
+pub fn has_enough(here: Here, flags: Flags, priority: i32) -> bool {
+    queue::is_saturated(here.thread) && has_enough_for(here, flags, priority)
+}
+
+#[cold]
+#[inline(never)]
+fn has_enough_for(here: Here, flags: Flags, priority: i32) -> bool {
+    // An untied task may stand for a device, and should not hold its creator up.
+    let suits = priority == 0 && !flags.has(Flags::UNTIED) && !flags.has(Flags::DETACH);
+    suits && is_shallow(here) && queue::stays_saturated(here.thread)
+}
+
+/// Bytes of stack that tasks which are run at once, each by the one before, may take in all where they could be deferred.
+const DEEP: i32 = 256 << 10;
+
+/// Where the stack is, in units of 16 bytes, modulo their number; not 0.
+#[inline(always)]
+fn stack_position() -> u32 {
+    let mark = core::mem::MaybeUninit::<u8>::uninit();
+    (mark.as_ptr().addr() >> 4) as u32 | 1
+}
+
+/// May the running task run one more at once without the risk that the stack does not suffice, when each of them does so? Its
+/// children that are run at once count from where it began with that.
+fn is_shallow(here: Here) -> bool {
+    let position = stack_position();
+    if here.task.base.get() == 0 {
+        here.task.base.set(position);
+    }
+    (here.task.base.get().wrapping_sub(position) as i32) < DEEP >> 4
+}
+
+/// Are children of the running task run at once: is it final (5.2 §12.5), or alone in its team?
+#[inline(always)]
+pub fn is_included(here: Here) -> bool {
+    let team = here.thread.team();
+    team.size() == 1 && !team.plan().defers_alone || here.task.flags().has(Flags::FINAL)
+}
+
+/// `taskwait` (5.2 §15.5): waits for the children of the running task, running ready tasks meanwhile.
+pub fn taskwait(here: Here) {
+    if here.task.children() != 0 {
+        wait_for_children(here);
+    }
+}
+
+#[cold]
+fn wait_for_children(here: Here) {
+    let task = here.task;
+    queue::run_in_place(here, |child| ptr::eq(child.parent.get(), task));
+    if task.children() == 0 {
+        return;
+    }
+    task.add_pending();
+    // ORDERING: Release, for `drop_child_of_untied`: who sees the bit sees the thread that waits. Otherwise only its place
+    // in the word's modification order matters, see `drop_child`.
+    task.counts.fetch_or(WAITING, Ordering::Release);
+    here.team().help_until(here.thread, &|| task.children() <= u64::from(ult::mutant!(taskwait_misses_last_child)));
+    // ORDERING: Relaxed; see above.
+    task.counts.fetch_and(!WAITING, Ordering::Relaxed);
+}
+
+/// `taskyield` (5.2 §12.7): lets other ready tasks of the team run before the running task goes on.
+pub fn taskyield(here: Here) {
+    if here.thread.team().has_used_tasks() {
+        queue::run_some(here, 1);
+    }
+    yielding::let_others_run_now_and_then(here.thread);
+}

@@ -1,0 +1,326 @@
+//! From the moment a task is taken to its completion.
+//!
+//! What may not live here: who may take a task ([`super::super::queue`]), counting and freeing ([`super::counts`]).
+
+use core::ptr::{self, NonNull};
+use core::sync::atomic::Ordering;
+
+use ult::sched::Job;
+
+use super::super::affinity::hint;
+use super::super::depend::{self, DependTable};
+use super::super::queue;
+use super::super::taskgroup::Taskgroup;
+use super::super::thread::{Here, Thread};
+use super::counts::{REFERENCE, free, leave_parent, leave_uncounted};
+use super::{Flags, Task, announce};
+
+/// State of a detachable task's event: who comes second completes the task.
+const EVENT_BODY_DONE: u32 = 1;
+const EVENT_FULFILLED: u32 = 2;
+
+/// Runs a task at once on the stack of its creator, and completes it. Dependences must be satisfied. The task must
+/// have been announced.
+pub fn run_undeferred(here: Here, task: NonNull<Task>) {
+    // SAFETY: the task is ours; `execute` frees it when nobody refers to it any more.
+    unsafe { execute(here.thread, task, true) };
+}
+
+/// Runs a new task at once on the stack of its creator, to its end, and completes it unless its event is still to come. Its
+/// dependences are satisfied; it has not been announced.
+pub fn run_at_once(here: Here, task: NonNull<Task>) {
+    // SAFETY: the task is ours.
+    let task_ref = unsafe { task.as_ref() };
+    if task_ref.flags().has(Flags::DETACH) {
+        announce(here, task_ref); // somebody else may complete it
+        return run_undeferred(here, task);
+    }
+    // SAFETY: fresh, and it begins below.
+    include(here, task, || unsafe { run_body(here.thread, task_ref, true) });
+}
+
+/// [`run_at_once`] for a task that is neither detachable nor untied, whose code is `body`.
+#[inline(always)]
+pub fn run_included(here: Here, task: NonNull<Task>, body: impl FnOnce()) {
+    // SAFETY: the task is ours.
+    let task_ref = unsafe { task.as_ref() };
+    include(here, task, || {
+        if !is_discarded(task_ref) || task_ref.flags().has(Flags::CONSTRUCTED) {
+            body();
+        }
+    });
+}
+
+/// Nobody can wait for such a task, since its creator cannot go on before its end: it is counted nowhere.
+#[inline(always)]
+fn include<R>(here: Here, task: NonNull<Task>, run: impl FnOnce() -> R) {
+    // SAFETY: the task's own reference keeps it until `end_included`.
+    let task_ref = unsafe { task.as_ref() };
+    begin(here.thread, task_ref);
+    // SAFETY: as in `execute`.
+    unsafe { Here::set(here.thread, task_ref) };
+    run();
+    // SAFETY: the running ones until now.
+    unsafe { Here::set(here.thread, here.task) };
+    end(here.thread, task_ref);
+    // SAFETY: it has ended.
+    unsafe { end_included(here.thread, task) };
+}
+
+/// The end of a task that was not announced.
+///
+/// # Safety
+/// Called once per task, by the thread that ran it, whose running task is its parent.
+#[inline(always)]
+pub unsafe fn end_included(thread: &Thread, task: NonNull<Task>) {
+    // SAFETY: the task's own reference is ours, and the last one if it is as new; own thread only.
+    unsafe {
+        if !task.as_ref().is_as_new() {
+            end_included_late(thread, task);
+        } else if !(task.as_ref().payload.get() == 0 && thread.own().spares.put(task.as_ref())) {
+            free(task.as_ptr());
+        }
+    }
+}
+
+/// # Safety
+/// As [`end_included`].
+#[cold]
+#[inline(never)]
+unsafe fn end_included_late(thread: &Thread, task: NonNull<Task>) {
+    // SAFETY: the task's own reference is ours until `leave_uncounted`.
+    unsafe {
+        let task = task.as_ref();
+        DependTable::discard(&task.children_depend);
+        if let Some(node) = task.node.get() {
+            depend::complete(node, Some(thread), task.team());
+        }
+        leave_uncounted(task);
+    }
+}
+
+/// Runs a task that was taken from a queue on the stack of a task that waits for it.
+///
+/// # Safety
+/// The task was taken by this thread alone, its dependences are satisfied, and `thread` may start it.
+pub unsafe fn run_taken(thread: &Thread, task: NonNull<Task>) {
+    // SAFETY: as the caller says.
+    unsafe { execute(thread, task, false) };
+}
+
+/// The job form of [`execute`]: the argument is the task, the thread is the one that was waiting.
+///
+/// # Safety
+/// `data` is a published task that the caller has taken, `thread` hosted by this kernel thread.
+pub fn job(thread: &Thread, task: NonNull<Task>) -> Job {
+    // SAFETY: the task was taken by this thread alone.
+    unsafe { task.as_ref() }.set_thread(thread);
+    Job { run: run_jobs, data: task.as_ptr().cast() }
+}
+
+/// [`job`] for a member that waits for its next region and runs for no gang meanwhile: the task runs for the one whose region
+/// it belongs to, which lasts until its tasks have ended.
+pub fn late_job(thread: &Thread, task: NonNull<Task>) -> Job {
+    Job { run: run_late_job, ..job(thread, task) }
+}
+
+unsafe fn run_late_job(data: *mut ()) {
+    // SAFETY: as in `run_job`; the thread and its team last as long as a task of the region has not ended.
+    let duty = unsafe {
+        let thread: *const Thread = (*data.cast::<Task>()).thread();
+        let plan = (*thread).team().plan();
+        (plan.gang, plan.body.function as usize)
+    };
+    ult::worker::set_duty(duty);
+    // SAFETY: `job` made the argument from a task that it had taken, and set its thread, which lasts as said above.
+    unsafe {
+        let task = NonNull::new_unchecked(data.cast::<Task>());
+        let thread: *const Thread = task.as_ref().thread();
+        (*thread).team().adopt_floating_point();
+        execute(&*thread, task, false);
+        (*thread).team().notify_closer();
+    }
+    ult::worker::set_duty((ult::gang::GangTag::NONE, 0));
+}
+
+/// Runs a task that [`queue::find`] has found; others may follow it. Then tells the closer of a barrier, who may wait for the last
+/// one of them: what this worker goes on with may be the code of another thread, for any length of time.
+unsafe fn run_jobs(data: *mut ()) {
+    // SAFETY: `job` made the argument from a task that it had taken, and set its thread. The thread waits on this worker, and
+    // goes on only after this.
+    unsafe {
+        let task = NonNull::new_unchecked(data.cast::<Task>());
+        let thread: *const Thread = task.as_ref().thread();
+        let number = queue::help_number(&*thread);
+        (*thread).team().adopt_floating_point();
+        execute(&*thread, task, false);
+        while let Some(next) = queue::next_in_place(&*thread, number) {
+            execute(&*thread, next, false);
+        }
+        (*thread).team().notify_closer();
+    }
+}
+
+/// Runs `task` in the name of `thread` on the current stack, then completes it. Of an untied task that comes in parts it
+/// runs one and queues the rest, or all of them if it is to be run `whole`.
+///
+/// # Safety
+/// The task has been taken by the caller alone and its dependences are satisfied; this kernel thread hosts `thread`.
+unsafe fn execute(thread: &Thread, task: NonNull<Task>, whole: bool) {
+    // SAFETY: the task's own reference keeps it until `complete`.
+    let task_ref = unsafe { task.as_ref() };
+    begin(thread, task_ref);
+    task_ref.base.set(0);
+    // SAFETY: the task stays alive while it runs; this kernel thread hosts the thread.
+    let before = unsafe { Here::set(thread, task_ref) };
+    // SAFETY: as above.
+    let finished = unsafe { run_body(thread, task_ref, whole) };
+    ult::worker::set_locals(before);
+    end(thread, task_ref);
+    if finished {
+        // SAFETY: the body is done, and this is the only place that ends it.
+        unsafe { body_done(thread, task) };
+    } else {
+        queue::push(thread, task);
+    }
+}
+
+/// Runs the code of `task`, of one that comes in parts the next part only unless it is to be run `whole`. Is the task at its end?
+///
+/// # Safety
+/// The task has begun and is the running one.
+#[inline(always)]
+unsafe fn run_body(thread: &Thread, task: &Task, whole: bool) -> bool {
+    let discarded = is_discarded(task);
+    if discarded {
+        give_up_event(task);
+    }
+    let run_part = || {
+        // SAFETY: the front made the task for this function.
+        task.run.get().is_none_or(|run| unsafe { run(thread, task, discarded) })
+    };
+    let mut finished = run_part();
+    if ult::mutant!(task_runs_twice) { finished = run_part() }
+    while whole && !finished {
+        finished = run_part();
+    }
+    finished
+}
+
+/// A detachable task that is discarded does not wait for its event: the code that might have fulfilled it does not run.
+/// Somebody may fulfil it all the same, at any time, so the block is never freed.
+fn give_up_event(task: &Task) {
+    if task.flags().has(Flags::DETACH) {
+        // ORDERING: Relaxed; a reference that nobody drops.
+        task.counts.fetch_add(REFERENCE, Ordering::Relaxed);
+        // ORDERING: AcqRel, as in `fulfill`.
+        task.event.fetch_or(EVENT_FULFILLED, Ordering::AcqRel);
+    }
+}
+
+/// A task of a cancelled taskgroup or region that has not begun is discarded (5.2 §11.2).
+#[inline(always)]
+fn is_discarded(task: &Task) -> bool {
+    if task.flags().has(Flags::UNTIED) {
+        if task.flags().has(Flags::BEGUN) {
+            return false;
+        }
+        task.set_flags(task.flags().with(Flags::BEGUN)); // before it has children that could look
+    }
+    if task.flags().has(Flags::UNDEFERRED) && task.flags().has(Flags::MERGED) {
+        return false;
+    }
+    // SAFETY: a taskgroup is alive while it has members.
+    let group = unsafe { task.member_of.get().as_ref() };
+    (group.is_some_and(Taskgroup::is_cancelled) || task.team().is_cancelled()) && !ult::mutant!(cancelled_tasks_run)
+}
+
+/// Marks a task as started by `thread`.
+#[inline]
+pub fn begin(thread: &Thread, task: &Task) {
+    task.set_thread(thread);
+    if task.affinity() != 0 {
+        hint::remember(thread, task);
+    }
+    if !task.flags().has(Flags::UNTIED) {
+        task.marks.set(thread.team().shelf().marks());
+        // SAFETY: own thread only: we run in its name.
+        unsafe { thread.own() }.tied.push(task);
+    }
+}
+
+/// Marks a task that [`begin`] marked as having reached its end.
+#[inline]
+pub fn end(thread: &Thread, task: &Task) {
+    if !task.flags().has(Flags::UNTIED) {
+        // SAFETY: own thread only.
+        let tied = unsafe { &mut thread.own().tied };
+        if tied.last().is_some_and(|&t| ptr::eq(t, task)) {
+            tied.pop();
+        } else if let Some(at) = tied.iter().rposition(|&t| ptr::eq(t, task)) {
+            tied.remove(at);
+        }
+    }
+}
+
+/// The task's code has ended: the task is complete unless its event is still to come.
+///
+/// # Safety
+/// Called once per task, by the thread that ran it (or skipped it).
+pub unsafe fn body_done(thread: &Thread, task: NonNull<Task>) {
+    // SAFETY: the task's own reference is ours.
+    let task_ref = unsafe { task.as_ref() };
+    DependTable::discard(&task_ref.children_depend);
+    if task_ref.flags().has(Flags::DETACH) && !ult::mutant!(detach_completes_at_once) {
+        task_ref.settle();
+        // ORDERING: AcqRel; pairs with the same in `fulfill`: whoever comes second sees what the first wrote.
+        let before = task_ref.event.fetch_or(EVENT_BODY_DONE, Ordering::AcqRel);
+        if before & EVENT_FULFILLED == 0 {
+            return;
+        }
+    }
+    // SAFETY: both conditions hold.
+    unsafe { complete(Some(thread), task) };
+}
+
+/// `omp_fulfill_event` (5.2 §18.11.1): completes the task if its body has ended. Any thread may call it, once.
+///
+/// # Safety
+/// `task` is a detachable task that has not been fulfilled.
+pub unsafe fn fulfill(task: NonNull<Task>) {
+    // SAFETY: an unfulfilled detachable task is not complete, hence alive.
+    let task_ref = unsafe { task.as_ref() };
+    // ORDERING: AcqRel, pairs with `body_done`.
+    let before = task_ref.event.fetch_or(EVENT_FULFILLED, Ordering::AcqRel);
+    if before != EVENT_BODY_DONE {
+        return; // its body goes on, or it was discarded
+    }
+    let thread = Here::if_known().map(|h| h.thread).filter(|t| ptr::eq(t.team(), task_ref.team.get()));
+    // SAFETY: both conditions hold.
+    unsafe { complete(thread, task) };
+}
+
+/// Completes a task: releases its successors, its taskgroup, its parent, and its own reference. `thread` is the
+/// completing thread when it belongs to the task's team.
+///
+/// # Safety
+/// The task has ended and is completed once.
+unsafe fn complete(thread: Option<&Thread>, task: NonNull<Task>) {
+    // SAFETY: our own reference keeps the task alive until `release_own`.
+    let t = unsafe { task.as_ref() };
+    let team = t.team.get();
+    if let Some(node) = t.node.get() {
+        depend::complete(node, thread, t.team());
+    }
+    // SAFETY: the taskgroup ends only when we have left it.
+    if let Some(group) = unsafe { t.member_of.get().as_ref() } {
+        group.leave();
+    }
+    // SAFETY: as above: our own reference is dropped here.
+    unsafe { leave_parent(t, thread) };
+    match thread {
+        Some(thread) => thread.count_completed(),
+        // SAFETY: the team is not quiet before this count.
+        None => unsafe { &*team }.count_foreign_completion(),
+    }
+}

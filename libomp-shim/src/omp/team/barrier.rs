@@ -1,0 +1,142 @@
+//! The barrier of a team, and cancellation, which ends it early.
+//!
+//! What lives here: arrival and release, what was cancelled. What may not: the end of a region (`members`), whether all tasks
+//! are complete (`tasks`), where cancellation points look (`crate::omp::cancel`).
+//!
+//! The last thread that arrives waits until the team is quiet, then lets the others go. The count of arrivals is not that of the
+//! region's end: a cancelled region is left with threads still counted here.
+
+use core::sync::atomic::Ordering;
+
+use super::{Housing, Team};
+use super::super::thread::{Here, Thread};
+
+impl Team {
+    /// A team barrier (5.2 §15.3.1): all threads arrive and all tasks of the team complete before anyone goes on. True
+    /// in the thread that arrived last.
+    pub fn barrier(&self, thread: &Thread) -> bool {
+        let size = self.size();
+        if size == 1 {
+            self.await_quiet(thread);
+            self.pass_alone();
+            return true;
+        }
+        // ORDERING: Relaxed; the value cannot change before this thread has arrived.
+        let passed = self.passed.0.load(Ordering::Relaxed);
+        if self.arrive() == size {
+            self.await_quiet(thread);
+            self.release(passed);
+            if thread.num() != 0 {
+                ult::sched::let_released_go_first(self.housing == Housing::Grown);
+            }
+            return true;
+        }
+        if !(ult::mutant!(barrier_passed_early) && thread.num() == 1) { self.await_release(thread, passed) }
+        false
+    }
+
+    #[inline(always)]
+    fn arrive(&self) -> u32 {
+        // ORDERING: AcqRel; Release publishes this thread's writes to the last arriver, Acquire shows it everybody's.
+        self.arrived.0.fetch_add(1, Ordering::AcqRel) + 1
+    }
+
+    fn release(&self, passed: u64) {
+        self.forget_cancelled_construct();
+        // ORDERING: Relaxed; ordered by the Release below.
+        self.arrived.0.store(0, Ordering::Relaxed);
+        // ORDERING: Release, pairs with the Acquire in `await_release`.
+        self.passed.0.store(passed + 1, Ordering::Release);
+        self.wake_members(self.size());
+    }
+
+    /// A barrier of a team of one.
+    fn pass_alone(&self) {
+        self.forget_cancelled_construct();
+        // ORDERING: Relaxed; nobody else is there.
+        self.passed.0.store(self.phase() + 1, Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn await_release(&self, thread: &Thread, passed: u64) {
+        // In a cancelled region the others may have left for its end: an orphaned function's barrier cannot be told that
+        // it is inside one, so it is left, too.
+        // ORDERING: Acquire, pairs with `release`.
+        self.help_until(thread, &|| self.passed.0.load(Ordering::Acquire) != passed || self.is_cancelled());
+    }
+
+    /// A barrier that is left early when the region is cancelled (5.2 §11.2): true if it has been.
+    pub fn cancellable_barrier(&self, thread: &Thread) -> bool {
+        let size = self.size();
+        if self.is_cancelled() {
+            return true;
+        }
+        // ORDERING: Relaxed, as in `barrier`.
+        let passed = self.passed.0.load(Ordering::Relaxed);
+        if size == 1 || self.arrive() == size {
+            self.await_quiet(thread);
+            if size == 1 {
+                self.pass_alone();
+            } else {
+                self.release(passed);
+            }
+        } else {
+            // ORDERING: Acquire, pairs with `release`.
+            self.help_until(thread, &|| self.passed.0.load(Ordering::Acquire) != passed || self.is_cancelled());
+        }
+        self.is_cancelled()
+    }
+
+    /// How many barriers the team has passed: constant while its threads are inside one worksharing construct.
+    #[inline(always)]
+    pub fn phase(&self) -> u64 {
+        // ORDERING: Relaxed; asked by threads of the team, which have passed those barriers themselves.
+        self.passed.0.load(Ordering::Relaxed)
+    }
+
+    /// `cancel parallel`.
+    pub fn cancel(&self) {
+        // ORDERING: Relaxed; observed eventually, and at the next barrier at the latest.
+        self.cancelled.store(true, Ordering::Relaxed);
+        self.wake_all();
+    }
+
+    /// `cancel for` and `cancel sections`.
+    pub fn cancel_construct(&self) {
+        // ORDERING: Relaxed; observed eventually, it publishes nothing.
+        self.construct_cancelled.store(true, Ordering::Relaxed);
+        self.wake_all();
+    }
+
+    /// Has the worksharing construct that the team is in been cancelled?
+    #[inline(always)]
+    pub fn is_construct_cancelled(&self) -> bool {
+        // ORDERING: Relaxed, as in `cancel_construct`.
+        self.construct_cancelled.load(Ordering::Relaxed)
+    }
+
+    fn forget_cancelled_construct(&self) {
+        if self.is_construct_cancelled() && !ult::mutant!(construct_stays_cancelled) {
+            // ORDERING: Relaxed; ordered by the barrier that the caller is about to release.
+            self.construct_cancelled.store(false, Ordering::Relaxed);
+        }
+    }
+
+    /// Has the region been cancelled?
+    #[inline(always)]
+    pub fn is_cancelled(&self) -> bool {
+        // ORDERING: Relaxed, as in `cancel`.
+        self.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// May threads of the team never come to where others wait for them: because they left a cancelled region, or were left
+    /// behind by a fork?
+    pub fn is_abandoned(&self) -> bool {
+        self.is_cancelled() || self.is_lost()
+    }
+}
+
+/// The team barrier of the running code (`barrier`, and the implicit ones of worksharing).
+pub fn barrier(here: Here) -> bool {
+    here.team().barrier(here.thread)
+}

@@ -1,0 +1,129 @@
+//! What a team knows of its tasks: whether there are any, and whether all are complete.
+//!
+//! What lives here: the note that the region uses tasks, the sums of created and completed ones, who waits for the last of them, and
+//! the team's own places for tasks. What may not: those places themselves and who takes what ([`crate::omp::queue`]), what a task is
+//! ([`crate::omp::task`]).
+//!
+//! Rejected: one counter of incomplete tasks per team, which puts every task of every thread on one cache line; resetting the
+//! threads' counters between regions, which writes every member's line at each fork; telling the closer only once no task is found
+//! (`docs/protocols/team.md`).
+
+use core::ptr;
+use core::sync::atomic::{Ordering, fence};
+
+use super::{Housing, Team};
+use super::super::affinity::hint::Hints;
+use super::super::queue::Shelf;
+use super::super::thread::Thread;
+
+impl Team {
+    /// Tasks that stand nowhere else.
+    pub fn shelf(&self) -> &Shelf {
+        &self.shelf
+    }
+
+    /// Tasks that stand where their data are.
+    pub fn hints(&self) -> &Hints {
+        &self.hints
+    }
+
+    /// Is there a task that some member might take?
+    pub fn has_ready_tasks(&self) -> bool {
+        let members = (0..self.size()).filter_map(|n| self.thread(n));
+        !self.shelf.is_empty() || self.hints.has_tasks() || members.into_iter().any(|t| !t.deque.is_empty())
+    }
+
+    /// Has a task been created in this region?
+    #[inline(always)]
+    pub fn has_used_tasks(&self) -> bool {
+        // ORDERING: Relaxed; the creating thread's arrival at the barrier, or its wake-up of a sleeper, publishes it.
+        self.tasks_used.load(Ordering::Relaxed)
+    }
+
+    /// Notes that tasks are used. By a thread of the team.
+    #[inline(always)]
+    pub fn use_tasks(&self) {
+        if !self.has_used_tasks() {
+            self.begin_to_use_tasks();
+        }
+    }
+
+    #[cold]
+    fn begin_to_use_tasks(&self) {
+        // ORDERING: Relaxed, as above.
+        self.tasks_used.store(true, Ordering::Relaxed);
+        if self.housing == Housing::Shared && self.size() > 1 {
+            // ORDERING: SeqCst, pairs with the fence in `settle_members`: who has left is seen here, or sees that tasks are used.
+            fence(Ordering::SeqCst);
+            self.revive_members();
+        }
+    }
+
+    /// Waits until no explicit task of the team is incomplete. All other threads wait at the same barrier.
+    pub(super) fn await_quiet(&self, thread: &Thread) {
+        if !self.has_used_tasks() || self.is_quiet() || ult::mutant!(barrier_ignores_tasks) {
+            return;
+        }
+        // ORDERING: Release, pairs with the Acquire in `notify_closer`. The full fences in `park_unless` (here) and
+        // `notify_closer` (there) make sure that one side sees the other.
+        self.closer.store(ptr::from_ref(thread.worker()).cast_mut(), Ordering::Release);
+        // To see whether the team is quiet means to look at all its threads; as long as there are tasks, it is not.
+        self.help_while(thread, &|| self.is_quiet(), &|| true, self.spin(), false);
+        // ORDERING: Relaxed; a late notifier wakes for nothing.
+        self.closer.store(ptr::null_mut(), Ordering::Relaxed);
+    }
+
+    /// Are all tasks of the team complete? Exact once every thread of the team waits at a barrier.
+    ///
+    /// Completions are summed first, creations afterwards. Both only grow, and a task is created before it completes;
+    /// so completions at the end of the first pass ≥ the first sum = the second sum ≥ creations at that moment: nothing
+    /// was incomplete then, and with every thread at the barrier nothing can have been created since.
+    ///
+    /// All attached members are asked, not only those of this region: the counters go on from region to region, and what
+    /// a larger team left in a member that takes no part now belongs to the sum.
+    fn is_quiet(&self) -> bool {
+        let members = || (0..self.attached()).filter_map(|n| self.thread(n));
+        // ORDERING: Acquire, pairs with `count_foreign_completion`.
+        let foreign = self.foreign_completed.load(Ordering::Acquire);
+        let completed: u64 = foreign + members().map(Thread::completed).sum::<u64>();
+        completed == members().map(Thread::created).sum()
+    }
+
+    /// Are tasks incomplete, for events that are still to come? Asked by the only thread of the team.
+    pub fn has_incomplete_tasks(&self) -> bool {
+        !self.is_quiet()
+    }
+
+    /// Wakes the last arriver of a barrier if it sleeps until the tasks are complete. By who has completed one, before it does anything
+    /// else for long. The closer's own worker asks it anyway, before it sleeps.
+    pub fn notify_closer(&self) {
+        // ORDERING: SeqCst fence between our completion counts and the look at `closer`; pairs with the fence in
+        // `park_unless` between the closer's registration and its last look at the counts.
+        core::sync::atomic::fence(Ordering::SeqCst);
+        // ORDERING: Acquire, pairs with `await_quiet`.
+        let closer = self.closer.load(Ordering::Acquire);
+        // SAFETY: worker records are never freed.
+        if let Some(worker) = unsafe { closer.as_ref() } {
+            worker.wake();
+        }
+    }
+
+    /// Counts a task completed where no thread of the team ran.
+    pub fn count_foreign_completion(&self) {
+        // ORDERING: Relaxed; published by the next line, before which the team cannot go away.
+        self.visitors.fetch_add(1, Ordering::Relaxed);
+        // ORDERING: Release, pairs with `is_quiet`.
+        self.foreign_completed.fetch_add(1, Ordering::Release);
+        self.notify_closer();
+        // ORDERING: Release, pairs with `await_visitors`. The team may be gone after this.
+        self.visitors.fetch_sub(1, Ordering::Release);
+    }
+
+    /// Waits for those who complete a task from outside: a few instructions. Before the team is freed.
+    pub fn await_visitors(&self) {
+        // ORDERING: Acquire, pairs with `count_foreign_completion`.
+        while self.visitors.load(Ordering::Acquire) != 0 && self.is_of_this_process() {
+            ult::park::give_core();
+        }
+    }
+}

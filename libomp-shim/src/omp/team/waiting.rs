@@ -1,0 +1,143 @@
+//! How threads of a team wait at task scheduling points, and how they are woken.
+//!
+//! What lives here: waiting with tasks meanwhile, the wake-up of one sleeper or all. What may not: conditions (those who wait have
+//! them), which task is taken ([`queue`]), sleeping itself ([`ult::sched`]).
+//!
+//! Who makes a condition true publishes it, fences, and looks at `sleepers`; who sleeps counts itself there, fences, and looks once
+//! more. One new task wakes one thread that can take it, and who was woken for nothing wakes another in its place.
+//!
+//! Rejected: waking all sleepers for each task: most look, find nothing, and sleep again.
+
+use core::cell::Cell;
+use core::ptr;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use ult::sched::{Look, Spin, Wait};
+use ult::worker::Worker;
+
+use super::Team;
+use super::super::queue;
+use super::super::thread::Thread;
+
+impl Team {
+    /// Waits at a task scheduling point until `done`, running tasks meanwhile. In the child of a fork nobody else makes
+    /// `done` true: there the wait is also over when `thread` finds no more tasks.
+    pub fn help_until(&self, thread: &Thread, done: &dyn Fn() -> bool) {
+        self.help_while(thread, done, &|| !done(), self.spin(), false);
+    }
+
+    /// As [`Team::help_until`], for a condition that nobody tells of: it is looked at without end.
+    pub fn help_polling(&self, thread: &Thread, done: &dyn Fn() -> bool) {
+        self.help_while(thread, done, &|| !done(), Spin::POLLING, false);
+    }
+
+    /// As [`Team::help_polling`], without running tasks: other threads of the worker go on.
+    pub fn wait_polling(&self, done: &dyn Fn() -> bool) {
+        ult::sched::wait(&Wait {
+            ready: done,
+            seek: None,
+            sleepers: None,
+            spin: Spin::POLLING,
+            yields: false,
+            finished: false,
+        });
+    }
+
+    /// [`Team::help_until`]. As long as `more` holds, one task may follow the other without another look at `done`. `join`: the
+    /// thread's part of the region is over.
+    pub(super) fn help_while(&self, thread: &Thread, done: &dyn Fn() -> bool, more: &dyn Fn() -> bool, spin: Spin, join: bool) {
+        let left_alone = Cell::new(false);
+        let wait = Wait {
+            ready: &|| done() || left_alone.get(),
+            seek: Some(&|look| {
+                let job = queue::find(thread, look, more);
+                left_alone.set(job.is_none() && look != Look::Own && self.is_lost());
+                job
+            }),
+            sleepers: Some(&self.sleepers.0),
+            spin,
+            yields: false,
+            finished: join,
+        };
+        ult::sched::wait_ranked(&wait, thread.num());
+        queue::end_help(thread);
+        self.pass_wake_up_on();
+    }
+
+    /// The wake-up that came with a new task may have gone to a member whose own wait was just over: before it goes back
+    /// to the program it wakes another.
+    #[inline]
+    pub fn pass_wake_up_on(&self) {
+        // ORDERING: Relaxed; the task and the sleeper that matter are older than the wake-up we may have received.
+        if self.has_used_tasks() && self.sleepers.0.load(Ordering::Relaxed) != 0 && self.has_ready_tasks() {
+            self.wake_one();
+        }
+    }
+
+    /// Wakes `thread` if it sleeps, because there is a task that it should take, or else some other sleeping member.
+    pub fn wake_for(&self, thread: &Thread) {
+        // ORDERING: SeqCst fence, as in `wake_one`.
+        core::sync::atomic::fence(Ordering::SeqCst);
+        // ORDERING: Relaxed; ordered by the fence.
+        if self.sleepers.0.load(Ordering::Relaxed) != 0 && !thread.host().is_some_and(|w| w.wake_seeker(&self.sleepers.0)) {
+            self.wake_one_cold();
+        }
+    }
+
+    /// Wakes one sleeping member, if any sleeps, because there is a task to take.
+    #[inline]
+    pub fn wake_one(&self) {
+        // ORDERING: SeqCst fence between the push and the look at the sleepers; pairs with the increment in
+        // `ult::sched` that precedes the sleeper's last look at the queues.
+        core::sync::atomic::fence(Ordering::SeqCst);
+        // ORDERING: Relaxed; ordered by the fence.
+        if self.sleepers.0.load(Ordering::Relaxed) != 0 {
+            self.wake_one_cold();
+        }
+    }
+
+    #[cold]
+    fn wake_one_cold(&self) {
+        let size = self.size();
+        let me = ult::worker::current().map_or(ptr::null(), ptr::from_ref);
+        let others = || (0..size).filter_map(|n| self.thread(n)).filter_map(Thread::host).filter(|w| !ptr::eq(*w, me));
+        for worker in others() {
+            // One that sleeps at a lock, or in a nested region, counts as a sleeper too but takes no task of this team.
+            if worker.wake_seeker(&self.sleepers.0) {
+                return;
+            }
+        }
+        others().for_each(Worker::call_resting);
+    }
+
+    /// Wakes every sleeping member.
+    pub fn wake_all(&self) {
+        self.wake_members(self.size());
+    }
+
+    pub(super) fn wake_members(&self, count: u32) {
+        // ORDERING: SeqCst fence, as in `wake_one`: between the published event and the look at the sleepers.
+        core::sync::atomic::fence(Ordering::SeqCst);
+        // ORDERING: Relaxed; ordered by the fence.
+        if self.sleepers.0.load(Ordering::Relaxed) != 0 {
+            self.wake_members_cold(count);
+        }
+    }
+
+    #[cold]
+    fn wake_members_cold(&self, count: u32) {
+        for thread in (0..count).filter_map(|n| self.thread(n)) {
+            thread.wake();
+        }
+    }
+
+    /// The counter of members that sleep.
+    pub fn sleepers(&self) -> &AtomicU32 {
+        &self.sleepers.0
+    }
+
+    /// How members look before they sleep.
+    pub fn spin(&self) -> Spin {
+        self.plan().spin
+    }
+}

@@ -1,0 +1,201 @@
+//! What callers can ask for: messages, transfers, collective operations, looks, the end.
+//!
+//! Each operation is brought to the engine and taken up by whoever is inside the gate. What may not live here: waiting for the
+//! engine, except in `wait` and `finish`.
+
+use super::{Answer, Bridge, DEAD, HANDLERS, INLINE, MOST_TRANSFERS, count, lock};
+use crate::engine::{Engine, Order};
+use crate::packet::{Announced, Frame, MOST_BLOCKS, UNIT, Verb};
+use crate::slots::{Transfer, Way};
+use crate::table::{Arrival, Block, Done, IdleFn, code};
+use crate::wave::Operation;
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicU32, Ordering, Ordering::Relaxed};
+
+impl Bridge {
+    /// Sends a message; see the header.
+    ///
+    /// # Safety
+    /// The blocks' memory stays readable and unchanged until they are done.
+    pub unsafe fn send(&self, to: u32, handler: u32, pieces: &[&[u8]], blocks: &[Block], flags: u32) -> Answer {
+        self.check(to)?;
+        let number = u16::try_from(handler).ok().filter(|n| usize::from(*n) < HANDLERS).ok_or(code::ARGUMENT)?;
+        if blocks.len() > MOST_BLOCKS {
+            return Err(code::TOO_LARGE);
+        }
+        let size: usize = pieces.iter().map(|p| p.len()).sum::<usize>() + blocks.len() * UNIT;
+        if size > self.most_bytes() {
+            return Err(code::TOO_LARGE);
+        }
+        let full = if blocks.is_empty() {
+            let frame = Frame { verb: Verb::Message, number, word: 0, blocks: &[], pieces };
+            self.push(to, &frame, Self::in_callback(), Some(&self.counts.sent))?
+        } else {
+            self.send_blocks(to, number, pieces, blocks)?
+        };
+        if full || flags & crate::table::MORE == 0 { self.hurry() } else { Ok(()) }
+    }
+
+    fn send_blocks(&self, to: u32, number: u16, pieces: &[&[u8]], blocks: &[Block]) -> Result<bool, i32> {
+        let mut announced = Vec::with_capacity(blocks.len());
+        for block in blocks {
+            let done = Done { call: block.done, context: block.context };
+            let Ok(ticket) = self.begin(to, Way::Out, block.from.cast_mut().cast(), block.bytes, 0, done) else {
+                self.give_up(&announced);
+                return Err(code::BUSY);
+            };
+            announced.push(Announced { bytes: block.bytes, ticket });
+        }
+        let frame = Frame { verb: Verb::Message, number, word: 0, blocks: &announced, pieces };
+        let pushed = self.push(to, &frame, Self::in_callback(), Some(&self.counts.sent));
+        match pushed {
+            Ok(_) => announced.iter().for_each(|a| self.order(Order::Start(a.ticket))),
+            Err(_) => self.give_up(&announced),
+        }
+        pushed
+    }
+
+    /// A ticket for a new transfer, counted as begun.
+    fn begin(&self, peer: u32, way: Way, local: *mut u8, bytes: u64, remote: u64, done: Done) -> Result<u32, i32> {
+        let mut slots = lock(&self.slots);
+        let transfer = Transfer { peer, way, local, bytes, remote, done, left: 0, verdict: None };
+        let ticket = if slots.count() < MOST_TRANSFERS || Self::in_callback() { slots.take(transfer) } else { None };
+        drop(slots);
+        match ticket {
+            Some(_) => count(&self.counts.begun, 1),
+            None => count(&self.counts.busy, 1),
+        }
+        ticket.ok_or(code::BUSY)
+    }
+
+    /// Takes transfers back that nobody has heard of.
+    fn give_up(&self, announced: &[Announced]) {
+        let mut slots = lock(&self.slots);
+        for a in announced {
+            slots.remove(a.ticket);
+            count(&self.counts.ended, 1);
+        }
+    }
+
+    /// Writes memory of another rank; see the header.
+    ///
+    /// # Safety
+    /// `bytes` at `from` stay readable and unchanged until `done`, and `bytes` at `address` of rank `to` may be written.
+    pub unsafe fn put(&self, to: u32, from: *const u8, address: u64, bytes: u64, done: Done) -> Answer {
+        self.check(to)?;
+        let inline = bytes <= INLINE;
+        let way = if inline { Way::OutInline } else { Way::Out };
+        let ticket = self.begin(to, way, from.cast_mut(), bytes, address, done)?;
+        let announced = [Announced { bytes, ticket }];
+        // SAFETY: the caller promises that the bytes are readable. An empty slice may have any pointer but null.
+        let data = if inline && bytes > 0 { unsafe { core::slice::from_raw_parts(from, bytes as usize) } } else { &[] };
+        let frame = Frame { verb: Verb::Put, number: u16::from(inline), word: address, blocks: &announced, pieces: &[data] };
+        if let Err(busy) = self.push(to, &frame, Self::in_callback(), None) {
+            self.give_up(&announced);
+            return Err(busy);
+        }
+        self.order(Order::Start(ticket));
+        self.hurry()
+    }
+
+    /// Reads memory of another rank; see the header.
+    ///
+    /// # Safety
+    /// `bytes` at `into` may be written, by this bridge alone, until `done`; `bytes` at `address` of rank `from` are readable.
+    pub unsafe fn get(&self, from: u32, into: *mut u8, address: u64, bytes: u64, done: Done) -> Answer {
+        self.check(from)?;
+        let ticket = self.begin(from, Way::In, into, bytes, address, done)?;
+        self.order(Order::Start(ticket));
+        self.hurry()
+    }
+
+    /// Takes a block; see the header.
+    ///
+    /// # Safety
+    /// As many bytes as the block has may be written at `into`, by this bridge alone, until `done`.
+    pub unsafe fn accept(&self, arrival: Arrival, into: *mut u8, done: Done) -> Answer {
+        self.check(arrival.source)?;
+        self.order(Order::Accept { arrival, into: Some(into), done });
+        self.hurry()
+    }
+
+    /// Does not take a block.
+    pub fn refuse(&self, arrival: Arrival) -> Answer {
+        self.check(arrival.source)?;
+        self.order(Order::Accept { arrival, into: None, done: Done::NOBODY });
+        self.hurry()
+    }
+
+    /// Sends what was kept because of `MORE`.
+    pub fn flush(&self) -> Answer {
+        self.check(0)?;
+        self.hurry()
+    }
+
+    /// One look; see the header. In a callback it does nothing.
+    pub fn progress(&self) -> Result<usize, i32> {
+        self.check(0)?;
+        if self.gate.try_enter() { self.work(Engine::look) } else { Ok(0) }
+    }
+
+    /// Begins a collective operation.
+    pub fn collective(&self, operation: Operation, idle: Option<(IdleFn, *mut c_void)>, done: Done) -> Answer {
+        self.check(0)?;
+        self.order(Order::collective(operation, idle, done));
+        self.hurry()
+    }
+
+    /// Begins a collective operation and makes progress until it has ended. Not in a callback.
+    pub fn wait(&self, operation: Operation, idle: Option<(IdleFn, *mut c_void)>) -> Answer {
+        unsafe extern "C" fn mark(context: *mut c_void, status: i32) {
+            // SAFETY: the context is `ended` below, which is freed after this was called, or never.
+            let ended = unsafe { &*context.cast::<AtomicU32>() };
+            // ORDERING: Release pairs with the Acquire load below.
+            ended.store(1 + u32::from(status != code::OK), Ordering::Release);
+        }
+        if Self::in_callback() {
+            return Err(code::STATE);
+        }
+        // Never freed if the bridge dies: another thread may still be about to write it.
+        let ended = Box::into_raw(Box::new(AtomicU32::new(0)));
+        let context = ended.cast();
+        // SAFETY: allocated above, freed below.
+        let seen = unsafe { &*ended };
+        self.collective(operation, idle, Done { call: Some(mark), context })?;
+        let mut patience = crate::progress::Patience::default();
+        // ORDERING: Acquire pairs with the Release in `mark`.
+        while seen.load(Ordering::Acquire) == 0 {
+            patience.after(self.progress()?);
+        }
+        // ORDERING: Relaxed; read before.
+        let fine = seen.load(Relaxed) == 1;
+        // SAFETY: `mark` was called, which is the last use, and there was one allocation.
+        drop(unsafe { Box::from_raw(ended) });
+        if fine { Ok(()) } else { Err(code::PROTOCOL) }
+    }
+
+    /// Ends the thread for progress.
+    pub fn stop(&self) {
+        let napping = lock(&self.napping).take();
+        if let Some(napping) = napping {
+            napping.end();
+        }
+    }
+
+    /// Waits until nothing is under way anywhere, and takes the bridge down. Collective. Not in a callback.
+    pub fn finish(&self) -> Answer {
+        // ORDERING: Relaxed; no other call is under way (the header's rule).
+        if self.state.load(Relaxed) == DEAD || Self::in_callback() {
+            return Err(code::STATE);
+        }
+        let opened = self.is_open();
+        if opened {
+            self.wait(Operation::Quiet, None)?;
+        }
+        self.stop();
+        // ORDERING: Relaxed; no other call is under way (the header's rule).
+        self.state.store(DEAD, Relaxed);
+        let closed = self.inside(|engine| engine.close(self, opened));
+        closed.map_err(|why| self.fail(code::MPI, &why.0))
+    }
+}

@@ -1,0 +1,85 @@
+//! Drives the waves of barriers and quiescence.
+
+use super::{Broken, Engine};
+use crate::bridge::Bridge;
+use crate::packet::{Frame, Verb};
+use crate::table::{Done, IdleFn, code};
+use crate::wave::{Operation, Step, Sums};
+use std::ffi::c_void;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// A collective operation that was begun here.
+pub struct Pending {
+    pub(super) operation: Operation,
+    pub(super) idle: Option<(IdleFn, *mut c_void)>,
+    pub(super) done: Done,
+}
+
+// SAFETY: callbacks may come from any thread that makes progress (the header's rule).
+unsafe impl Send for Pending {}
+
+impl Pending {
+    fn is_ready(&self) -> bool {
+        match (self.operation, self.idle) {
+            // SAFETY: the function was given with its argument.
+            (Operation::Quiet, Some((idle, context))) => unsafe { idle(context) != 0 },
+            _ => true,
+        }
+    }
+}
+
+impl Engine {
+    pub(super) fn begin(&mut self, pending: Pending) {
+        self.waves.begin(pending.operation);
+        self.pending.push_back(pending);
+    }
+
+    /// Lets waves rise as long as this rank is ready for them. A rank alone passes one wave per look, so that
+    /// a quiescence that is not reached does not keep the look from ending.
+    pub(super) fn collectives(&mut self, bridge: &Bridge) -> Result<(), Broken> {
+        let ready = self.waves.wants().is_some() && self.pending.front().is_some_and(Pending::is_ready);
+        if !ready {
+            return Ok(());
+        }
+        let c = &bridge.counts;
+        // ORDERING: Relaxed; a wave needs each counter to be no older than the wave itself. What this rank's idle threads did before
+        // is ordered by `idle`; what is sent meanwhile makes the sums of the next wave differ.
+        let (sent, handled) = (c.sent.load(Relaxed) + c.begun.load(Relaxed), c.handled.load(Relaxed) + c.ended.load(Relaxed));
+        match self.waves.ready(sent, handled) {
+            Some(Step::Up(parent, sums)) => rise(bridge, parent, sums),
+            Some(Step::Down(ends)) => self.verdict(bridge, ends)?,
+            Some(Step::Disagree) => {
+                bridge.fail(code::PROTOCOL, "ranks have begun collective operations in different orders");
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// The verdict on the current wave is here: tells the children, and ends the operation.
+    pub(super) fn verdict(&mut self, bridge: &Bridge, ends: bool) -> Result<(), Broken> {
+        self.events += 1;
+        for child in self.waves.children() {
+            own(bridge, child, &Frame::plain(Verb::Down, u16::from(ends), 0));
+        }
+        if self.waves.down(ends).is_some() {
+            let pending = self.pending.pop_front().ok_or_else(|| Broken("an operation ends that was not begun".into()))?;
+            pending.done.tell(code::OK);
+        }
+        Ok(())
+    }
+}
+
+fn rise(bridge: &Bridge, parent: u32, sums: Sums) {
+    let mut payload = [0; 24];
+    payload[0..8].copy_from_slice(&sums.sent.to_le_bytes());
+    payload[8..16].copy_from_slice(&sums.handled.to_le_bytes());
+    payload[16..24].copy_from_slice(&sums.operations.to_le_bytes());
+    own(bridge, parent, &Frame { verb: Verb::Up, number: 0, word: 0, blocks: &[], pieces: &[&payload] });
+}
+
+/// Sends a frame of the bridge itself, which is never refused.
+pub(super) fn own(bridge: &Bridge, to: u32, frame: &Frame<'_>) {
+    let pushed = bridge.push(to, frame, true, None);
+    debug_assert!(pushed.is_ok(), "must");
+}

@@ -1,0 +1,119 @@
+//! A thread that makes progress while all others compute, and how long whoever waits looks before it gives way.
+//!
+//! MPI offers nothing to sleep on, so the thread looks, naps and looks again. It begins with yielding looks and naps longer the
+//! longer nothing happens, up to `nap_us`: on an idle rank it costs about two percent of a core at 100 us. It never holds up
+//! senders: they send themselves, unless the thread is inside the gate, and then it sends for them.
+//!
+//! Rejected: a thread that spins (it takes a core from the workers, and with fewer cores than threads it delays everybody by
+//! time slices); waking it from senders (nothing would be gained: they send themselves).
+
+use crate::bridge::Bridge;
+use crate::table::code;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Looks without result before the first nap; each gives the core away.
+const YIELDS: u32 = 200;
+const SHORTEST: Duration = Duration::from_micros(20);
+
+/// How somebody waits who has nothing else to do.
+#[derive(Debug)]
+pub(crate) struct Patience {
+    looks: u32,
+    longest: Duration,
+    nap: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self::new(50)
+    }
+}
+
+impl Patience {
+    /// Naps of at most `longest` microseconds.
+    pub(crate) fn new(longest: u32) -> Self {
+        Self { looks: 0, longest: Duration::from_micros(u64::from(longest)), nap: SHORTEST }
+    }
+
+    /// After a look that found `events` things.
+    pub(crate) fn after(&mut self, events: usize) {
+        if events > 0 {
+            (self.looks, self.nap) = (0, SHORTEST);
+        } else if self.looks < YIELDS {
+            self.looks += 1;
+            std::thread::yield_now();
+        } else {
+            std::thread::sleep(self.nap.min(self.longest));
+            self.nap = (self.nap * 2).min(self.longest);
+        }
+    }
+}
+
+/// The thread for progress.
+#[derive(Debug)]
+pub(crate) struct Napping {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
+
+/// A bridge that outlives the thread.
+struct Shared(*const Bridge);
+
+// SAFETY: `Bridge` is Sync, and its owner joins the thread (`Bridge::stop`) before freeing it.
+unsafe impl Send for Shared {}
+
+impl Napping {
+    /// Starts it.
+    pub(crate) fn start(bridge: &Bridge) -> Result<Self, i32> {
+        let longest = if bridge.config.nap_us == 0 { 100 } else { bridge.config.nap_us };
+        let (stop, shared) = (Arc::new(AtomicBool::new(false)), Shared(bridge));
+        let flag = stop.clone();
+        let body = move || {
+            let shared = shared;
+            prepare();
+            // SAFETY: see `Shared`.
+            run(unsafe { &*shared.0 }, &flag, longest);
+        };
+        let thread = std::thread::Builder::new().name("gangway-bridge".into()).stack_size(1 << 20).spawn(body);
+        let thread = thread.map_err(|e| bridge.fail(code::STATE, &format!("no thread for progress: {e}")))?;
+        Ok(Self { stop, thread })
+    }
+
+    /// Ends it, and waits for that. A thread that ends itself from a callback is left to end.
+    pub(crate) fn end(self) {
+        // ORDERING: Relaxed; joining is what orders.
+        self.stop.store(true, Ordering::Relaxed);
+        if self.thread.thread().id() != std::thread::current().id() {
+            let _ = self.thread.join();
+        }
+    }
+}
+
+fn run(bridge: &Bridge, stop: &AtomicBool, longest: u32) {
+    let mut patience = Patience::new(longest);
+    // ORDERING: Relaxed; a flag.
+    while !stop.load(Ordering::Relaxed) {
+        match bridge.progress() {
+            Ok(events) => patience.after(events),
+            Err(_) => return,
+        }
+    }
+}
+
+/// Leaves the program's signals to the program's threads, and makes naps end when they should.
+fn prepare() {
+    // SAFETY: the set is initialised by sigfillset before it is read; blocking signals and setting the timer slack concern this
+    // thread alone. Signals that an instruction raises stay open, as everywhere in the runtime.
+    unsafe {
+        let mut signals = core::mem::zeroed();
+        libc::sigfillset(&raw mut signals);
+        for open in [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS, libc::SIGPROF] {
+            libc::sigdelset(&raw mut signals, open);
+        }
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const signals, core::ptr::null_mut());
+        libc::prctl(libc::PR_SET_TIMERSLACK, 1000);
+    }
+}

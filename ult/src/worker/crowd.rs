@@ -1,0 +1,137 @@
+//! Whose ULTs run on a worker, how many it has, and who waits behind it.
+//!
+//! What lives here: the group that a worker serves, counts of the ULTs it was given, what the stall monitor is told. What may not:
+//! where new ULTs are put ([`crate::fork`]), which are taken first ([`crate::gang`], [`crate::sched`]), what the monitor does
+//! about those who wait ([`crate::stall`]).
+//!
+//! All counts are hints, or have one writer: nothing is published through them.
+
+use core::sync::atomic::Ordering;
+
+use super::registry::GROUPS;
+use super::Worker;
+
+/// A worker that runs nobody's ULTs: a kernel thread that belongs to one thread of a team.
+pub(super) const NOBODY: u32 = 0;
+/// A worker that runs everybody's.
+pub(super) const EVERYBODY: u32 = u32::MAX;
+
+impl Worker {
+    /// May ULTs of `group` run here? Pool workers that are shared run everybody's, a program's kernel thread its own
+    /// group's, a kernel thread that belongs to one thread nobody's.
+    #[inline]
+    pub(crate) fn accepts(&self, group: u32) -> bool {
+        // ORDERING: Relaxed; changed only while no ULT that could be affected exists (`serve`).
+        let serves = self.serves.load(Ordering::Relaxed);
+        serves == EVERYBODY || serves == group
+    }
+
+    /// Is this one of the pool's shared workers?
+    #[inline]
+    pub(crate) fn is_shared(&self) -> bool {
+        self.accepts(EVERYBODY)
+    }
+
+    /// Was its kernel thread started by the pool?
+    pub(crate) fn is_of_the_pool(&self) -> bool {
+        self.is_shared() || !self.accepts(self.group())
+    }
+
+    /// May it take a ULT without having seen its group?
+    pub(crate) fn may_steal_blindly(&self) -> bool {
+        // ORDERING: Relaxed; as in `accepts`. A new group is counted before its first fork: asked between the look at a ULT and the step that
+        // takes it (`Deque::steal_if`), the count is that of the ULT's push or a later one.
+        self.is_shared() || (GROUPS.load(Ordering::Relaxed) == 1 && self.serves.load(Ordering::Relaxed) != NOBODY)
+    }
+
+    /// May ULTs on the own deque of `victim` be taken without having seen their group? Both serve one group alone, and the same.
+    pub(crate) fn is_of_one_group_with(&self, victim: &Worker) -> bool {
+        // ORDERING: Relaxed; as in `accepts`.
+        let (mine, theirs) = (self.serves.load(Ordering::Relaxed), victim.serves.load(Ordering::Relaxed));
+        mine == theirs && mine != NOBODY && mine != EVERYBODY
+    }
+
+    /// Makes it a shared worker of the pool (`true`) or one that belongs to a single thread.
+    pub(crate) fn share(&self, shared: bool) {
+        // ORDERING: Relaxed; see `accepts`.
+        self.serves.store(if shared { EVERYBODY } else { NOBODY }, Ordering::Relaxed);
+    }
+
+    /// The group of a program's kernel thread: ULTs that it and its descendants fork.
+    pub fn group(&self) -> u32 {
+        self.index() + 1
+    }
+
+    /// Gang ULTs queued here or started here and not ended.
+    pub(crate) fn gang_load(&self) -> u32 {
+        // ORDERING: Relaxed; a hint for placing.
+        self.gang_load.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn count_gang_load(&self, change: i32) {
+        // ORDERING: Relaxed; a hint for placing.
+        self.gang_load.fetch_add(change as u32, Ordering::Relaxed);
+    }
+
+    /// Counts a ULT that starts here or is adopted (1), ends or is adopted by another worker (−1).
+    pub(crate) fn count_hosted(&self, change: i32) {
+        // ORDERING: Relaxed; a hint for who lends the worker, see `is_unused`.
+        self.hosting.fetch_add(change, Ordering::Relaxed);
+    }
+
+    /// Does it run nobody's ULTs, as far as can be seen from here?
+    pub(crate) fn is_unused(&self) -> bool {
+        // ORDERING: Relaxed; as above.
+        self.hosting.load(Ordering::Relaxed) == 0 && self.gang_deque.is_empty()
+    }
+
+    /// Notes how many other threads are suspended here; the owner.
+    pub(crate) fn set_suspended(&self, threads: u32) {
+        // ORDERING: Relaxed; the monitor takes any recent value.
+        if self.suspended.load(Ordering::Relaxed) != threads {
+            // ORDERING: as above.
+            self.suspended.store(threads, Ordering::Relaxed);
+        }
+        self.publish_crowd();
+    }
+
+    /// Nobody is suspended here any more; whoever has seized the worker.
+    pub(crate) fn set_suspended_to_none(&self) {
+        // ORDERING: Relaxed; the monitor takes any recent value.
+        self.suspended.store(0, Ordering::Relaxed);
+    }
+
+    /// Tells the monitor how many threads wait behind this worker. After something was queued, by whoever queued it.
+    pub(crate) fn publish_crowd(&self) {
+        self.watched.recount(|| {
+            // ORDERING: Relaxed; `recount` has the fences.
+            let suspended = self.suspended.load(Ordering::Relaxed) + self.calls();
+            suspended + self.gang_deque.len() as u32 + self.ults.len() as u32
+        });
+    }
+
+    /// Reasons to come to the scheduler beside what was there at the last switch point.
+    fn calls(&self) -> u32 {
+        // ORDERING: Relaxed, both; `publish_crowd` has the fences.
+        let returning = !self.returning.load(Ordering::Relaxed).is_null();
+        u32::from(returning) + u32::from(self.summoned.load(Ordering::Relaxed))
+    }
+
+    /// Does anybody wait behind the running code, as far as its owner knows?
+    pub(crate) fn has_others(&self) -> bool {
+        self.has_suspended() || self.has_queued()
+    }
+
+    /// Are other threads suspended here?
+    #[inline]
+    pub(crate) fn has_suspended(&self) -> bool {
+        // ORDERING: Relaxed; the owner asks.
+        self.suspended.load(Ordering::Relaxed) != 0
+    }
+
+    /// Is there a reason to come to the scheduler beside those who are suspended here?
+    #[inline]
+    pub(crate) fn has_queued(&self) -> bool {
+        self.calls() != 0 || !self.gang_deque.is_empty() || !self.ults.is_empty()
+    }
+}

@@ -1,0 +1,118 @@
+//! Who may touch the owner's part of a record, and who stands in for a worker that is blocked.
+//!
+//! What lives here: the gate between the owner and a kernel thread that takes contexts away from it, and the two links between a
+//! blocked worker and its stand-ins. What may not: moving the contexts ([`crate::sched`]'s `handoff`), finding out who is blocked
+//! ([`crate::stall`]). The agreement is in `docs/protocols/stall.md`.
+
+use core::mem::offset_of;
+use core::ptr;
+use core::sync::atomic::Ordering;
+
+use crate::arch;
+use crate::stall::Watched;
+
+use super::crowd::{EVERYBODY, NOBODY};
+use super::{Worker, at, table_len};
+
+/// The worker runs program code (or has no kernel thread); its suspended contexts may be adopted.
+pub(super) const PROGRAM: u32 = 0;
+/// The worker is in the scheduler, asleep there included.
+const SCHEDULER: u32 = 1;
+/// Another kernel thread is taking contexts away; for a few hundred instructions.
+const THIEF: u32 = 2;
+
+impl Worker {
+    /// The calling kernel thread leaves program code for the scheduler: from here on the owner's part is its alone.
+    #[inline]
+    pub(crate) fn enter_scheduler(&self) {
+        // ORDERING: Acquire, pairs with the Release in `let_go`: what a thief left. A failure publishes nothing.
+        while self.gate.compare_exchange_weak(PROGRAM, SCHEDULER, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            arch::pause();
+        }
+        self.watched.enter_scheduler();
+    }
+
+    /// Is the calling kernel thread, whose worker this is, in the scheduler?
+    #[inline]
+    pub(crate) fn is_in_scheduler(&self) -> bool {
+        // ORDERING: Relaxed; it has written the value itself, or a thief has written another one over `PROGRAM`.
+        self.gate.load(Ordering::Relaxed) == SCHEDULER
+    }
+
+    /// It goes back to program code.
+    #[inline]
+    pub(crate) fn enter_program(&self) {
+        self.watched.enter_user();
+        // ORDERING: Release, pairs with the Acquire in `seize`: the owner's part is as it stays while program code runs.
+        self.gate.store(PROGRAM, Ordering::Release);
+    }
+
+    /// For another kernel thread: the owner's part, if the owner runs program code; until [`Worker::let_go`].
+    pub(crate) fn seize(&self) -> bool {
+        // ORDERING: Acquire, pairs with the Release in `enter_program`; a failure publishes nothing.
+        self.gate.compare_exchange(PROGRAM, THIEF, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    /// Ends what [`Worker::seize`] began.
+    pub(crate) fn let_go(&self) {
+        // ORDERING: Release, pairs with the Acquire in `enter_scheduler`.
+        self.gate.store(PROGRAM, Ordering::Release);
+    }
+
+    /// The worker that this is a part of.
+    pub(crate) fn of(watched: &'static Watched) -> &'static Worker {
+        // SAFETY: every record that is announced to the monitor is this field of a worker (`adopt`).
+        unsafe { &*ptr::from_ref(watched).byte_sub(offset_of!(Worker, watched)).cast() }
+    }
+
+    /// Begins to stand in for `blocked`, runs what that one may run, and is told when it moves again.
+    pub(crate) fn begin_standing_in(&self, blocked: &'static Worker) {
+        // ORDERING: Relaxed, all three; a forker that sees the first late queues a ULT that this worker takes, or others steal.
+        self.stands_for.store(ptr::from_ref(blocked).cast_mut(), Ordering::Relaxed);
+        let serves = blocked.serves.load(Ordering::Relaxed);
+        // A kernel thread that belongs to one thread has queued for nobody else either.
+        self.serves.store(if serves == NOBODY { EVERYBODY } else { serves }, Ordering::Relaxed);
+        // ORDERING: Release, pairs with the Acquire in `recall`.
+        blocked.handed_off.store(true, Ordering::Release);
+    }
+
+    /// Ends it.
+    pub(crate) fn end_standing_in(&self) {
+        self.share(false);
+        // ORDERING: Relaxed; as in `begin_standing_in`.
+        self.stands_for.store(ptr::null_mut(), Ordering::Relaxed);
+    }
+
+    /// The worker that this one stands in for.
+    #[inline]
+    pub(crate) fn stands_for(&self) -> Option<&'static Worker> {
+        // ORDERING: Relaxed; as in `begin_standing_in`.
+        // SAFETY: null or a record, and records are never freed.
+        unsafe { self.stands_for.load(Ordering::Relaxed).as_ref() }
+    }
+
+    /// Does it stand in for a blocked worker?
+    #[inline]
+    pub(crate) fn is_standing_in(&self) -> bool {
+        self.stands_for().is_some()
+    }
+
+    /// The owner moves again: tells those that stand in for it, once.
+    #[inline]
+    pub(crate) fn recall(&self) {
+        // ORDERING: Relaxed; the owner asks at each entry to its scheduler, see below.
+        if self.handed_off.load(Ordering::Relaxed) {
+            self.recall_cold();
+        }
+    }
+
+    #[cold]
+    fn recall_cold(&self) {
+        // ORDERING: Acquire, pairs with `begin_standing_in`: who is said to stand in can be found.
+        self.handed_off.swap(false, Ordering::Acquire);
+        let heirs = (0..table_len()).filter_map(at).filter(|w| w.stands_for().is_some_and(|b| ptr::eq(b, self)));
+        for heir in heirs {
+            heir.wake();
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! All records: how they are found, given to kernel threads and taken back.
+//!
+//! What lives here: the table of workers by index, the records that nobody uses, registration of kernel threads that are not ours,
+//! the child of a fork. What may not: starting our own threads ([`crate::pool`]), what the layer above keeps for a program's thread
+//! (it sets a hook).
+//!
+//! The table is a fixed array that is only added to (the child of a fork begins anew), so that a thief looks into it without a lock;
+//! the lock is for taking and putting back records.
+
+use core::ptr::{self, NonNull};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use std::sync::Mutex;
+
+use crate::arch;
+use crate::identity;
+use crate::ult::Ult;
+use crate::victim;
+
+use super::running::{WORD_WORKER, word};
+use super::{Locals, Role, Worker, current, set_locals};
+
+/// Workers that can be found by index; those beyond are nobody's victims and get no gang ULTs.
+pub const TABLE: usize = 1024;
+
+static WORKERS: [AtomicPtr<Worker>; TABLE] = [const { AtomicPtr::new(ptr::null_mut()) }; TABLE];
+static TABLE_LEN: AtomicUsize = AtomicUsize::new(0);
+/// Program threads that are registered.
+pub(super) static GROUPS: AtomicU32 = AtomicU32::new(0);
+
+/// One more than the largest index in the table.
+#[inline]
+pub(crate) fn table_len() -> usize {
+    // ORDERING: Relaxed; the entries are acquired one by one.
+    TABLE_LEN.load(Ordering::Relaxed)
+}
+
+/// The worker with this index. It may be unused at the moment.
+#[inline]
+pub(crate) fn at(index: usize) -> Option<&'static Worker> {
+    // ORDERING: Acquire, pairs with the Release in `enter_table`.
+    let worker = WORKERS.get(index)?.load(Ordering::Acquire);
+    // SAFETY: null or a record, and records are never freed.
+    unsafe { worker.as_ref() }
+}
+
+fn enter_table(worker: &'static Worker) {
+    let index = worker.index() as usize;
+    if let Some(slot) = WORKERS.get(index) {
+        // ORDERING: Release, pairs with the Acquire in `at`: the record is complete.
+        slot.store(ptr::from_ref(worker).cast_mut(), Ordering::Release);
+        // ORDERING: Relaxed; see `table_len`.
+        TABLE_LEN.fetch_max(index + 1, Ordering::Relaxed);
+    }
+}
+
+/// Whether contexts get identities of their own; decided before the first worker is registered.
+static IDENTITIES: AtomicU32 = AtomicU32::new(1);
+
+/// Switches identities off: threads that share a kernel thread share its thread-local storage. Before the first worker.
+pub fn use_identities(on: bool) {
+    // ORDERING: Relaxed; a setting, made before it matters.
+    IDENTITIES.store(u32::from(on), Ordering::Relaxed);
+}
+
+/// Do contexts get identities of their own?
+pub fn uses_identities() -> bool {
+    // ORDERING: Relaxed; see `use_identities`.
+    IDENTITIES.load(Ordering::Relaxed) != 0 && !matches!(identity::support(), identity::Support::None(_))
+}
+
+/// Sums over all workers that ever were: steals, context switches. Others go on meanwhile, so the figures are recent.
+pub fn totals() -> (victim::Totals, u64) {
+    let workers = || (0..table_len()).filter_map(at);
+    // ORDERING: Relaxed; a statistic.
+    let switches = workers().map(|w| w.switches.load(Ordering::Relaxed)).sum();
+    (workers().map(|w| w.steals.read()).sum(), switches)
+}
+
+/// Records that no kernel thread uses, and the next index.
+struct Registry {
+    spare: Vec<&'static Worker>,
+    next: u32,
+}
+
+static REGISTRY: crate::pool::ForkMutex<Registry> =
+    crate::pool::ForkMutex::new(Registry { spare: Vec::new(), next: 0 });
+
+/// Makes `worker`, a record nobody else uses, the calling kernel thread's own.
+pub(crate) fn adopt(worker: &'static Worker) {
+    let identity = uses_identities().then(identity::of_current_thread);
+    // SAFETY: the record is nobody else's; the calling kernel thread is its owner from here on.
+    unsafe {
+        let own = worker.own();
+        (*own).current = &raw mut (*own).native;
+        (*own).native_identity = identity;
+        (*own).worn = identity;
+        (*own).role = Role::none(worker);
+        (*own).place = None;
+    }
+    worker.site.forget();
+    word(WORD_WORKER).set(ptr::from_ref(worker) as usize);
+    set_locals(Locals::default());
+    // ORDERING: Relaxed; for a handler on this same kernel thread (`own_thread_pointer`).
+    worker.thread_pointer.store(arch::thread_pointer(), Ordering::Relaxed);
+    enter_table(worker);
+    worker.watched.begin();
+}
+
+/// The thread pointer that the calling kernel thread was started with, whatever it wears; `None` if it is not registered, or beyond the table. Touches no
+/// thread-local storage, and may be called in a signal handler.
+pub(crate) fn own_thread_pointer() -> Option<usize> {
+    // SAFETY: only asks.
+    let tid = unsafe { arch::system_call(libc::SYS_gettid as usize, [0; 4]) };
+    let me = (0..table_len()).filter_map(at).find(|worker| worker.watched.tid() as isize == tid)?;
+    // ORDERING: Relaxed; written by this kernel thread.
+    Some(me.thread_pointer.load(Ordering::Relaxed))
+}
+
+/// A record that no kernel thread uses.
+pub(crate) fn take_record() -> &'static Worker {
+    let mut registry = REGISTRY.lock();
+    if let Some(worker) = registry.spare.pop() {
+        return worker;
+    }
+    let index = registry.next;
+    registry.next += 1;
+    Box::leak(Box::new(Worker::new(index)))
+}
+
+/// Takes the record from the calling kernel thread, which is about to end.
+fn abandon_current() {
+    let Some(worker) = current() else { return };
+    // SAFETY: this kernel thread is the owner; idle runners stand at the top of their loop (see the field), so
+    // their stacks hold nothing.
+    unsafe {
+        let own = worker.own();
+        while let Some(runner) = (*own).idle_runners.pop() {
+            Ult::retire(runner);
+        }
+        if !(*own).bench.is_empty() {
+            return; // ends inside a wait (pthread_exit from a handler): the record cannot be used again
+        }
+    }
+    worker.watched.end();
+    worker.share(false);
+    word(WORD_WORKER).set(0);
+    set_locals(Locals::default());
+    put_back_record(worker);
+}
+
+/// Makes a record free for the next kernel thread.
+pub(crate) fn put_back_record(worker: &'static Worker) {
+    REGISTRY.lock().spare.push(worker);
+}
+
+/// In the child of a fork: forgets the spare records and the lock. Indices go on from
+/// [`FIRST_AFTER_FORK`], so that no record of the parent's first threads shares one with a record made here.
+///
+/// # Safety
+/// Only in the child of a fork, before it has a second thread.
+pub(crate) unsafe fn forget_after_fork() {
+    // SAFETY: as the caller says; the registry's vector is leaked.
+    unsafe { REGISTRY.forget(Registry { spare: Vec::new(), next: FIRST_AFTER_FORK }) };
+    for slot in &WORKERS {
+        // ORDERING: Relaxed throughout; single-threaded.
+        slot.store(ptr::null_mut(), Ordering::Relaxed);
+    }
+    TABLE_LEN.store(0, Ordering::Relaxed);
+    GROUPS.store(0, Ordering::Relaxed);
+    if let Some(worker) = current() {
+        enter_table(worker);
+        // What was on its way here belongs to threads that do not exist in this process.
+        worker.returning.store(ptr::null_mut(), Ordering::Relaxed);
+        worker.handed_off.store(false, Ordering::Relaxed);
+        GROUPS.store(1, Ordering::Relaxed);
+        worker.watched.begin();
+        worker.enter_program();
+    }
+}
+
+/// The first index given in the child of a fork: indices of the parent's records are not given again, up to here.
+const FIRST_AFTER_FORK: u32 = 512;
+
+type ExitHook = fn();
+static EXIT_HOOK: Mutex<Option<ExitHook>> = Mutex::new(None);
+
+/// Sets what the layer above does when a registered program thread ends (called once, on that thread, before
+/// its worker record is taken from it).
+pub fn on_thread_exit(hook: ExitHook) {
+    *EXIT_HOOK.lock().unwrap_or_else(|e| e.into_inner()) = Some(hook);
+}
+
+/// The calling kernel thread's worker; registers the thread when it is one of the program's own.
+///
+/// The thread is given an alternate signal stack if it has none, and a destructor that runs when it ends.
+pub fn register_current() -> &'static Worker {
+    if let Some(worker) = current() {
+        return worker;
+    }
+    crate::pool::initialise();
+    let worker = take_record();
+    adopt(worker);
+    // ORDERING: Relaxed; see `Worker::accepts` and `may_steal_blindly`.
+    worker.serves.store(worker.group(), Ordering::Relaxed);
+    // ORDERING: Relaxed; as above.
+    GROUPS.fetch_add(1, Ordering::Relaxed);
+    crate::fault::enter_kernel_thread();
+    crate::pool::arm_exit_destructor(NonNull::from(worker));
+    crate::sched::count_awake(true);
+    worker.enter_program();
+    worker
+}
+
+/// What the destructor of a program thread does; see [`register_current`].
+pub(crate) fn program_thread_ends() {
+    if current().is_none() {
+        return;
+    }
+    let hook = *EXIT_HOOK.lock().unwrap_or_else(|e| e.into_inner());
+    if let Some(hook) = hook {
+        hook();
+    }
+    crate::fault::leave_kernel_thread();
+    crate::sched::count_awake(false);
+    // ORDERING: Relaxed; as in `register_current`.
+    GROUPS.fetch_sub(1, Ordering::Relaxed);
+    abandon_current();
+}

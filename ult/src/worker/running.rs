@@ -1,0 +1,148 @@
+//! The running context as its kernel thread sees it: worker, local words, role, storage.
+//!
+//! What lives here: the words of the thread block, how the worker is found through them, and changes of role and identity on the
+//! same stack. What may not: switching stacks ([`crate::ult`]), how an identity is put on ([`crate::identity`]).
+//!
+//! The words are in the kernel thread's own block of storage ([`arch::thread_block`]), which changes with the identity: no
+//! reference to them is kept across a switch, and [`wear`] carries the worker's word over.
+
+use core::cell::Cell;
+use core::ptr;
+
+use crate::arch;
+use crate::gang::GangTag;
+use crate::identity::{self, Identity};
+
+use super::{Role, Worker, register_current};
+
+/// The two words that the layer above keeps for the running context (Gangway: OpenMP thread and task).
+/// They are saved when a context is suspended and restored when it continues.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Locals(pub [usize; 2]);
+
+/// Word of the thread block that holds this kernel thread's [`Worker`].
+pub(super) const WORD_WORKER: usize = 0;
+/// First of the two words that hold [`Locals`].
+const WORD_LOCALS: usize = 1;
+
+#[inline(always)]
+fn words() -> &'static [Cell<usize>] {
+    // SAFETY: the block is this kernel thread's own storage and lives as long as the kernel thread, which is
+    // the only one that can use the reference before it is dropped (callers do not keep it across a switch).
+    unsafe { &(*arch::thread_block()).words }
+}
+
+#[inline(always)]
+pub(super) fn word(index: usize) -> &'static Cell<usize> {
+    &words()[index]
+}
+
+/// The calling kernel thread's worker, or `None` when it has not been registered.
+#[inline(always)]
+pub fn current() -> Option<&'static Worker> {
+    let p = word(WORD_WORKER).get() as *const Worker;
+    // SAFETY: the word is null or a worker record, and records are never freed.
+    unsafe { p.as_ref() }
+}
+
+/// The local words of the running context.
+#[inline(always)]
+pub fn locals() -> Locals {
+    let words = words();
+    Locals([words[WORD_LOCALS].get(), words[WORD_LOCALS + 1].get()])
+}
+
+/// Replaces the local words of the running context.
+#[inline(always)]
+pub fn set_locals(locals: Locals) {
+    let words = words();
+    words[WORD_LOCALS].set(locals.0[0]);
+    words[WORD_LOCALS + 1].set(locals.0[1]);
+}
+
+/// [`set_locals`]; returns those before.
+#[inline(always)]
+pub fn replace_locals(locals: Locals) -> Locals {
+    let words = words();
+    // Read one by one: a load of both stalls for several nanoseconds when the words were stored one by one just before.
+    // SAFETY: the words are the kernel thread's own.
+    let before = [0, 1].map(|i| unsafe { words[WORD_LOCALS + i].as_ptr().read_volatile() });
+    words[WORD_LOCALS].set(locals.0[0]);
+    words[WORD_LOCALS + 1].set(locals.0[1]);
+    Locals(before)
+}
+
+/// The gang and the region that the running context runs for.
+pub fn duty() -> (GangTag, usize) {
+    let worker = register_current();
+    // SAFETY: own kernel thread.
+    let role = unsafe { (*worker.own()).role };
+    (role.tag, role.region)
+}
+
+/// Changes the gang and the region that the running context runs for; a switch point for the stall monitor.
+pub fn set_duty((tag, region): (GangTag, usize)) {
+    let worker = register_current();
+    // SAFETY: own kernel thread.
+    unsafe {
+        let role = &mut (*worker.own()).role;
+        role.tag = tag;
+        role.region = region;
+    }
+    worker.urgency.set_running(tag);
+    worker.watched.pass();
+    worker.watched.set_region(region);
+}
+
+/// Does the running code wear its kernel thread's own storage, not a borrowed one?
+pub fn wears_own_storage() -> bool {
+    let worker = register_current();
+    // SAFETY: own kernel thread.
+    let worn = unsafe { (*worker.own()).worn };
+    worn.is_none_or(|identity| !identity.is_donated())
+}
+
+/// Notes that the calling kernel thread is bound to `place`, a number of the caller's. False if it is already.
+pub fn move_to_place(place: u32) -> bool {
+    let worker = register_current();
+    // SAFETY: own kernel thread.
+    let moves = unsafe { (*worker.own()).place.replace(place) != Some(place) };
+    if moves {
+        worker.site.forget();
+    }
+    moves
+}
+
+/// Makes the running context run in `role`, on the same stack.
+///
+/// # Safety
+/// Own kernel thread; no address of thread-local storage is live in the caller, and nobody else wears the identity.
+#[inline(never)]
+pub(crate) unsafe fn play(worker: &'static Worker, role: Role) {
+    // SAFETY: as the caller says.
+    unsafe {
+        (*worker.own()).role = role;
+        if let Some(identity) = role.identity {
+            wear(worker, identity);
+        }
+    }
+}
+
+/// Wears `identity` and carries the worker's word over to its thread block.
+///
+/// # Safety
+/// As [`play`].
+#[inline]
+pub(crate) unsafe fn wear(worker: &'static Worker, identity: &'static Identity) {
+    // SAFETY: as the caller says; `identity::wear` has the same contract. The stall monitor's handler runs only in program
+    // code, so it does not see the moment between the two steps.
+    unsafe {
+        let own = worker.own();
+        if (*own).worn.is_some_and(|worn| ptr::eq(worn, identity)) {
+            return;
+        }
+        identity::wear(identity);
+        word(WORD_WORKER).set(ptr::from_ref(worker) as usize);
+        (*own).worn = Some(identity);
+    }
+}

@@ -1,0 +1,52 @@
+//! The small pass of `cargo xtask test`: the probes and the task suite give right results with a thread for each core, tasks run in
+//! parallel, and the instructions of single-thread paths have not grown.
+
+use super::measure::{self, Ending};
+use super::plan::{self, Family};
+use super::{build, instructions};
+use crate::lanes::{self, Lane};
+use crate::programs::Places;
+use crate::report::Report;
+use std::path::Path;
+use std::thread::available_parallelism;
+
+/// After so many failures of one build the rest of it is left out.
+const ENOUGH: usize = 3;
+
+/// Runs everything on `library`, in the build of every compiler.
+pub fn run(places: &Places, library: &Path, report: &mut Report) {
+    let builds = build::all(places);
+    for why in &builds.absent {
+        report.skip("benchmarks", why);
+    }
+    for why in &builds.broken {
+        report.fail("benchmarks", why);
+    }
+    let lanes = lanes::lanes(&builds.ready, library);
+    let ours: Vec<&Lane> = lanes.iter().filter(|lane| !lane.is_peer()).collect();
+    for lane in &ours {
+        report.check(&format!("benchmarks [{}]", lane.built.compiler), problems(lane));
+    }
+    instructions::check(places, &ours, report);
+}
+
+fn problems(lane: &Lane) -> Vec<String> {
+    let cores = available_parallelism().map_or(1, |n| n.get() as u32);
+    let rows = plan::rows(cores, true).into_iter().filter(|row| row.threads <= cores.max(2) || row.family == Family::Nested);
+    let mut all = vec![];
+    for row in rows.filter(|row| row.family != Family::Process) {
+        if all.len() >= ENOUGH {
+            all.push(format!("the rest is left out after {ENOUGH} problems"));
+            break;
+        }
+        let name = row.to_string();
+        let measured = measure::row(row, std::slice::from_ref(lane), 1);
+        let ending = measured.series.into_iter().find_map(|series| series.ending);
+        all.extend(ending.map(|ending| match ending {
+            Ending::Stopped(seconds) => format!("{name}: no end within {seconds} s"),
+            Ending::Failed(why) => format!("{name}: {why}"),
+            Ending::Serial | Ending::Slow => format!("{name}: {ending:?}"),
+        }));
+    }
+    all
+}

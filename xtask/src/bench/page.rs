@@ -1,0 +1,215 @@
+//! The page docs/benchmarks.md, and a plot for each family.
+
+use super::measure::{Ending, Measured};
+use super::plan::{Bar, Family, Row};
+use super::verdict::{self, Verdict};
+use super::{instructions, record};
+use crate::lanes::Lane;
+use crate::lanes::show::{digits, markdown};
+use std::fmt::Write as _;
+use std::path::Path;
+use std::{fs, io};
+use svg::Chart;
+
+/// The table of all figures.
+const RECORD: &str = "benchmarks.tsv";
+
+/// What the page says before its tables.
+const HEAD: &str = "\
+# Overheads beside libgomp and libomp
+
+Written by `cargo xtask bench`; [benchmarks](../benchmarks/README.md) describes the programs, and how they are measured.
+
+*Cells* are least / median; ᵖ: with `OMP_WAIT_POLICY=passive`, which was faster than the default. *Ratio* is the faster of Gangway's
+two columns over the better peer, by their least and by the medians beside them: below 1, Gangway is faster. In the task suite
+it is the median of the ratios of the same round, in the build of the better peer, with its 95 % confidence interval. *Aim* says what we want, and
+whether both of Gangway's columns have it. T is the number of threads of the outermost team. The plots show the same least
+figures, relative to the better peer.
+
+";
+
+fn cell(measured: &Measured, lane: usize) -> String {
+    let series = measured.best(lane);
+    if let Some(figure) = series.figure() {
+        let mark = if series.passive { "ᵖ" } else { "" };
+        return format!("{} / {}{mark}", digits(figure.least), digits(figure.median));
+    }
+    match &series.ending {
+        Some(Ending::Stopped(seconds)) => format!("no end within {seconds} s"),
+        Some(Ending::Failed(why)) => why.clone(),
+        Some(Ending::Serial) => "on one thread".into(),
+        Some(Ending::Slow) | None => "-".into(),
+    }
+}
+
+fn ratio(measured: &Measured, lanes: &[Lane]) -> String {
+    if measured.row.family != Family::Suite {
+        let words = |(least, median)| format!("{} / {}", digits(least), digits(median));
+        return verdict::ratio(measured, lanes).map_or("-".into(), words);
+    }
+    verdict::pairs(measured, lanes).map_or("-".into(), |(ratio, _)| {
+        let interval = ratio.interval.map(|(low, high)| format!(" [{}, {}]", digits(low), digits(high)));
+        digits(ratio.median) + &interval.unwrap_or_default()
+    })
+}
+
+fn aims(measured: &Measured, lanes: &[Lane]) -> String {
+    if measured.row.bars.is_empty() {
+        return "none: no call of a runtime".into();
+    }
+    let words = measured.row.bars.iter().map(|bar| {
+        let aim = match bar {
+            Bar::Peers => "≤ peers".to_string(),
+            Bar::TimesLibomp(times) => format!("≤ libomp/{times}"),
+            Bar::AtMost(most) => format!("≤ {}", digits(*most)),
+            Bar::Pairs(most) => format!("≤ {most} peers"),
+        };
+        match verdict::of(*bar, measured, lanes) {
+            Verdict::Met => format!("{aim}: met"),
+            Verdict::Missed => format!("{aim}: **missed**"),
+            Verdict::Open => aim,
+        }
+    });
+    words.collect::<Vec<String>>().join("; ")
+}
+
+/// A row in one line, for progress.
+pub fn line(measured: &Measured, lanes: &[Lane]) -> String {
+    let figure = |at: usize| format!("{} {}", lanes[at].name, cell(measured, at));
+    let figures: Vec<String> = (0..lanes.len()).filter(|at| cell(measured, *at) != "-").map(figure).collect();
+    let (row, ratio) = (&measured.row, ratio(measured, lanes));
+    format!("{row} [{}]: {}; ratio {ratio}", row.unit.0, figures.join("; "))
+}
+
+fn table(family: Family, all: &[Measured], lanes: &[Lane]) -> Option<String> {
+    let rows: Vec<&Measured> = all.iter().filter(|one| one.row.family == family).collect();
+    let shown: Vec<usize> = (0..lanes.len()).filter(|at| rows.iter().any(|one| cell(one, *at) != "-")).collect();
+    let mut lines = vec![["", "unit", "T"].map(String::from).to_vec()];
+    lines[0].extend(shown.iter().map(|at| lanes[*at].name.clone()));
+    lines[0].extend(["ideal", "ratio", "aim"].map(String::from));
+    for one in &rows {
+        let row = &one.row;
+        let mut line = vec![row.title.clone(), row.unit.0.into(), row.threads.to_string()];
+        line.extend(shown.iter().map(|at| cell(one, *at)));
+        line.push(row.ideal.map_or("-".into(), digits));
+        line.extend([ratio(one, lanes), aims(one, lanes)]);
+        lines.push(line);
+    }
+    (!rows.is_empty()).then(|| markdown(&lines))
+}
+
+/// The tables of all families.
+pub fn tables(all: &[Measured], lanes: &[Lane]) -> String {
+    let part = |family: &Family| Some(format!("{}\n\n{}", family.names().0, table(*family, all, lanes)?));
+    let parts: Vec<String> = Family::ALL.iter().filter_map(part).collect();
+    format!("{}\n{}", parts.join("\n"), summary(all, lanes))
+}
+
+/// How many rows have all they should.
+fn summary(all: &[Measured], lanes: &[Lane]) -> String {
+    let has = |one: &Measured, wanted: Verdict| one.row.bars.iter().any(|bar| verdict::of(*bar, one, lanes) == wanted);
+    let missed = all.iter().filter(|one| has(one, Verdict::Missed)).count();
+    let open = all.iter().filter(|one| !has(one, Verdict::Missed) && has(one, Verdict::Open)).count();
+    let aimed = all.iter().filter(|one| !one.row.bars.is_empty()).count();
+    format!("{aimed} rows with aims: {} meet them, {missed} do not, {open} are open.", aimed - missed - open)
+}
+
+/// Writes benchmarks.md, and plots/ with a plot for each family and benchmarks.tsv. Those of `plan` that are not in `all` are
+/// taken from the benchmarks.tsv that is there.
+///
+/// # Errors
+/// A directory or a file that cannot be written.
+pub fn write(out: &Path, plan: &[Row], all: &[Measured], lanes: &[Lane]) -> io::Result<()> {
+    let plots = out.join("plots");
+    fs::create_dir_all(&plots)?;
+    let before = fs::read_to_string(plots.join(RECORD)).unwrap_or_default();
+    let now = |row: &Row| all.iter().find(|one| one.row.to_string() == row.to_string()).cloned();
+    let kept = |row: &Row| record::read(&before, vec![row.clone()], lanes).pop();
+    let all: Vec<Measured> = plan.iter().filter_map(|row| now(row).or_else(|| kept(row))).collect();
+    let all = all.as_slice();
+    let mut page = format!("{HEAD}{}\n\n{}\n", machine(), summary(all, lanes));
+    for family in Family::ALL {
+        let Some(table) = table(family, all, lanes) else { continue };
+        let (heading, word) = family.names();
+        let _ = writeln!(page, "\n## {heading}\n\n{table}\n![{heading}](plots/bench_{word}.svg)");
+        fs::write(plots.join(format!("bench_{word}.svg")), plot(family, all, lanes))?;
+    }
+    let _ = write!(page, "\n{}", instructions::page());
+    fs::write(out.join("benchmarks.md"), page)?;
+    fs::write(plots.join(RECORD), record::write(all, lanes))
+}
+
+/// What it was measured on, in one line.
+fn machine() -> String {
+    let read = |file: &str| fs::read_to_string(file).unwrap_or_default();
+    let text = read("/proc/cpuinfo");
+    let names: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("model name")?.split(": ").nth(1)).collect();
+    let kernel = read("/proc/sys/kernel/osrelease");
+    let load = read("/proc/loadavg");
+    let load = load.split(' ').nth(2).unwrap_or("?");
+    format!(
+        "Measured on {} processors ({}), Linux {}; load average of the last quarter of an hour, this run included: {load}.",
+        names.len(),
+        names.first().unwrap_or(&"unknown"),
+        kernel.split('-').next().unwrap_or_default().trim(),
+    )
+}
+
+/// Least figures relative to those of the better peer, on a logarithmic axis.
+fn plot(family: Family, all: &[Measured], lanes: &[Lane]) -> String {
+    let rows: Vec<(&Measured, f64)> = all
+        .iter()
+        .filter(|one| one.row.family == family)
+        .filter_map(|one| Some((one, verdict::better_peer(one, lanes)?.1.least)))
+        .collect();
+    let groups: Vec<String> = rows.iter().map(|(one, _)| label(one)).collect();
+    let series = lanes.iter().enumerate().map(|(at, lane)| svg::Series {
+        name: lane.name.clone(),
+        values: rows.iter().map(|(one, peer)| one.best(at).figure().map_or(f64::NAN, |figure| figure.least / peer)).collect(),
+    });
+    let series: Vec<svg::Series> = series.filter(|one| one.values.iter().any(|value| value.is_finite())).collect();
+    let mut chart = Chart::new(family.names().0, "", "relative to the better peer (below 1: faster)");
+    chart.logarithmic = true;
+    chart.width = chart.width.max(100 + 70 * groups.len() as u32);
+    let names: Vec<&str> = groups.iter().map(String::as_str).collect();
+    svg::grouped_bars(&chart, &names, &series)
+}
+
+/// A short name for below the bars of a row, and its threads.
+fn label(measured: &Measured) -> String {
+    let row = &measured.row;
+    let one_of_several = !matches!(row.family, Family::Nested | Family::Spin | Family::Process);
+    let most = if one_of_several { 26 } else { 11 };
+    let short = row.title.split(", per iteration").next().unwrap_or_default();
+    let short: String = short.chars().take(most).collect();
+    format!("{}\nT={}", short.trim_end_matches([' ', ',']), row.threads)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::measure::Series;
+    use super::super::verdict::tests::{lanes, measured};
+    use super::*;
+
+    #[test]
+    fn a_table_shows_figures_ratio_and_verdict() {
+        let all = [measured([4.0, 1.0, 2.0, 3.0], 1)];
+        let text = tables(&all, &lanes());
+        assert!(text.contains("| 4.00 / 4.00 |") && text.contains("| 0.50 / 0.50 ") && text.contains("≤ peers: **missed**"), "{text}");
+        assert!(text.ends_with("1 rows with aims: 0 meet them, 1 do not, 0 are open."), "{text}");
+    }
+
+    #[test]
+    fn the_passive_policy_is_marked_where_it_is_faster() {
+        let mut one = measured([4.0, 1.0, 2.0, 3.0], 1);
+        let faster = measured([3.0, 5.0, 5.0, 5.0], 1);
+        one.series.extend(faster.series.into_iter().map(|series| Series { passive: true, ..series }));
+        assert_eq!([0, 1].map(|lane| cell(&one, lane)), ["3.00 / 3.00ᵖ", "1.00 / 1.00"]);
+    }
+
+    #[test]
+    fn the_better_peer_is_at_one_in_the_plot() {
+        let plot = plot(Family::ForkJoin, &[measured([4.0, 1.0, 2.0, 3.0], 1)], &lanes());
+        assert!(plot.contains(", libomp: 1.000<") && plot.contains(", Gangway, gcc: 0.500<"), "{plot}");
+    }
+}

@@ -1,0 +1,154 @@
+//! What is measured: the rows, how each is run, and what we aim at. Fixed before anything was measured.
+//!
+//! May not live here: how a process is started and what becomes of its figures (`measure`), and the judgement (`verdict`).
+
+mod rows;
+
+pub use rows::rows;
+
+use super::build::{BARRIERS, CONTENTION, OVERHEADS, TASKS};
+use std::fmt;
+
+/// Rows that are shown, and drawn, together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// Regions and what whole teams do.
+    ForkJoin,
+    /// Loops, sections, ordered.
+    Worksharing,
+    /// Regions in regions.
+    Nested,
+    /// Tasks without dependences.
+    Tasks,
+    /// Tasks with dependences.
+    Dependences,
+    /// Locks, critical, atomic.
+    Locks,
+    /// Teams that wait in loops of their own.
+    Spin,
+    /// Tasks that hold locks for long.
+    Contention,
+    /// Idle processor time, start-up, memory.
+    Process,
+    /// Whole programs made of tasks.
+    Suite,
+}
+
+impl Family {
+    /// All of them, in the order of the page.
+    pub const ALL: [Family; 10] = [
+        Family::ForkJoin,
+        Family::Worksharing,
+        Family::Nested,
+        Family::Tasks,
+        Family::Dependences,
+        Family::Locks,
+        Family::Spin,
+        Family::Contention,
+        Family::Process,
+        Family::Suite,
+    ];
+
+    /// Its heading, and its word in the name of its plot.
+    pub const fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Family::ForkJoin => ("Regions and barriers", "fork_join"),
+            Family::Worksharing => ("Worksharing", "worksharing"),
+            Family::Nested => ("Nested regions, 8 × 8 threads", "nested"),
+            Family::Tasks => ("Tasks", "tasks"),
+            Family::Dependences => ("Tasks with dependences", "dependences"),
+            Family::Locks => ("Mutual exclusion", "locks"),
+            Family::Spin => ("Teams that spin", "spin"),
+            Family::Contention => ("Tasks that hold locks", "contention"),
+            Family::Process => ("The process", "process"),
+            Family::Suite => ("Task suite", "suite"),
+        }
+    }
+}
+
+/// Which program runs a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// A probe.
+    Overheads,
+    /// Tasks that hold locks.
+    Contention,
+    /// Teams that spin.
+    Barriers,
+    /// A program of the suite; `true`: there is one on oneTBB.
+    Tasks(bool),
+}
+
+impl Program {
+    /// The file below a lane's directory.
+    pub const fn file(self) -> &'static str {
+        match self {
+            Program::Overheads => OVERHEADS,
+            Program::Contention => CONTENTION,
+            Program::Barriers => BARRIERS,
+            Program::Tasks(_) => TASKS,
+        }
+    }
+
+    /// The columns of the least and the median figure.
+    pub const fn columns(self) -> [&'static str; 2] {
+        match self {
+            Program::Barriers => ["min_ms", "median_ms"],
+            _ => ["least", "median"],
+        }
+    }
+}
+
+/// How a figure is shown: its unit, and by what the program's own figure is divided.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Unit(pub &'static str, pub f64);
+
+/// What we aim at; a row may have several bars. Figures are in the unit of the row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Bar {
+    /// Not slower than the better peer.
+    Peers,
+    /// So many times faster than libomp.
+    TimesLibomp(f64),
+    /// At most this.
+    AtMost(f64),
+    /// At most so many times the better peer, for certain: the upper bound of the interval of the pairs' ratios.
+    Pairs(f64),
+}
+
+/// One row.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Where it stands.
+    pub family: Family,
+    /// Its name in the tables, without threads.
+    pub title: String,
+    /// The program.
+    pub program: Program,
+    /// Its arguments.
+    pub words: Vec<String>,
+    /// Threads of the outermost team.
+    pub threads: u32,
+    /// Environment of all lanes.
+    pub settings: &'static [(&'static str, &'static str)],
+    /// The unit of the tables.
+    pub unit: Unit,
+    /// Whether tasks of a microsecond and more must have run on two threads at least.
+    pub parallel: bool,
+    /// Whether it is also measured with `OMP_WAIT_POLICY=passive`.
+    pub passive: bool,
+    /// What no runtime can beat.
+    pub ideal: Option<f64>,
+    /// What we aim at.
+    pub bars: Vec<Bar>,
+    /// Rounds, unless somebody says otherwise.
+    pub rounds: usize,
+    /// Seconds after which a process is ended.
+    pub limit: u32,
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}: {} T={}", self.family.names().1, self.title, self.threads)
+    }
+}

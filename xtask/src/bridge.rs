@@ -1,0 +1,205 @@
+//! `cargo xtask bridge`: builds the bridge for every MPI of this machine, and checks or measures it under that MPI's launcher.
+//!
+//! Lives here: which MPIs there are and how a bridge is linked. `bridge/check.rs` has the list of checks, `bridge/ranks.rs` those of
+//! OpenMP programs whose devices are ranks, `bridge/aware.rs` those of programs that call MPI from their threads. A machine without MPI builds everything else and says here what it lacks.
+//!
+//! Rejected: a build script of the crate (cargo would need an MPI to build the workspace, and could link one only).
+
+mod aware;
+mod check;
+mod ranks;
+
+use crate::exec;
+use crate::programs::Places;
+use crate::report::Report;
+use std::fs;
+use std::path::PathBuf;
+
+/// An MPI that is installed here.
+pub struct Mpi {
+    /// `openmpi` or `mpich`, as in the library's name.
+    pub name: &'static str,
+    /// Its compiler.
+    compiler: String,
+    /// Its launcher with its options, to be followed by a number of ranks and a program; empty if it has none here.
+    launch: Vec<String>,
+}
+
+/// The names, the macro that tells them apart, and their launchers.
+const KNOWN: [(&str, &str, &[&str]); 2] = [
+    ("openmpi", "OMPI_MAJOR_VERSION", &["mpirun.openmpi", "mpirun"]),
+    ("mpich", "MPICH_VERSION", &["mpiexec.mpich", "mpiexec.hydra", "mpiexec"]),
+];
+
+/// The MPIs of this machine.
+fn installed(places: &Places) -> Vec<Mpi> {
+    let find = |&(name, macro_name, launchers): &(&'static str, &str, &[&str])| {
+        let compilers = [format!("mpicc.{name}"), "mpicc".into()];
+        let compiler = compilers.into_iter().find(|c| exec::on_path(c) && has_macro(places, c, macro_name))?;
+        let launcher = launchers.iter().find(|l| exec::on_path(l));
+        let options: &[&str] = if name == "openmpi" { &["--oversubscribe", "--bind-to", "none", "-np"] } else { &["-n"] };
+        let words = launcher.map(|l| [&[*l], options].concat().iter().map(|w| (*w).to_string()).collect());
+        Some(Mpi { name, compiler, launch: words.unwrap_or_default() })
+    };
+    KNOWN.iter().filter_map(find).collect()
+}
+
+/// Whether the compiler's `mpi.h` defines a macro.
+fn has_macro(places: &Places, compiler: &str, name: &str) -> bool {
+    let words = [compiler, "-E", "-dM", "-include", "mpi.h", "-x", "c", "/dev/null"];
+    let ran = exec::run(&words.map(str::to_string), &[], &places.root, 30);
+    ran.problem.is_none() && ran.stdout.lines().any(|l| l.split_whitespace().nth(1) == Some(name))
+}
+
+impl Mpi {
+    /// Where its bridge is built: beside the core library, which looks for it there.
+    pub fn library(&self, places: &Places) -> PathBuf {
+        places.target.join(format!("release/libgangway_mpi_{}.so", self.name))
+    }
+
+    /// Where the library is built that programs which call this MPI themselves preload.
+    pub fn aware(&self, places: &Places) -> PathBuf {
+        places.target.join(format!("release/libgangway_aware_{}.so", self.name))
+    }
+}
+
+/// A run that failed, in a line.
+fn built(name: &str, words: &[String], places: &Places) -> Result<(), String> {
+    let ran = exec::run(words, &[], &places.root, 240);
+    match ran.problem {
+        None => Ok(()),
+        Some(problem) => {
+            eprint!("{}", ran.stderr);
+            Err(format!("{name}: {problem}: {}", exec::last_line(&ran.stderr)))
+        }
+    }
+}
+
+fn words(list: &[&str]) -> Vec<String> {
+    list.iter().map(|w| (*w).to_string()).collect()
+}
+
+/// The part without MPI, as an archive.
+fn archive(places: &Places) -> Result<PathBuf, String> {
+    let line = "cargo rustc --quiet --release -p mpi-bridge --features entry --lib --crate-type staticlib";
+    built("mpi-bridge", &words(&line.split(' ').collect::<Vec<_>>()), places)?;
+    Ok(places.target.join("release/libmpi_bridge.a"))
+}
+
+/// Links the bridge of one MPI. Its only visible symbol is the entry.
+fn link(places: &Places, mpi: &Mpi, archive: &str) -> Result<(), String> {
+    let library = mpi.library(places).display().to_string();
+    let mut line = words(&[&mpi.compiler, "-O2", "-g", "-Wall", "-Wextra", "-fPIC", "-fvisibility=hidden", "-shared"]);
+    line.extend(words(&["mpi-bridge/shim/mpi.c", archive, "-o", &library]));
+    line.extend(words(&["-Wl,--version-script=mpi-bridge/shim/exports.map", "-Wl,--gc-sections", "-Wl,-z,defs"]));
+    line.extend(words(&["-lpthread", "-ldl", "-lm"]));
+    built(mpi.name, &line, places)
+}
+
+/// The library that diverts ranks before `main`; it needs no MPI.
+fn start_library(places: &Places) -> Result<(), String> {
+    let library = places.target.join("release/libgangway_start.so").display().to_string();
+    let line = ["cc", "-O2", "-g", "-Wall", "-Wextra", "-fPIC", "-shared", "mpi-bridge/shim/start.c", "-o", &library, "-ldl"];
+    built("start.c", &words(&line), places)
+}
+
+/// The library that lets threads give way in the program's own calls of one MPI; its Fortran names where that MPI's do not call C's.
+fn aware_library(places: &Places, mpi: &Mpi) -> Result<(), String> {
+    let library = mpi.aware(places).display().to_string();
+    let mut line = words(&[&mpi.compiler, "-O2", "-g", "-Wall", "-Wextra", "-fPIC", "-shared", "-Iinclude", "mpi-bridge/shim/aware.c"]);
+    line.extend((mpi.name == "openmpi").then(|| "mpi-bridge/shim/aware_fortran.c".to_string()));
+    line.extend(words(&["-o", &library]));
+    built("aware.c", &line, places)
+}
+
+/// A program of `mpi-bridge/programs`, compiled by `compiler`.
+fn program(places: &Places, compiler: &str, name: &str, to: &str) -> Result<PathBuf, String> {
+    let directory = places.target.join("bridge");
+    fs::create_dir_all(&directory).map_err(|e| format!("{}: {e}", directory.display()))?;
+    let program = directory.join(to);
+    let (source, out) = (format!("mpi-bridge/programs/{name}.c"), program.display().to_string());
+    let mut line = words(&[compiler, "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-Iinclude"]);
+    line.extend(words(&[&source, "-o", &out, "-ldl", "-lpthread"]));
+    built(name, &line, places).map(|()| program)
+}
+
+/// Environment of a launcher: Open MPI asks those who are root whether they mean it.
+fn environment(more: &[(&str, &str)]) -> Vec<(String, String)> {
+    let root = [("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")];
+    root.iter().chain(more).map(|(k, v)| ((*k).to_string(), (*v).to_string())).collect()
+}
+
+/// Builds for every MPI; gives those whose bridge is there.
+fn build(places: &Places, report: &mut Report) -> Vec<Mpi> {
+    let found = installed(places);
+    for (name, ..) in KNOWN.iter().filter(|(name, ..)| !found.iter().any(|m| m.name == *name)) {
+        report.skip(&format!("bridge [{name}]"), &format!("no compiler wrapper of {name} is installed (mpicc.{name} or mpicc)"));
+    }
+    if found.is_empty() {
+        return found;
+    }
+    if let Err(why) = start_library(places) {
+        report.fail("bridge: build", &why);
+        return Vec::new();
+    }
+    let archive = match archive(places) {
+        Ok(archive) => archive.display().to_string(),
+        Err(why) => {
+            report.fail("bridge: build", &why);
+            return Vec::new();
+        }
+    };
+    let works = |mpi: &Mpi| match link(places, mpi, &archive).and_then(|()| aware_library(places, mpi)) {
+        Ok(()) => true,
+        Err(why) => {
+            report.fail(&format!("bridge [{}]: build", mpi.name), &why);
+            false
+        }
+    };
+    found.into_iter().filter(works).collect()
+}
+
+/// Builds, and runs the checks whose name contains `filter`.
+pub fn check(places: &Places, filter: &str, report: &mut Report) {
+    let all = build(places, report);
+    if all.is_empty() {
+        return;
+    }
+    match program(places, "cc", "check", "check") {
+        Ok(program) => all.iter().for_each(|mpi| check::run(places, mpi, &program, filter, report)),
+        Err(why) => report.fail("bridge: check.c", &why),
+    }
+    ranks::run(places, &all, filter, report);
+    aware::run(places, &all, filter, report);
+}
+
+/// Builds only, and says where the libraries are.
+pub fn build_only(places: &Places, report: &mut Report) {
+    for mpi in build(places, report) {
+        println!("{}\n{}", mpi.library(places).display(), mpi.aware(places).display());
+    }
+    println!("{}", places.target.join("release/libgangway_start.so").display());
+}
+
+/// Builds, and prints latency and rate beside those of plain MPI.
+pub fn measure(places: &Places, report: &mut Report) {
+    let all = build(places, report);
+    for mpi in &all {
+        let compiled = program(places, &mpi.compiler, "bench", &format!("bench-{}", mpi.name));
+        let program = match compiled {
+            Ok(program) => program.display().to_string(),
+            Err(why) => {
+                report.fail("bridge: bench.c", &why);
+                continue;
+            }
+        };
+        for mode in ["idle", "dedicated"] {
+            let mut line = mpi.launch.clone();
+            line.extend(words(&["2", &program, &mpi.library(places).display().to_string()]));
+            let ran = exec::run(&line, &environment(&[("OMPX_PROGRESS", mode)]), &places.root, 200);
+            print!("{}, {mode}:\n{}", mpi.name, ran.stdout);
+            report.check(&format!("bridge [{}]: measured, {mode}", mpi.name), ran.problem.into_iter().collect());
+        }
+        aware::measure(places, mpi, report);
+    }
+}

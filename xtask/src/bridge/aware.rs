@@ -1,0 +1,141 @@
+//! OpenMP programs that call MPI themselves, with the library that lets waiting threads give way (`mpi-bridge/shim/aware.c`).
+
+use super::{Mpi, built, environment, words};
+use crate::exec::{self, Ran};
+use crate::programs::Places;
+use crate::report::Report;
+use crate::runtime;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What a run on two ranks must do.
+#[derive(Clone, Copy)]
+enum Wanted {
+    /// End with status 0 and say nothing.
+    Fine,
+    /// End with status 0 and one line of ours that contains this.
+    Says(&'static str),
+    /// Not end: what the program does rests on what the setting leaves out.
+    Hang,
+}
+
+struct Test {
+    name: &'static str,
+    argument: &'static str,
+    /// `OMP_NUM_THREADS` and `GANGWAY_WORKERS`.
+    threads: &'static [(u32, u32)],
+    /// Further settings.
+    settings: &'static [&'static str],
+    wanted: Wanted,
+}
+
+const PLAIN: Test = Test { name: "", argument: "", threads: &[(4, 2)], settings: &[], wanted: Wanted::Fine };
+
+/// Tasks of one thread go on.
+const TASKS: &[&str] = &["OMPX_TASK_AWARE_MPI=1"];
+
+const TESTS: [Test; 6] = [
+    Test { name: "threads", threads: &[(2, 1), (2, 2)], ..PLAIN },
+    Test { name: "threads", settings: TASKS, ..PLAIN },
+    Test { name: "threads", argument: "low", settings: &["OMP_DISPLAY_ENV=verbose"], wanted: Wanted::Says("below MPI_THREAD_MULTIPLE"), ..PLAIN },
+    Test { name: "fortran", threads: &[(2, 1), (2, 2)], ..PLAIN },
+    Test { name: "tasks", threads: &[(1, 1), (2, 2), (8, 2)], settings: TASKS, ..PLAIN },
+    Test { name: "tasks", threads: &[(2, 2)], wanted: Wanted::Hang, ..PLAIN },
+];
+
+/// Seconds that a run may take on a busy machine.
+const LIMIT: u32 = 60;
+/// Seconds after which a run counts as one that hangs; those that do not end within a tenth.
+const HANGS: u32 = 8;
+
+/// Runs all whose name contains `filter`.
+pub fn run(places: &Places, mpis: &[Mpi], filter: &str, report: &mut Report) {
+    let links = places.target.join("bridge/links");
+    let library = places.library();
+    if !library.exists() {
+        return report.skip("aware", "the library has not been built (cargo build --release -p libomp-shim)");
+    }
+    if let Err(why) = runtime::install_links(&library, &links) {
+        return report.fail("aware: links", &why.to_string());
+    }
+    for mpi in mpis.iter().filter(|m| !m.launch.is_empty()) {
+        for test in TESTS.iter().filter(|t| format!("aware {}", t.name).contains(filter)) {
+            let name = format!("aware [{}]: {} {}", mpi.name, test.name, test.argument);
+            match compile(places, mpi, test.name) {
+                Ok(Some(program)) => run_test(places, mpi, test, &program, &links, report),
+                Ok(None) => report.skip(name.trim_end(), "the MPI's Fortran compiler is not installed"),
+                Err(why) => report.fail(name.trim_end(), &why),
+            }
+        }
+    }
+}
+
+/// `Ok(None)`: in a language that this MPI has no compiler for here.
+fn compile(places: &Places, mpi: &Mpi, name: &str) -> Result<Option<PathBuf>, String> {
+    let program = places.target.join(format!("bridge/aware-{name}-{}", mpi.name));
+    let line = if name == "fortran" {
+        let compiler = mpi.compiler.replacen("mpicc", "mpifort", 1);
+        if !exec::on_path(&compiler) {
+            return Ok(None);
+        }
+        let modules = places.target.join(format!("bridge/modules-{}", mpi.name));
+        fs::create_dir_all(&modules).map_err(|e| format!("{}: {e}", modules.display()))?;
+        format!("{compiler} -J{} include/ompx_lib.f90 mpi-bridge/programs/aware/{name}.f90", modules.display())
+    } else {
+        format!("{} -Wall -Werror -Iinclude mpi-bridge/programs/aware/{name}.c", mpi.compiler)
+    };
+    let mut line = words(&line.split(' ').collect::<Vec<_>>());
+    line.extend(words(&["-fopenmp", "-O1", "-g", "-o"]));
+    line.extend([program.display().to_string(), places.library().display().to_string()]);
+    built(name, &line, places).map(|()| Some(program))
+}
+
+/// Prints what the calls cost beside MPI's own, in a region of one thread on each of two ranks.
+pub fn measure(places: &Places, mpi: &Mpi, report: &mut Report) {
+    let name = format!("aware [{}]: measured", mpi.name);
+    match compile(places, mpi, "latency") {
+        Ok(program) => {
+            let mut line = mpi.launch.clone();
+            line.extend(words(&["2", "env", "OMP_NUM_THREADS=1", "GANGWAY_WORKERS=1"]));
+            line.push(format!("LD_PRELOAD={}:{}", mpi.aware(places).display(), places.library().display()));
+            line.extend(program.map(|p| p.display().to_string()));
+            let ran = exec::run(&line, &environment(&[]), &places.root, 200);
+            print!("{}, one way between threads that can be suspended / MPI's own calls:\n{}", mpi.name, ran.stdout);
+            report.check(&name, ran.problem.into_iter().collect());
+        }
+        Err(why) => report.fail(&name, &why),
+    }
+}
+
+fn run_test(places: &Places, mpi: &Mpi, test: &Test, program: &Path, links: &Path, report: &mut Report) {
+    for (threads, workers) in test.threads {
+        let mut line = mpi.launch.clone();
+        line.extend(words(&["2", "env"]));
+        line.extend([
+            format!("LD_PRELOAD={}:{}", mpi.aware(places).display(), links.join("libomp.so.5").display()),
+            format!("OMP_NUM_THREADS={threads}"),
+            format!("GANGWAY_WORKERS={workers}"),
+        ]);
+        line.extend(words(test.settings));
+        line.push(program.display().to_string());
+        line.extend((!test.argument.is_empty()).then(|| test.argument.to_string()));
+        let limit = if matches!(test.wanted, Wanted::Hang) { HANGS } else { LIMIT };
+        let ran = exec::run(&line, &environment(&[]), &places.root, limit);
+        let settings = test.settings.join(" ");
+        let name = format!("aware [{}, {threads} threads, {workers} workers] {settings}: {} {}", mpi.name, test.name, test.argument);
+        report.check(name.trim_end(), judge(&ran, test.wanted).into_iter().collect());
+    }
+}
+
+fn judge(ran: &Ran, wanted: Wanted) -> Option<String> {
+    let ours: Vec<&str> = ran.stderr.lines().filter(|l| l.contains("gangway: ")).collect();
+    let said = || ran.stderr.lines().find(|l| !l.trim().is_empty()).unwrap_or_default().to_string();
+    match (wanted, ran.problem.as_deref()) {
+        (Wanted::Hang, Some("hangs")) => None,
+        (Wanted::Hang, _) => Some("ends, although nobody lets the tasks of one thread go on".into()),
+        (_, Some(problem)) => Some(format!("{problem}: {}", said())),
+        (Wanted::Fine, None) => ours.first().map(|line| format!("says: {line}")),
+        (Wanted::Says(text), None) if ours.iter().any(|l| l.contains(text)) => None,
+        (Wanted::Says(_), None) => Some(format!("says: {}", said())),
+    }
+}

@@ -1,0 +1,252 @@
+//! OpenMP programs whose devices are MPI ranks: gcc's and clang's, under each launcher, with one, two and more ranks.
+//!
+//! Programs of `mpi-bridge/programs/ranks` know that they have ranks; those of `abi-tests/device` do not: they are a choice of
+//! the ABI tests, which run there on host devices. Each meets one MPI and one compiler at a time where there are many.
+
+use super::{Mpi, environment, words};
+use crate::exec::{self, Ran};
+use crate::programs::Places;
+use crate::report::Report;
+use crate::runtime;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Who compiles.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Compiler {
+    Gcc,
+    Clang,
+}
+
+use Compiler::{Clang, Gcc};
+
+const BOTH: &[Compiler] = &[Gcc, Clang];
+
+impl Compiler {
+    fn name(self) -> &'static str {
+        if self == Gcc { "gcc" } else { "clang" }
+    }
+
+    /// The command with the options for target regions. No other images: the host's functions, and images for this machine.
+    fn command(self) -> Option<Vec<String>> {
+        let (names, options): (&[&str], &str) = match self {
+            Gcc => (&["gcc-12", "gcc-13", "gcc-14", "gcc"], "-fopenmp -foffload=disable"),
+            Clang => (&["clang-19", "clang-22", "clang-21", "clang-20"], "-fopenmp -fopenmp-targets=x86_64-pc-linux-gnu"),
+        };
+        let name = names.iter().find(|n| exec::on_path(n))?;
+        Some(words(&[name]).into_iter().chain(options.split(' ').map(str::to_string)).collect())
+    }
+}
+
+/// What a run must do.
+#[derive(Clone, Copy)]
+enum Wanted {
+    /// End with status 0 and say nothing.
+    Fine,
+    /// End with status 0 and one line of ours that contains this.
+    Warning(&'static str),
+    /// End with another status and one line of ours that contains this.
+    Line(&'static str),
+    /// End with another status, by the launcher's doing.
+    Ended,
+}
+
+struct Test {
+    name: &'static str,
+    compilers: &'static [Compiler],
+    ranks: &'static [u32],
+    /// `OMPX_CLUSTER`.
+    mode: &'static str,
+    /// `OMPX_PROGRESS`.
+    progress: &'static str,
+    argument: &'static str,
+    /// With the start library; otherwise the program calls `ompx_cluster_init`.
+    diverted: bool,
+    wanted: Wanted,
+}
+
+const PLAIN: Test = Test {
+    name: "",
+    compilers: BOTH,
+    ranks: &[2, 4],
+    mode: "head",
+    progress: "dedicated",
+    argument: "",
+    diverted: true,
+    wanted: Wanted::Fine,
+};
+
+const fn wrong(argument: &'static str, wanted: Wanted) -> Test {
+    Test { name: "wrong", compilers: &[Gcc], ranks: &[2], argument, wanted, ..PLAIN }
+}
+
+const TESTS: [Test; 14] = [
+    Test { name: "where", ranks: &[1, 2, 4], ..PLAIN },
+    Test { name: "data", ranks: &[2], ..PLAIN },
+    Test { name: "data", compilers: &[Gcc], ranks: &[1, 4], ..PLAIN },
+    Test { name: "data", compilers: &[Clang], ranks: &[2], progress: "idle", ..PLAIN },
+    Test { name: "tasks", ranks: &[2, 4], ..PLAIN },
+    Test { name: "tasks", compilers: &[Gcc], ranks: &[2], progress: "idle", ..PLAIN },
+    Test { name: "nested", compilers: &[Gcc], ranks: &[2, 4], ..PLAIN },
+    Test { name: "spmd", compilers: &[Gcc], ranks: &[1, 3], mode: "spmd", ..PLAIN },
+    Test { name: "spmd", compilers: &[Clang], ranks: &[4], mode: "spmd", ..PLAIN },
+    Test { name: "init", ranks: &[3], diverted: false, wanted: Wanted::Warning("was called before"), ..PLAIN },
+    wrong("1", Wanted::Line("rank 1: SIGSEGV at")),
+    wrong("2", Wanted::Line("rank 1: the program called exit(3) in a target region")),
+    wrong("3", Wanted::Ended),
+    wrong("4", Wanted::Line("a part is mapped already")),
+];
+
+/// Programs of `abi-tests/device` that hold where memory is not shared, with the compilers that they are for.
+const DEVICE: [(&str, &[Compiler]); 16] = [
+    ("attach", BOTH),
+    ("bases", &[Clang]),
+    ("context", BOTH),
+    ("empty_sections", BOTH),
+    ("globals", BOTH),
+    ("globals_apart", &[Clang]),
+    ("large", BOTH),
+    ("link", &[Clang]),
+    ("many_arguments", BOTH),
+    ("members_kept", BOTH),
+    ("nested_data", BOTH),
+    ("pointers", BOTH),
+    ("routines", BOTH),
+    ("shared_mapping", BOTH),
+    ("teams", BOTH),
+    ("tree", BOTH),
+];
+
+/// Seconds that a run may take on a machine that is busy with something else.
+const LIMIT: u32 = 60;
+
+/// Runs all whose name contains `filter`.
+pub fn run(places: &Places, mpis: &[Mpi], filter: &str, report: &mut Report) {
+    let links = places.target.join("bridge/links");
+    let library = places.library();
+    if !library.exists() {
+        return report.skip("ranks", "the library has not been built (cargo build --release -p libomp-shim)");
+    }
+    if let Err(why) = runtime::install_links(&library, &links) {
+        return report.fail("ranks: links", &why.to_string());
+    }
+    let room = Room { places, links };
+    for compiler in BOTH {
+        if let Err(why) = room.tries(*compiler) {
+            report.skip(&format!("ranks [{}]", compiler.name()), &why);
+            continue;
+        }
+        for mpi in mpis.iter().filter(|m| !m.launch.is_empty()) {
+            for test in TESTS.iter().filter(|t| t.compilers.contains(compiler) && t.name.contains(filter)) {
+                room.test(mpi, *compiler, test, report);
+            }
+        }
+        room.device_programs(mpis, *compiler, filter, report);
+    }
+}
+
+struct Room<'a> {
+    places: &'a Places,
+    links: PathBuf,
+}
+
+impl Room<'_> {
+    /// Whether the compiler makes programs with target regions here; else why not.
+    fn tries(&self, compiler: Compiler) -> Result<(), String> {
+        let command = compiler.command().ok_or("not installed")?;
+        let trial = self.places.target.join("bridge/trial.c");
+        let text = "int main(void) { int x = 0;\n#pragma omp target map(tofrom : x)\nx++;\nreturn x - 1; }\n";
+        fs::write(&trial, text).map_err(|e| e.to_string())?;
+        let made = self.compile(&command, &trial, "trial");
+        made.map(drop).map_err(|why| format!("does not build target regions: {why}"))
+    }
+
+    fn compile(&self, command: &[String], source: &Path, to: &str) -> Result<PathBuf, String> {
+        let program = self.places.target.join("bridge").join(to);
+        let mut line = command.to_vec();
+        line.extend(words(&["-O1", "-g", "-w", "-Iabi-tests/include", "-Iinclude", &source.display().to_string()]));
+        line.extend(words(&["-o", &program.display().to_string(), &self.places.library().display().to_string(), "-lm"]));
+        let ran = exec::run(&line, &[], &self.places.root, 120);
+        match ran.problem {
+            None => Ok(program),
+            Some(problem) => Err(format!("{problem}: {}", exec::last_line(&ran.stderr))),
+        }
+    }
+
+    fn program(&self, compiler: Compiler, source: &str, to: &str) -> Result<PathBuf, String> {
+        let to = format!("{to}-{}", compiler.name());
+        let known = self.places.target.join("bridge").join(&to);
+        let source = self.places.root.join(source);
+        let time = |p: &Path| fs::metadata(p).and_then(|m| m.modified()).ok();
+        if time(&known).zip(time(&source)).is_some_and(|(made, changed)| made > changed) {
+            return Ok(known);
+        }
+        self.compile(&compiler.command().ok_or("not installed")?, &source, &to)
+    }
+
+    fn launch(&self, mpi: &Mpi, test: &Test, ranks: u32, program: &Path) -> Ran {
+        let mut line = mpi.launch.clone();
+        let start = if test.diverted { "libgangway_start.so:" } else { "" };
+        line.extend([ranks.to_string(), "env".into()]);
+        line.extend([
+            format!("LD_LIBRARY_PATH={}", self.links.display()),
+            format!("LD_PRELOAD={start}libomp.so.5"),
+            format!("OMPX_CLUSTER={}", test.mode),
+            format!("OMPX_PROGRESS={}", test.progress),
+            "OMP_NUM_THREADS=2".into(),
+        ]);
+        line.push(program.display().to_string());
+        line.extend((!test.argument.is_empty()).then(|| test.argument.to_string()));
+        exec::run(&line, &environment(&[]), &self.places.root, LIMIT)
+    }
+
+    fn test(&self, mpi: &Mpi, compiler: Compiler, test: &Test, report: &mut Report) {
+        let program = match self.program(compiler, &format!("mpi-bridge/programs/ranks/{}.c", test.name), &format!("ranks-{}", test.name)) {
+            Ok(program) => program,
+            Err(why) => return report.fail(&format!("ranks: {} [{}]", test.name, compiler.name()), &why),
+        };
+        for ranks in test.ranks {
+            let name = format!("ranks [{}, {ranks} ranks, {}, {}, {}]", mpi.name, compiler.name(), test.mode, test.progress);
+            let ran = self.launch(mpi, test, *ranks, &program);
+            let name = format!("{name}: {} {}", test.name, test.argument);
+            report.check(name.trim_end(), judge(&ran, test.wanted).into_iter().collect());
+        }
+    }
+
+    /// Each with one of the MPIs, in turn.
+    fn device_programs(&self, mpis: &[Mpi], compiler: Compiler, filter: &str, report: &mut Report) {
+        let mpis: Vec<&Mpi> = mpis.iter().filter(|m| !m.launch.is_empty()).collect();
+        if mpis.is_empty() {
+            return;
+        }
+        let mut problems = Vec::new();
+        let chosen = DEVICE.iter().enumerate().filter(|(_, (name, by))| by.contains(&compiler) && name.contains(filter));
+        for (at, (name, _)) in chosen {
+            let mpi = mpis[(at + usize::from(compiler == Gcc)) % mpis.len()];
+            let problem = match self.program(compiler, &format!("abi-tests/device/{name}.c"), &format!("device-{name}")) {
+                Ok(program) => judge(&self.launch(mpi, &PLAIN, 3, &program), Wanted::Fine),
+                Err(why) => Some(why),
+            };
+            problems.extend(problem.map(|p| format!("{name} [{}]: {p}", mpi.name)));
+        }
+        report.check(&format!("ranks [3 ranks, {}]: programs of abi-tests/device", compiler.name()), problems);
+    }
+}
+
+fn judge(ran: &Ran, wanted: Wanted) -> Option<String> {
+    let ours: Vec<&str> = ran.stderr.lines().filter(|l| l.contains("gangway: ")).collect();
+    let said = || ran.stderr.lines().find(|l| !l.trim().is_empty()).unwrap_or_default().to_string();
+    match (wanted, &ran.problem) {
+        (_, Some(problem)) if problem == "hangs" => Some(format!("hangs: {}", said())),
+        (Wanted::Fine | Wanted::Warning(_), Some(problem)) => Some(format!("{problem}: {}", said())),
+        (Wanted::Line(_) | Wanted::Ended, None) => Some("ends as if all were well".into()),
+        (Wanted::Fine, None) if ours.is_empty() => None,
+        (Wanted::Ended, Some(_)) => None,
+        (Wanted::Fine, None) => Some(format!("says: {}", ours[0])),
+        (Wanted::Line(text), Some(_)) | (Wanted::Warning(text), None) => match ours[..] {
+            [line] if line.contains(text) => None,
+            [] => Some(format!("says nothing of ours: {}", said())),
+            _ => Some(format!("says {} lines: {}", ours.len(), ours[0])),
+        },
+    }
+}
