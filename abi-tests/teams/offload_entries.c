@@ -34,11 +34,12 @@ static int begin(int gtid, void *task)
 int main(void)
 {
     int gtid = __kmpc_global_thread_num(0), data = 5;
+    void *no_images[4] = {0}; /* a descriptor without any */
     void *object = &data, *block;
     CHECK(__tgt_target(-1, (void *)main, 0, 0, 0, 0, 0) != 0);
     CHECK(__tgt_target_teams_nowait_mapper(0, -1, (void *)main, 0, 0, 0, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0) != 0);
     CHECK(__tgt_target_kernel_nowait(0, -1, 0, 0, (void *)main, 0, 0, 0, 0, 0) != 0);
-    __tgt_register_requires(1), __tgt_register_lib(&data), __tgt_unregister_lib(&data);
+    __tgt_register_requires(1), __tgt_register_lib(no_images), __tgt_unregister_lib(no_images);
     __tgt_target_data_begin(-1, 0, 0, 0, 0, 0);
     CHECK_EQ(__tgt_print_device_info(0), 0);
     block = llvm_omp_target_alloc_host(100, 0);

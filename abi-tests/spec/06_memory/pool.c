@@ -1,4 +1,5 @@
 // what: an allocator of @POOL@ bytes whose fallback is @FALLBACK@: @RULE@
+// languages: c, c++
 // each: FALLBACK ; RULE ; MANY ; FB = null ; the pool ends ; 0 ; omp_atv_null_fb / default_mem ; the default space goes on ; 1 ; omp_atv_default_mem_fb / allocator ; the named allocator goes on ; 1 ; omp_atv_allocator_fb
 // each: POOL = 4096 / 65536
 // each: ALIGN = 8 / 512

@@ -1,4 +1,5 @@
 // what: target @CONSTRUCT@ on the host computes what the loop does
+// languages: c, c++
 // each: CONSTRUCT = parallel for / parallel for simd / simd / teams distribute / teams distribute parallel for / teams distribute parallel for simd / teams distribute simd
 // each: CLAUSE = map(tofrom : a) / map(tofrom : a) nowait / map(a[0:100]) if(0)
 #include "check.h"

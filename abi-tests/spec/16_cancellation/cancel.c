@@ -1,4 +1,5 @@
 // what: cancel for under schedule(@SCHEDULE@) @WHO@, OMP_CANCELLATION=@ENV@: @RULE@
+// languages: c, c++
 // each: ENV ; ON ; RULE = true ; 1 ; the iterations after it are left out / false ; 0 ; nothing happens
 // each: WHO ; COND ; LEFT = at iteration 0 ; i == 0 ; 1 / everywhere ; 1 ; 1 / nowhere ; i < 0 ; 0
 // each: SCHEDULE = static / dynamic / guided, 2

@@ -1,4 +1,5 @@
 // what: cancel @WHAT@ @WHO@, OMP_CANCELLATION=@ENV@: @RULE@
+// languages: c, c++
 // each: ENV ; ON ; RULE = true ; 1 ; what follows is left out / false ; 0 ; nothing happens
 // each: WHO ; COND ; ALL = by one thread ; id == 0 ; 0 / by all ; 1 ; 1 / by none ; 0 ; -1
 // each: WHAT = parallel / sections

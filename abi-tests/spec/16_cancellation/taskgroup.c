@@ -1,4 +1,5 @@
 // what: cancel taskgroup from @WHO@, OMP_CANCELLATION=@ENV@: tasks that have not begun are dropped, others end
+// languages: c, c++
 // each: ENV ; ON = true ; 1 / false ; 0
 // each: WHO ; COND = its first task ; i == 0 / every task ; 1 / a middle task ; i == 100
 // each: KIND ; CLAUSE = plain ; / dependent ; depend(inout : x)

@@ -1,4 +1,5 @@
 // what: threadprivate @KIND@ persists from region to region of one size, copyin gives the primary's value
+// languages: c, c++
 // each: KIND ; DECLARE ; GET ; SET = int ; static int v ; v ; v = x / array ; static long v[9] ; v[8] ; v[8] = x / struct ; static struct { char a; double b; } v ; v.b ; v.b = x
 #include "check.h"
 @DECLARE@;

@@ -1,4 +1,5 @@
 // what: linear(v : @STEP@) on @CONSTRUCT@: each iteration's value, and the value after the loop
+// languages: c, c++
 // each: STEP = 1 / 3 / -2
 // each: CONSTRUCT ; BUG = parallel for ; none / parallel for schedule(dynamic, 3) ; libomp / parallel for simd ; none / simd ; none
 // peers: @BUG@ fails, because the thread with the last iteration is not always told so under a dynamic schedule

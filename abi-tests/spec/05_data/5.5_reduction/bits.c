@@ -1,4 +1,5 @@
 // what: reduction(@OP@) of @TYPE@ from its identity and with an old value
+// languages: c, c++
 // each: OP ; VALUE ; START = & ; ~(1u << (i % 5)) ; 0x7f / | ; 1u << (i % 6) ; 0x40 / ^ ; i * 37 ; 0x55
 // each: TYPE = int / unsigned char / short / unsigned long long
 #include "check.h"

@@ -1,4 +1,5 @@
 // what: declare reduction of a struct on @CONSTRUCT@: initialiser per private copy, combiner, old value once
+// languages: c, c++
 // each: CONSTRUCT ; OPEN ; LOOP = parallel for ; ; omp parallel for reduction(span : s) / dynamic for ; omp parallel ; omp for reduction(span : s) schedule(dynamic) / taskloop ; omp parallel master ; omp taskloop reduction(span : s) grainsize(3) / simd ; ; omp simd reduction(span : s)
 #include "check.h"
 struct span { int low, high; double sum; int tag; };
@@ -20,7 +21,7 @@ int main(void)
 #pragma @OPEN@
 #pragma @LOOP@
     for (int i = 1; i <= 100; i++) {
-        struct span one = {i * 7 % 101, i * 7 % 101, i, 77};
+        struct span one = {i * 7 % 101, i * 7 % 101, (double)i, 77};
         widen(&s, &one);
     }
     CHECK_EQ(s.low, 1);

@@ -1,4 +1,5 @@
 // what: reduction(@OP@) over the threads of @CONSTRUCT@, by value, array and array section
+// languages: c, c++
 // each: CONSTRUCT ; WHOSE ; OPEN ; INNER ; HEAD = parallel ; none ; omp parallel reduction(@OP@ : one, whole, part[2:2]) ; ; for (int id = omp_get_thread_num(), once = 1; once; once = 0) / scope ; clang ; omp parallel ; omp scope reduction(@OP@ : one, whole, part[2:2]) ; for (int id = omp_get_thread_num(), once = 1; once; once = 0) / for ; none ; omp parallel ; omp for reduction(@OP@ : one, whole, part[2:2]) schedule(static, 1) ; for (int id = 0; id < n; id++)
 // each: OP ; STEP ; START ; WANT = + ; x += id + 1 ; 7 ; 7 + n * (n + 1)/2 / * ; x *= 1 + id % 2 ; 3 ; 3 << (n/2) / min ; if (x > 50 - id) x = 50 - id ; 99 ; 51 - n / ^ ; x ^= 1 << id ; 512 ; 512 + (1 << n) - 1
 // skip: @WHOSE@ it parses scope and compiles none

@@ -1,4 +1,5 @@
 // what: @KIND@ scan from the identity with @OP@ of @TYPE@ on @CONSTRUCT@
+// languages: c, c++
 // each: KIND ; FIRST ; SECOND = inclusive ; @STEP@; ; out[i] = x; / exclusive ; out[i] = x; ; @STEP@;
 // each: OP ; STEP ; START = + ; x += i + 1 ; 0 / | ; x |= 1 << i % 17 ; 0
 // each: TYPE = int / long long

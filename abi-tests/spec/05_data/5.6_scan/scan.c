@@ -1,4 +1,5 @@
 // what: @KIND@ scan with @OP@ of @TYPE@ on @CONSTRUCT@
+// languages: c, c++
 // each: KIND ; FIRST ; SECOND = inclusive ; @STEP@; ; out[i] = x; / exclusive ; out[i] = x; ; @STEP@;
 // each: OP ; STEP ; START ; BUG = + ; x += i + 1 ; 10 ; clang / max ; if (i * 7 % 31 > x) x = i * 7 % 31 ; 3 ; clang
 // skip: @BUG@ it drops the old value of the variable

@@ -1,4 +1,5 @@
 // what: copyprivate of @KIND@ gives every thread what the single thread stored, @ROUNDS@ times
+// languages: c, c++
 // each: KIND ; DECLARE ; GET ; SET = int ; int v = -1 ; v ; v = x / array ; int v[100] = {0} ; v[99] ; v[99] = x / struct ; struct { double d; char c[20]; int i; } v = {0, "", 0} ; v.i ; v.i = x / pointer ; int *v = 0 ; *v ; v = &kept[x]
 // each: ROUNDS = 1 / 40
 #include "check.h"

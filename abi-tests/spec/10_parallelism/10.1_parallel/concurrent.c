@@ -1,4 +1,5 @@
 // what: @COUNT@ threads of a region are there at once: each waits in @WAY@ for all others
+// languages: c, c++
 // each: COUNT = 2 / 3 / 7
 // each: WAY ; STEP = user spinning ; SPIN_UNTIL(LOAD(here) >= @COUNT@ * round) / barrier ; __asm__("") / taskyield ; while (LOAD(here) < @COUNT@ * round) yield()
 #include "check.h"

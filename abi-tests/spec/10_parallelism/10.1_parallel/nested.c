@@ -1,4 +1,5 @@
 // what: @OUTER@ x @INNER@ @SHAPE@ nested threads with max-active-levels @LEVELS@: levels, ancestors, sizes, sums
+// languages: c, c++
 // each: LEVELS = 1 / 2 / 3
 // each: OUTER ; INNER = 2 ; 3 / 4 ; 1 / 1 ; 4 / 3 ; 2
 // each: SHAPE ; DEEP = flat ; 1 / deep ; 2

@@ -1,4 +1,5 @@
 // what: teams @CLAUSES@: league, team and thread numbers
+// languages: c, c++
 // each: CLAUSES ; TEAMS ; THREADS = num_teams(1) ; 1 ; 1000 / num_teams(3) ; 3 ; 1000 / num_teams(2) thread_limit(2) ; 2 ; 2 / num_teams(4) thread_limit(1) ; 4 ; 1 / num_teams(7) thread_limit(3) ; 7 ; 3
 // each: INSIDE ; CLAUSE = parallel ; / two threads ; num_threads(2)
 // peers: libomp fails, because its leagues are no larger than the machine has processors

@@ -1,4 +1,5 @@
 // what: reduction(@OP@) over a league, and by distribute parallel for below it with dist_schedule @DIST@
+// languages: c, c++
 // each: OP ; STEP ; START ; WANT = + ; x += i ; 3 ; 3 + 4950 / max ; if (i > x) x = i ; 7 ; 99 / ^ ; x ^= i ; 256 ; 256
 // each: DIST = static / static, 9
 // each: INNER = schedule(static, 2) / schedule(dynamic, 3) / schedule(guided)

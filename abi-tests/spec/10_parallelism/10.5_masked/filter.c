@@ -1,4 +1,5 @@
 // what: @CONSTRUCT@ runs on the thread it names and nobody waits
+// languages: c, c++
 // each: CONSTRUCT ; WHO ; SKIP = masked ; 0 ; clang<19 / masked filter(1) ; 1 ; clang<19 / masked filter(n - 1) ; n - 1 ; clang<19 / masked filter(id) ; id ; clang<19 / master ; 0 ; none
 // skip: @SKIP@ it comes with later compilers
 #include "check.h"

@@ -1,4 +1,5 @@
 // what: single@CLAUSE@, @COUNT@ times in one region: once each@THEN@
+// languages: c, c++
 // each: CLAUSE ; THEN ; AFTER = ; , and everybody sees it ; CHECK_EQ(order[i], 1) / nowait ; , all by the end ; (void)i
 // each: COUNT = 1 / 2 / 9 / 150
 #include "check.h"

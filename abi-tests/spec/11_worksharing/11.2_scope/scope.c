@@ -1,4 +1,5 @@
 // what: scope @CLAUSES@: every thread runs it once
+// languages: c, c++
 // each: CLAUSES ; AFTER ; TOTAL = ; CHECK_EQ(LOAD(runs), round * n) ; 0 / nowait ; CHECK(LOAD(runs) >= round) ; 0 / private(mine) ; CHECK_EQ(mine, 7) ; 0 / reduction(+ : sum) ; CHECK_EQ(sum, round * n) ; 4 * n / nowait reduction(+ : sum) ; CHECK(LOAD(runs) >= round) ; 4 * n
 // skip: clang it parses scope and compiles none
 #include "check.h"

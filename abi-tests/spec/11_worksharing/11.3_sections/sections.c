@@ -1,4 +1,5 @@
 // what: @COUNT@ sections@CLAUSE@, @ROUNDS@ times: each runs once a time
+// languages: c, c++
 // each: COUNT ; LIST = 1 ; S(0) / 2 ; S(0) S(1) / 3 ; S(0) S(1) S(2) / 13 ; S(0) S(1) S(2) S(3) S(4) S(5) S(6) S(7) S(8) S(9) S(10) S(11) S(12)
 // each: CLAUSE ; SUM = ; 0 / nowait ; 0 / reduction(+ : sum) ; 1 / firstprivate(zero) ; 0
 // each: ROUNDS = 1 / 20

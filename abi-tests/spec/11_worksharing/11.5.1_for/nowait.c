@@ -1,4 +1,5 @@
 // what: @COUNT@ loops in a row under schedule(@SCHEDULE@)@CLAUSE@ stay apart
+// languages: c, c++
 // each: SCHEDULE = static, 2 / dynamic / guided / runtime
 // each: CLAUSE = / nowait / nowait ordered
 // each: COUNT = 2 / 30

@@ -1,4 +1,5 @@
 // what: ordered regions run in the order of the loop under schedule(@SCHEDULE@), @CASE@
+// languages: c, c++
 // each: SCHEDULE = static / static, 3 / dynamic / dynamic, 4 / guided / runtime
 // each: CASE ; LOOP ; WHEN ; COUNT = in all iterations ; int i = 0; i < 80; i++ ; 1 ; 80 / in some ; int i = 0; i < 80; i++ ; i % 3 != 1 ; 53 / downwards ; int i = 79; i >= 0; i-- ; 1 ; 80 / unsigned long long ; unsigned long long i = 0; i < 80; i++ ; 1 ; 80
 #include "check.h"

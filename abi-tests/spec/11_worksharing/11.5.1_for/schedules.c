@@ -1,4 +1,5 @@
 // what: schedule(@SCHEDULE@) over @TYPE@ from @FIRST@ @TEST@ @LAST@ step @STEP@ runs each iteration once
+// languages: c, c++
 // each: SCHEDULE = static / static,1 / static,7 / dynamic / dynamic,5 / guided / guided,4 / auto / runtime / monotonic:dynamic,3 / nonmonotonic:guided,2
 // each: TYPE ; FIRST ; TEST ; LAST ; STEP ; COUNT = int ; -50 ; < ; 51 ; 1 ; 101 / unsigned ; 4294967200u ; < ; 4294967290u ; 7 ; 13
 // each: TYPE ; FIRST ; TEST ; LAST ; STEP ; COUNT = long ; 300 ; >= ; -300 ; -5 ; 121 / unsigned long long ; 18446744073709551500ull ; <= ; 18446744073709551600ull ; 3 ; 34

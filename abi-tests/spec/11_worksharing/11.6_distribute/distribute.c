@@ -1,4 +1,5 @@
 // what: distribute with dist_schedule(@DIST@) over @TEAMS@ teams of @TYPE@: each iteration once, chunks in order
+// languages: c, c++
 // each: DIST ; CHUNK = static ; 0 / static, 1 ; 1 / static, 8 ; 8
 // each: TEAMS = 1 / 3 / 5
 // each: TYPE = int / unsigned long long

@@ -1,4 +1,5 @@
 // what: task @CLAUSES@: runs once, and @RULE@
+// languages: c, c++
 // each: CLAUSES ; RULE ; TEST ; AFTER ; PEER = ; is there after taskwait ; 1 ; 0 ; none / if(0) ; is done at once by the same thread ; omp_get_thread_num() == maker ; 1 ; none / if(task : i < 5) ; half are done at once ; i >= 5 || 1 ; 0 ; none / final(1) ; is final ; omp_in_final() ; 0 ; none / final(i < 3) ; some are final ; omp_in_final() == (i < 3) ; 0 ; none
 // each: CLAUSES ; RULE ; TEST ; AFTER ; PEER = untied ; may move ; 1 ; 0 ; none / mergeable ; may share ; 1 ; 0 ; none / priority(i) ; may be early ; 1 ; 0 ; none / untied final(1) mergeable ; is final ; omp_in_final() ; 0 ; none / if(0) untied ; is done at once ; 1 ; 1 ; libomp / untied priority(9) if(i != 3) ; gets its value ; 1 ; 0 ; libomp
 // each: WHERE ; OPEN = default ; omp parallel / four ; omp parallel num_threads(4) / alone ; omp parallel num_threads(1)

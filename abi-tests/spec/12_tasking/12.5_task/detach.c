@@ -1,4 +1,5 @@
 // what: a detached task is complete when its event is fulfilled by @WHO@, and not before; @AFTER@
+// languages: c, c++
 // each: WHO ; INSIDE ; OUTSIDE = itself ; omp_fulfill_event(event) ; (void)0 / another task ; handle = event ; fulfil_by_task(&handle, &done) / the thread that waits ; handle = event ; fulfil_here(&handle, &done)
 // each: AFTER ; CLAUSE = alone ; / before a dependent task ; depend(out : x)
 // skip: clang<19 the header it borrows is a later one

@@ -1,5 +1,6 @@
 // what: firstprivate of @KIND@ is captured when the task is made, @WHEN@
-// each: KIND ; DECLARE ; SET ; GET = char ; char v ; v = (char)i ; v / double ; double v ; v = i ; (int)v / big array ; int v[3000] ; v[2999] = i ; v[2999] / aligned ; struct { _Alignas(64) int x; } v ; v.x = i ; (((unsigned long)&v & 63) == 0 ? v.x : -9) / pointer ; long *v ; v = &kept[i] ; *v
+// languages: c, c++
+// each: KIND ; DECLARE ; SET ; GET = char ; char v ; v = (char)i ; v / double ; double v ; v = i ; (int)v / big array ; int v[3000] ; v[2999] = i ; v[2999] / aligned ; struct { __attribute__((aligned(64))) int x; } v ; v.x = i ; (((unsigned long)&v & 63) == 0 ? v.x : -9) / pointer ; long *v ; v = &kept[i] ; *v
 // each: WHEN ; CLAUSE = deferred ; / undeferred ; if(0) / depending ; depend(inout : chain) / nested ; final(0)
 #include "check.h"
 static long kept[100];

@@ -1,4 +1,5 @@
 // what: firstprivate of @KIND@ is captured when the task is made, @WHEN@
+// languages: c, c++
 // each: KIND ; DECLARE ; SET ; GET = variable length ; int v[n * 10] ; v[n * 10 - 1] = i ; v[n * 10 - 1]
 // skip: clang it takes no array of variable length by firstprivate on tasks
 // each: WHEN ; CLAUSE = deferred ; / undeferred ; if(0) / depending ; depend(inout : chain) / nested ; final(0)

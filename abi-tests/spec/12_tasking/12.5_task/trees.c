@@ -1,4 +1,5 @@
 // what: a tree of tasks with @WIDTH@ children and depth @DEPTH@, @TIED@ and made under single @CLAUSE@, counts its leaves
+// languages: c, c++
 // each: WIDTH ; DEPTH = 1 ; 60 / 2 ; 8 / 5 ; 3 / 200 ; 1
 // each: TIED ; WORD = tied ; / untied ; untied
 // each: CLAUSE = / nowait

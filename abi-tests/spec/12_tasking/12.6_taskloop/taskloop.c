@@ -1,4 +1,5 @@
 // what: taskloop @CLAUSES@ over @TYPE@: each iteration once, @RULE@
+// languages: c, c++
 // each: CLAUSES ; RULE ; TEST = ; in some tasks ; tasks >= 1 / grainsize(7) ; tasks of 7 to 13 ; least >= 7 && most < 14 / grainsize(1) ; one by one ; tasks == 100 / grainsize(1000) ; one task ; tasks == 1 / num_tasks(1) ; one task ; tasks == 1 / num_tasks(9) ; nine tasks ; tasks == 9 / num_tasks(1000) ; one by one ; tasks == 100 / nogroup ; in some tasks ; tasks >= 1 / if(0) ; in some tasks ; tasks >= 1 / final(1) num_tasks(4) ; four tasks ; tasks == 4 / untied grainsize(30) ; in three tasks ; tasks == 3 / priority(2) num_tasks(8) mergeable ; eight tasks ; tasks == 8
 // each: TYPE ; LOOP = int ; int i = 0; i < 100; i++ / unsigned long long ; unsigned long long i = 0; i < 100; i++ / long ; long i = 0; i <= 99; i += 1
 #include "check.h"

@@ -1,4 +1,5 @@
 // what: critical @FIRST@ and critical @SECOND@: @RULE@
+// languages: c, c++
 // each: PAIR ; FIRST ; SECOND ; SAME ; RULE = both unnamed ; ; ; 1 ; exclude each other / one name ; (a) ; (a) ; 1 ; exclude each other / a name and none ; (a) ; ; 0 ; are apart / two names ; (a) ; (b) ; 0 ; are apart
 // each: HINT = uncontended / contended / speculative
 #include "check.h"

@@ -1,4 +1,5 @@
 // what: what was stored before @BARRIER@ is seen after it by all, @ROUNDS@ times
+// languages: c, c++
 // each: BARRIER ; PRAGMA ; BODY = an explicit barrier ; omp barrier ; / the end of a loop ; omp for ; for (int k = 0; k < 3; k++) { } / the end of single ; omp single ; { } / the end of a dynamic loop ; omp for schedule(dynamic) ; for (int k = 0; k < 3; k++) { }
 // each: ROUNDS = 1 / 60
 #include "check.h"

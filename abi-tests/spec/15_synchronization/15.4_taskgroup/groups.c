@@ -1,4 +1,5 @@
 // what: taskgroup waits for @WHOM@, and for nothing made before it
+// languages: c, c++
 // each: WHOM ; DEPTH = its tasks ; 0 / theirs ; 1 / three generations ; 3
 // each: NEST = 1 / 2 / 5
 #include "check.h"

@@ -1,4 +1,5 @@
 // what: @WAIT@ waits for @WHOM@
+// languages: c, c++
 // each: WAIT ; WHOM ; PRAGMA ; NEAR ; FAR = taskwait ; children, not their children ; omp taskwait ; 1 ; 0 / barrier ; all tasks of the team ; omp barrier ; 1 ; 1 / taskwait with depend in ; the writer named ; omp taskwait depend(in : near) ; 1 ; 0 / taskwait with depend out ; the writer named ; omp taskwait depend(out : near) ; 1 ; 0 / undeferred task with depend ; the writer named ; omp task if(0) depend(in : near) ; 1 ; 0
 // each: DEPTH = 1 / 3
 #include "check.h"

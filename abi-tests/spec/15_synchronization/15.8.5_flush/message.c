@@ -1,4 +1,5 @@
 // what: a flag set by @WRITE@ and seen by @READ@ carries the message, there and back, with flush @FLUSH@
+// languages: c, c++
 // each: FLUSH = / (data, flag)
 // each: WRITE = atomic write / atomic write seq_cst
 // each: READ = atomic read / atomic read seq_cst

@@ -1,4 +1,5 @@
 // what: ordered(@DEPTH@) with sinks @SINKS@ under schedule(@SCHEDULE@) gives the sequential answer
+// languages: c, c++
 // each: NEST ; DEPTH ; LOOPS ; SINKS ; SOURCE ; WORK = chain ; 1 ; L(i, 1, 90) L1(j) ; depend(sink : i - 1) ; depend(source) ; a[i][0] = a[i - 1][0] * 3 + i / long chain ; 1 ; L(i, 4, 90) L1(j) ; depend(sink : i - 4) ; depend(source) ; a[i][0] = a[i - 4][0] * 3 + i / wavefront ; 2 ; L(i, 1, 20) L(j, 1, 12) ; depend(sink : i - 1, j) depend(sink : i, j - 1) ; depend(source) ; a[i][j] = a[i - 1][j] * 3 + a[i][j - 1] + i / diagonal ; 2 ; L(i, 1, 20) L(j, 1, 12) ; depend(sink : i - 1, j - 1) ; depend(source) ; a[i][j] += 5 * a[i - 1][j - 1]
 // each: SCHEDULE = static / static, 1 / dynamic / guided
 #include "check.h"

@@ -1,4 +1,5 @@
 // what: depend(@FIRST@) before depend(@SECOND@): @RULE@, @SHAPE@
+// languages: c, c++
 // each: PAIR ; FIRST ; SECOND ; RULE ; ORDER ; GCC ; CLANG = in-in ; in ; in ; they may overlap ; 0 ; none ; none / in-out ; in ; out ; writers wait for readers ; 1 ; none ; none / in-inout ; in ; inout ; writers wait for readers ; 1 ; none ; none / out-in ; out ; in ; readers wait for writers ; 1 ; none ; none
 // each: PAIR ; FIRST ; SECOND ; RULE ; ORDER ; GCC ; CLANG = out-out ; out ; out ; writers wait for writers ; 1 ; none ; none / inout-inout ; inout ; inout ; a chain ; 1 ; none ; none / inoutset-inoutset ; inoutset ; inoutset ; they may overlap ; 0 ; gcc<13 ; clang<19 / inoutset-in ; inoutset ; in ; readers wait for the set ; 1 ; gcc<13 ; clang<19
 // each: PAIR ; FIRST ; SECOND ; RULE ; ORDER ; GCC ; CLANG = in-inoutset ; in ; inoutset ; the set waits for readers ; 1 ; gcc<13 ; clang<19 / out-inoutset ; out ; inoutset ; the set waits for the writer ; 1 ; gcc<13 ; clang<19 / mutexinoutset-mutexinoutset ; mutexinoutset ; mutexinoutset ; one at a time ; 2 ; none ; none / mutexinoutset-in ; mutexinoutset ; in ; readers wait for all ; 1 ; none ; none

@@ -1,4 +1,5 @@
 // what: @SPACE@ memory: omp_alloc, aligned, zeroed and grown, of @SIZE@ bytes
+// languages: c, c++
 // each: SPACE = default / large_cap / const / high_bw / low_lat / cgroup / pteam / thread
 // each: SIZE = 1 / 4096 / 1000003
 #include "check.h"
@@ -6,8 +7,8 @@ int main(void)
 {
     omp_allocator_handle_t kind = omp_@SPACE@_mem_alloc;
     size_t size = @SIZE@;
-    char *plain = omp_alloc(size, kind), *zeroed = omp_calloc(size, 1, kind);
-    char *aligned = omp_aligned_alloc(256, (size + 255) & ~(size_t)255, kind);
+    char *plain = (char *)omp_alloc(size, kind), *zeroed = (char *)omp_calloc(size, 1, kind);
+    char *aligned = (char *)omp_aligned_alloc(256, (size + 255) & ~(size_t)255, kind);
     CHECK(plain && zeroed && aligned);
     if (!plain || !zeroed || !aligned)
         return check_result();
@@ -16,7 +17,7 @@ int main(void)
     memset(aligned, 9, size);
     for (size_t i = 0; i < size; i += 1 + size / 50)
         CHECK_EQ(zeroed[i], 0);
-    char *grown = omp_realloc(plain, 2 * size, kind, kind);
+    char *grown = (char *)omp_realloc(plain, 2 * size, kind, kind);
     CHECK(grown && grown[0] == 7 && grown[size - 1] == 7);
     omp_free(grown, kind);
     omp_free(zeroed, omp_null_allocator);

@@ -1,4 +1,5 @@
 // what: @ICV@: a task changes its own copy; children inherit it, siblings and the encountering task do not see it
+// languages: c, c++
 // each: ICV ; SET ; GET ; OUTER ; INNER ; GNU ; LLVM = nthreads ; omp_set_num_threads(v) ; omp_get_max_threads() ; 5 ; 7 ; none ; none / dyn ; omp_set_dynamic(v - 1) ; 1 + omp_get_dynamic() ; 1 ; 2 ; none ; none / run-sched chunk ; omp_set_schedule(omp_sched_dynamic, v) ; chunk() ; 5 ; 9 ; none ; none / default-device ; omp_set_default_device(v - 1) ; 1 + omp_get_default_device() ; 1 ; 2 ; none ; none / def-allocator ; omp_set_default_allocator((omp_allocator_handle_t)(unsigned long)v) ; (long)omp_get_default_allocator() ; 1 ; 2 ; libgomp ; libomp
 // peers: @GNU@ fails, because def-allocator belongs to a thread there
 // peers: @LLVM@ fails, because def-allocator belongs to a thread there

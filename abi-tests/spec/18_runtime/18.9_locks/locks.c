@@ -1,6 +1,7 @@
 // what: @KIND@ lock by @INIT@ excludes, @HOW@
+// languages: c, c++
 // each: KIND ; T = simple ; lock / nestable ; nest_lock
-// each: INIT ; CALL ; WHOSE = init ; omp_init_@T@(&lock) ; none / uncontended ; omp_init_@T@_with_hint(&lock, omp_sync_hint_uncontended) ; gcc / contended ; omp_init_@T@_with_hint(&lock, omp_sync_hint_contended) ; gcc / speculative ; omp_init_@T@_with_hint(&lock, omp_sync_hint_speculative | omp_sync_hint_uncontended) ; gcc
+// each: INIT ; CALL ; WHOSE = init ; omp_init_@T@(&lock) ; none / uncontended ; omp_init_@T@_with_hint(&lock, omp_sync_hint_uncontended) ; gcc / contended ; omp_init_@T@_with_hint(&lock, omp_sync_hint_contended) ; gcc / speculative ; omp_init_@T@_with_hint(&lock, (omp_sync_hint_t)(omp_sync_hint_speculative | omp_sync_hint_uncontended)) ; gcc
 // each: HOW ; TAKE = set ; omp_set_@T@(&lock) / test ; while (!omp_test_@T@(&lock)) sched_yield()
 // skip: @WHOSE@ its library has the routine in the header only
 #include "check.h"
