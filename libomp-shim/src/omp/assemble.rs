@@ -31,7 +31,7 @@ use ult::sched::{Job, Look, Spin, Wait};
 use ult::worker::{self, Locals, Worker};
 
 use super::env::{self, Tls};
-use super::parallel::spin_for;
+use super::parallel::{among, spin_for};
 use super::queue;
 use super::report;
 use super::team::{Housing, Team};
@@ -445,7 +445,7 @@ fn await_call(thread: &Thread, rest: Rest) -> Call {
         ready: &|| team.next_region(seen, thread.num()).is_some() || team.is_retired() || team.is_lost() || is_back(),
         seek: Some(&seek),
         sleepers: Some(team.sleepers()),
-        spin: spin_for(env::settings()),
+        spin: among(team, spin_for(env::settings())),
         yields: false,
         finished: false,
     });

@@ -291,7 +291,7 @@ fn plan(here: Here, team: &Team, body: Body, size: u32, request: Request) {
     plan.floating_point = ult::arch::fp_state();
     plan.league = outer.league;
     plan.group_threads = outer.group_threads;
-    plan.spin = outer.spin;
+    plan.spin = among(team, outer.spin);
     plan.gang = outer.gang;
     plan.home = outer.home;
     plan.bind = request.bind.unwrap_or(icv.bind);
@@ -302,6 +302,16 @@ fn plan(here: Here, team: &Team, body: Body, size: u32, request: Request) {
     plan.device = outer.device;
     // SAFETY: own thread only.
     plan.partition = settings.places.is_some().then(|| unsafe { here.thread.own() }.partition.clone());
+}
+
+/// Microseconds that members look before they sleep whose kernel threads outnumber the processors: whoever looks for longer keeps those
+/// from running for whom it waits.
+const AMONG_MANY: u32 = 5;
+
+/// How members of `team` look before they sleep where those of smaller teams look as `spin` says.
+pub fn among(team: &Team, spin: Spin) -> Spin {
+    let own_kernel_threads = team.housing == Housing::Grown;
+    if own_kernel_threads && team.size() as usize > ult::sched::cores() { spin.capped(AMONG_MANY) } else { spin }
 }
 
 /// `pause` instructions per microsecond, for settings given in turns of a loop.

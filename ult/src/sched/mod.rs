@@ -58,7 +58,7 @@ pub(crate) use handoff::Parcel;
 pub use handoff::{hand_off, return_to, settle};
 pub(crate) use look::wake_idle;
 pub(crate) use patience::{Habit, count_awake};
-pub use patience::{Spin, set_cores};
+pub use patience::{Spin, cores, set_cores};
 pub use polled::{blocks, may_suspend, wait_polled};
 pub use runner::set_runner_stack_size;
 pub(crate) use bench::SOUGHT;

@@ -69,9 +69,10 @@ impl Spin {
 /// pays the lower bound, and one whose threads wait a millisecond for a task hardly sleeps in between. The first wait is a long one.
 ///
 /// Our count of who is awake knows nothing of other programs. Where they want the processors too, looking takes from this worker's
-/// own share, which it misses when it has something to do. A worker that has lost an eighth of its time awake to somebody else, or a
-/// tenth of a millisecond while it looked, is *modest*: [`FULL_LOOKS`] looks, for the next 64 waits at least. If the first wait after that is like
-/// this again, for twice as many, up to [`MOST_MODEST`].
+/// own share, which it misses when it has something to do. A worker that the kernel has pushed aside, and that has lost an eighth of its time
+/// awake so, or a tenth of a millisecond while it looked, is *modest*: [`FULL_LOOKS`] looks, for the next 64 waits at least. If the first wait
+/// after that is like this again, for twice as many, up to [`MOST_MODEST`]. Time that is lost and nobody was put in its place is the
+/// hypervisor's, who gives it to other machines: sleeping earns nothing there, and each wake-up is dear.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Habit {
     micros: u32,
@@ -79,29 +80,46 @@ pub(crate) struct Habit {
     modest: u32,
     /// For how many it will be the next time.
     doubt: u32,
-    /// Since when it has not slept, and what processor time it had then, in microseconds; 0: not known.
+    /// Since when it has not slept, and what it had got from the kernel then.
     awake: Awake,
+    /// Looks before it sleeps while more kernel threads are awake than can run.
+    crowded: u32,
 }
 
 /// A point of a kernel thread's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Awake {
+    /// On the monotonic clock, in microseconds; 0: not known.
     since: u64,
+    /// Processor time used until then, in microseconds.
     used: u64,
+    /// Times that the kernel had put another thread in its place while it wanted to run.
+    pushed: u64,
 }
 
 impl Awake {
-    const UNKNOWN: Self = Self { since: 0, used: 0 };
+    const UNKNOWN: Self = Self { since: 0, used: 0, pushed: 0 };
 
     fn now() -> Self {
-        Self { since: micros(libc::CLOCK_MONOTONIC), used: micros(libc::CLOCK_THREAD_CPUTIME_ID) }
+        let mut usage = core::mem::MaybeUninit::<libc::rusage>::zeroed();
+        // SAFETY: a valid out pointer; all zeros are a value, should the call fail.
+        let usage = unsafe {
+            libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
+            usage.assume_init()
+        };
+        let micros_of = |t: libc::timeval| t.tv_sec as u64 * 1_000_000 + t.tv_usec as u64;
+        Self { since: micros(), used: micros_of(usage.ru_utime) + micros_of(usage.ru_stime), pushed: usage.ru_nivcsw as u64 }
     }
 
-    /// Was the thread kept from a processor for an eighth of the time from `self` to `now`, during which it has not slept?
+    /// Did others of this machine keep the thread from a processor for an eighth of the time from `self` to `now`, during which it has not slept?
     fn has_lost(self, now: Self) -> bool {
         let interval = now.since.saturating_sub(self.since);
         let lost = interval.saturating_sub(now.used.saturating_sub(self.used));
-        self != Self::UNKNOWN && lost >= AWAY && lost >= interval / 8
+        self != Self::UNKNOWN && self.was_pushed(now) && lost >= AWAY && lost >= interval / 8
+    }
+
+    fn was_pushed(self, now: Self) -> bool {
+        self.pushed != now.pushed
     }
 }
 
@@ -112,7 +130,7 @@ const MOST_MODEST: u32 = 2048;
 
 impl Habit {
     /// Of a worker that has not waited yet.
-    pub(crate) const NEW: Self = Self { micros: u32::MAX, modest: 0, doubt: LEAST_MODEST, awake: Awake::UNKNOWN };
+    pub(crate) const NEW: Self = Self { micros: u32::MAX, modest: 0, doubt: LEAST_MODEST, awake: Awake::UNKNOWN, crowded: CROWDED_LOOKS };
 
     fn limit(self, spin: Spin) -> u32 {
         self.micros.clamp(spin.least, spin.most)
@@ -134,6 +152,12 @@ impl Habit {
         } else {
             self.doubt = LEAST_MODEST.max(self.doubt / 2);
         }
+    }
+
+    /// A wait on a crowded machine has ended after so many looks.
+    fn know_crowd(&mut self, looks: u32) {
+        let few = self.crowded;
+        self.crowded = if looks < few { (2 * few).min(CROWDED_LOOKS) } else { (few / 2).max(FULL_LOOKS) };
     }
 
     /// The worker has slept.
@@ -186,11 +210,20 @@ pub fn set_cores(cores: usize) {
     AWAKE.cores.store(cores.max(1), Ordering::Relaxed);
 }
 
+/// What [`set_cores`] has set, 1 before.
+pub fn cores() -> usize {
+    // ORDERING: Relaxed; a setting.
+    AWAKE.cores.load(Ordering::Relaxed)
+}
+
 /// The decision to look once more or to sleep.
 pub(super) struct Patience {
     spin: Spin,
     limit: u32,
     modest: bool,
+    /// Looks on a crowded machine, and whether it was one at the last of them.
+    few: u32,
+    crowded: bool,
     looks: u32,
     /// The worker's last sleep, and what was known at the first glance at the clock; unknown before that.
     awake: Awake,
@@ -202,12 +235,16 @@ pub(super) struct Patience {
     pushed_away: bool,
 }
 
-/// Looks before sleeping while more kernel threads are awake than can run: some 40 us. Those that are awake may sleep in the program's
-/// own calls, which nobody tells us.
+/// The most looks before sleeping while more kernel threads are awake than can run: some 40 us. Those that are awake may sleep in the program's
+/// own calls, which nobody tells us; so a worker looks so often at first, half as often after each time in vain, and twice as often after one that
+/// was not.
 const CROWDED_LOOKS: u32 = 128;
 
-/// The same where what is waited for surely needs the processor: some 3 us.
+/// The fewest, and as many where what is waited for surely needs the processor: some 3 us.
 const FULL_LOOKS: u32 = 8;
+
+/// Microseconds that are told by looks and not by the clock.
+const BRIEF: u32 = 5;
 
 /// Looks between two glances at the clock.
 const GLANCE_EVERY: u32 = 64;
@@ -219,7 +256,8 @@ impl Patience {
     pub(super) fn new(spin: Spin, habit: Habit) -> Self {
         let (limit, learns) = (habit.limit(spin), spin.least < spin.most);
         let modest = learns && habit.modest != 0;
-        Self { spin, limit, modest, looks: 0, awake: habit.awake, first: Awake::UNKNOWN, seen: 0, began: 0, pushed_away: false }
+        let (awake, first) = (habit.awake, Awake::UNKNOWN);
+        Self { spin, limit, modest, few: habit.crowded, crowded: false, looks: 0, awake, first, seen: 0, began: 0, pushed_away: false }
     }
 
     pub(super) fn go_on(&mut self) -> bool {
@@ -231,7 +269,7 @@ impl Patience {
         if self.spin.polls {
             return self.is_early() || self.nap();
         }
-        if self.modest {
+        if self.modest || self.limit <= BRIEF {
             return self.looks < FULL_LOOKS;
         }
         if AWAKE.crowded() {
@@ -241,7 +279,8 @@ impl Patience {
     }
 
     fn give_way(&mut self) -> bool {
-        let few = if crate::pool::has_room() { CROWDED_LOOKS } else { FULL_LOOKS };
+        self.crowded = true;
+        let few = if crate::pool::has_room() { self.few } else { FULL_LOOKS };
         if self.limit == u32::MAX { self.nap() } else { self.looks < few }
     }
 
@@ -251,7 +290,7 @@ impl Patience {
             return false;
         }
         if self.looks % GLANCE_EVERY == 1 {
-            self.seen = micros(libc::CLOCK_MONOTONIC);
+            self.seen = micros();
             self.began = if self.looks == 1 { self.seen } else { self.began };
         }
         self.seen - self.began < u64::from(self.limit)
@@ -271,8 +310,8 @@ impl Patience {
             self.seen = self.first.since;
             self.pushed_away = self.awake.has_lost(self.first);
         } else {
-            let now = micros(libc::CLOCK_MONOTONIC);
-            self.pushed_away |= now - self.seen > AWAY;
+            let now = micros();
+            self.pushed_away |= now - self.seen > AWAY && self.first.was_pushed(Awake::now());
             self.seen = now;
         }
         !self.pushed_away && self.seen - self.first.since < u64::from(self.limit)
@@ -280,22 +319,26 @@ impl Patience {
 
     /// The wait is over, or the worker has slept.
     pub(super) fn teach(&self, habit: &mut Habit) {
+        if self.crowded {
+            habit.know_crowd(self.looks);
+        }
         if self.spin.least >= self.spin.most {
             return;
         }
         habit.modest = habit.modest.saturating_sub(1);
         if self.first != Awake::UNKNOWN {
-            habit.learn(self.spin, micros(libc::CLOCK_MONOTONIC) - self.first.since);
+            habit.learn(self.spin, micros() - self.first.since);
             habit.know_others(self.pushed_away);
             habit.awake = if habit.awake == self.awake { self.first } else { habit.awake };
         }
     }
 }
 
-fn micros(clock: libc::clockid_t) -> u64 {
+/// Of the monotonic clock.
+fn micros() -> u64 {
     let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: a valid out pointer.
-    unsafe { libc::clock_gettime(clock, &mut t) };
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut t) };
     Duration::new(t.tv_sec as u64, t.tv_nsec as u32).as_micros() as u64
 }
 
@@ -350,27 +393,41 @@ mod tests {
     }
 
     #[test]
+    fn looks_in_vain_on_a_crowded_machine_become_few() {
+        let mut habit = Habit::NEW;
+        for left in [64, 32, 16, 8, 8] {
+            habit.know_crowd(habit.crowded);
+            assert_eq!(habit.crowded, left);
+        }
+        for more in [16, 32, 64, 128, 128] {
+            habit.know_crowd(3);
+            assert_eq!(habit.crowded, more);
+        }
+    }
+
+    #[test]
     fn time_without_a_processor_is_lost_and_sleep_is_not() {
-        let before = Awake { since: 1000, used: 500 };
-        let later = |since: u64, used: u64| Awake { since: 1000 + since, used: 500 + used };
+        let before = Awake { since: 1000, used: 500, pushed: 3 };
+        let later = |since: u64, used: u64| Awake { since: 1000 + since, used: 500 + used, pushed: 4 };
         assert!(!before.has_lost(later(5000, 4900)), "a fiftieth");
         assert!(before.has_lost(later(5000, 4000)));
         assert!(!before.has_lost(later(150, 60)), "too short to tell");
         assert!(!Awake::UNKNOWN.has_lost(later(5000, 0)));
+        assert!(!before.has_lost(Awake { pushed: 3, ..later(5000, 0) }), "the hypervisor's");
         let mut habit = habit(2000);
         std::thread::sleep(Duration::from_millis(2));
         habit.awakes();
-        assert!(!habit.awake.has_lost(Awake::now()) || micros(libc::CLOCK_MONOTONIC) - habit.awake.since > AWAY);
+        assert!(!habit.awake.has_lost(Awake::now()) || micros() - habit.awake.since > AWAY);
     }
 
     #[test]
     fn who_waits_for_an_answer_naps_late_and_never_sleeps() {
         let mut patience = Patience::new(Spin::ANSWERS, Habit::NEW);
-        let begin = micros(libc::CLOCK_MONOTONIC);
-        while patience.is_early() && micros(libc::CLOCK_MONOTONIC) - begin < 10_000_000 {
+        let begin = micros();
+        while patience.is_early() && micros() - begin < 10_000_000 {
             patience.looks += 1;
         }
-        assert!(AWAKE.crowded() || micros(libc::CLOCK_MONOTONIC) - begin >= 1000);
+        assert!(AWAKE.crowded() || micros() - begin >= 1000);
         assert!((0..300).all(|_| patience.go_on()));
         assert_eq!(Spin::ANSWERS.or_longer(SPIN), Spin { least: 1000, most: 2000, polls: true });
     }
@@ -380,7 +437,7 @@ mod tests {
         let mut habit = habit(2000);
         let exact = Spin::exactly(7);
         assert_eq!(Patience::new(exact, habit).limit, 7);
-        let patience = Patience { first: Awake { since: 1, used: 1 }, ..Patience::new(exact, habit) };
+        let patience = Patience { first: Awake { since: 1, used: 1, pushed: 0 }, ..Patience::new(exact, habit) };
         patience.teach(&mut habit);
         assert_eq!((habit.micros, habit.modest), (2000, 0));
         assert!(!Patience::new(Spin::NONE, habit).go_on());

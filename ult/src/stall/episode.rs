@@ -254,7 +254,11 @@ impl Episode {
         if !blocker && !self.asleep.has_lasted(now) {
             return;
         }
-        match clock::state(tid) {
+        let state = clock::state(tid);
+        if self.has_moved(watched) {
+            return; // it may sleep in the scheduler by now
+        }
+        match state {
             State::Runnable => {
                 self.asleep = Run::NONE; // kept from a processor
                 self.deprived = true;
@@ -275,10 +279,15 @@ impl Episode {
         }
     }
 
+    /// Has it come to a switch point since the last look? What was asked of the kernel in between is then about other code: the watcher
+    /// may itself have been kept from a processor for any time.
+    fn has_moved(&self, watched: &Watched) -> bool {
+        watched.turns() != self.turns
+    }
+
     fn hand_off(&mut self, watched: &'static Watched) {
-        let moved = watched.turns() != self.turns || watched.crowd() == 0;
         let now = clock::now();
-        if moved || (self.handed != 0 && now - self.handed < AGAIN) {
+        if self.has_moved(watched) || watched.crowd() == 0 || (self.handed != 0 && now - self.handed < AGAIN) {
             return;
         }
         self.handed = now;
