@@ -35,6 +35,10 @@ enum Without {
     Guard,
     /// The link to the next edge is read before the node it lies in is released.
     ReadFirst,
+    /// The Acquire of who finds a count at its own share.
+    TheLastAcquire,
+    /// The count of a node with one predecessor is written before its edge hangs.
+    CountFirst,
 }
 
 /// A parent with two children, as its children see it. It has not added them to the word when they begin.
@@ -254,7 +258,7 @@ struct Node {
 }
 
 /// Two predecessors that complete while the generating task enters two successors; the first waits for both, the second for the
-/// first one only.
+/// first one only, without a guard.
 struct Graph {
     without: Without,
     /// Number of a successor plus one, 0 for an empty list, or [`CLOSED`].
@@ -284,9 +288,12 @@ impl Graph {
         node.memory.with_mut(|m| unsafe { *m = false });
     }
 
+    /// `Node::loses`
     fn release(&self, successor: usize, share: usize) {
-        // ORDERING: AcqRel, as shipped.
-        if self.after[successor].predecessors.fetch_sub(share, Ordering::AcqRel) == share {
+        let predecessors = &self.after[successor].predecessors;
+        let order = if self.without == Without::TheLastAcquire { Ordering::Relaxed } else { Ordering::Acquire };
+        // ORDERING: Acquire and AcqRel, as shipped.
+        if predecessors.load(order) == share || predecessors.fetch_sub(share, Ordering::AcqRel) == share {
             self.run(successor);
         }
     }
@@ -330,6 +337,22 @@ impl Graph {
         self.heads[num].compare_exchange(head, successor + 1, Ordering::Release, order).is_ok()
     }
 
+    /// `Node::precede_alone`
+    fn enter_alone(&self, successor: usize) {
+        let count = || {
+            // ORDERING: Relaxed, as shipped.
+            self.after[successor].predecessors.store(1, Ordering::Relaxed);
+        };
+        if self.without != Without::CountFirst {
+            count();
+        }
+        if !self.precede(0, successor) {
+            self.run(successor);
+        } else if self.without == Without::CountFirst {
+            count();
+        }
+    }
+
     fn enter(&self, successor: usize) {
         let mut edges = 0;
         for num in (0..BEFORE).filter(|&num| Self::waits_for(successor, num)) {
@@ -367,7 +390,7 @@ fn graph(without: Without) {
     with_shared(graph, |graph| {
         let before = [0, 1].map(|num| thread::spawn(move || graph.complete(num)));
         graph.enter(0);
-        graph.enter(1);
+        graph.enter_alone(1);
         for thread in before {
             thread.join().unwrap();
         }
@@ -399,4 +422,53 @@ fn broken_an_edge_is_read_after_its_node_was_released() {
 #[should_panic]
 fn broken_a_closed_list_is_seen_without_what_the_task_wrote() {
     explore(3, || graph(Without::Acquire));
+}
+
+#[test]
+#[should_panic]
+fn broken_the_last_predecessor_does_not_acquire() {
+    explore(3, || graph(Without::TheLastAcquire));
+}
+
+#[test]
+#[should_panic]
+fn broken_a_lone_edge_hangs_before_it_is_counted() {
+    explore(3, || graph(Without::CountFirst));
+}
+
+/// A node that three threads refer to. Each uses it, and gives its reference back.
+fn references(without: Without) {
+    let order = if without == Without::TheLastAcquire { Ordering::Relaxed } else { Ordering::Acquire };
+    let node = (AtomicUsize::new(3), Parent {
+        without,
+        counts: AtomicUsize::new(0),
+        parker: Parker::new(),
+        results: [UnsafeCell::new(0), UnsafeCell::new(0)],
+        memory: UnsafeCell::new(true),
+    });
+    with_shared(node, |(references, node)| {
+        let drop_reference = move || {
+            node.used();
+            // ORDERING: Acquire and AcqRel, as in `Node::drop_reference`.
+            if references.load(order) == 1 || references.fetch_sub(1, Ordering::AcqRel) == 1 {
+                node.free();
+            }
+        };
+        let others = [0, 1].map(|_| thread::spawn(drop_reference));
+        drop_reference();
+        others.into_iter().for_each(|other| other.join().unwrap());
+        // SAFETY: the others have been joined.
+        node.memory.with(|m| assert!(!unsafe { *m }, "never freed"));
+    });
+}
+
+#[test]
+fn a_node_is_freed_once() {
+    explore(3, || references(Without::Nothing));
+}
+
+#[test]
+#[should_panic]
+fn broken_the_last_reference_does_not_acquire() {
+    explore(3, || references(Without::TheLastAcquire));
 }

@@ -4,19 +4,23 @@
 //! with the same kind and need not wait for each other (`in`, `inoutset`, `mutexinoutset`); `out` makes a set of one. A
 //! new task joins the current set if its kind is the set's and not `out`, and then waits for every member of the
 //! previous set; otherwise the current set becomes the previous one. Members of `mutexinoutset` sets exclude each
-//! other by the set's mutex.
+//! other by the address's mutex.
 //!
 //! Only the generating task touches its table, so the table has no lock. What completing tasks touch is the [`Node`]:
 //! a count of predecessors and a list of successors, both atomic. A node outlives its task as long as the table refers to
 //! it. Cost grows with the edges; a set forgets completed members before it grows.
 //!
+//! One of the tasks that a completing task makes ready goes to the thread's *hand*: that thread begins it next as a rule, without
+//! the deque ([`super::queue::follow`]).
+//!
 //! | file | what lives there |
 //! |---|---|
-//! | `table` | addresses and sets: whom a new task has to wait for |
+//! | `table` | sets: whom a new task has to wait for |
+//! | `slots` | where the sets of an address stand, and which are forgotten |
 //! | `node` | edges, the count of predecessors, completion |
 //! | `mutexes` | mutual exclusion among the members of a `mutexinoutset` |
 
-use core::ptr::{self, NonNull};
+use core::ptr::NonNull;
 use std::sync::Arc;
 
 use super::queue;
@@ -26,13 +30,14 @@ use super::thread::{Here, Thread};
 
 mod mutexes;
 mod node;
+mod slots;
 mod table;
 
 pub use node::{Edge, Node};
 pub use table::DependTable;
 
 use mutexes::Mutex;
-use node::TableRef;
+use node::{Goal, TableRef};
 
 /// Kind of a dependence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +78,7 @@ pub fn submit(here: Here, task: NonNull<Task>, items: impl Iterator<Item = Depen
         return task::run_at_once(here, task);
     }
     task::announce(here, task_ref);
-    let (node, entered) = Node::new(task.as_ptr());
+    let (node, entered) = Node::new(Goal::Task(task));
     task_ref.set_node(node);
     enter(here, &entered, items);
     if release_guard(entered.get()) {
@@ -94,11 +99,16 @@ fn nothing_precedes(here: Here, task: &Task) -> bool {
     here.task.children() == 0 && !task.flags().has(Flags::DETACH)
 }
 
+/// May a task with these dependences, which is neither detachable nor to be deferred, be run as one without? Says no where that takes a
+/// closer look.
+pub fn is_satisfied(here: Here, items: impl Iterator<Item = Dependence>) -> bool {
+    here.task.children() == 0 || is_clear(here, items)
+}
+
 /// Is a task with these dependences ready, as far as a quick look tells? If it is run at once, it need not be entered then: it is
 /// complete before anybody could depend on it.
 fn is_clear(here: Here, mut items: impl Iterator<Item = Dependence>) -> bool {
-    let table = DependTable::of(here.task);
-    items.all(|item| table.is_clear_for(item))
+    DependTable::if_any(here.task).is_none_or(|table| items.all(|item| table.is_clear_for(item)))
 }
 
 /// Creates an undeferred task with dependences: waits until it may run. The caller then runs it with
@@ -110,7 +120,7 @@ pub fn wait_to_run(here: Here, task: NonNull<Task>, items: impl Iterator<Item = 
     }
     // SAFETY: the task is ours.
     let task_ref = unsafe { task.as_ref() };
-    let (node, entered) = Node::new(ptr::null_mut());
+    let (node, entered) = Node::new(Goal::Wait(here.thread.worker()));
     task_ref.set_node(node);
     enter(here, &entered, items);
     wait_ready(here, entered.get());
@@ -132,10 +142,10 @@ pub fn wait_and_hold(here: Here, items: impl Iterator<Item = Dependence>) -> Opt
         return None;
     }
     here.task.children_depend.get()?;
-    let (node, entered) = Node::new(ptr::null_mut());
+    let (node, entered) = Node::new(Goal::Wait(here.thread.worker()));
     enter(here, &entered, items);
     wait_ready(here, entered.get());
-    if entered.get().held.get() == 0 {
+    if !entered.get().holds_any() {
         leave(here, node);
         return None;
     }
@@ -144,16 +154,17 @@ pub fn wait_and_hold(here: Here, items: impl Iterator<Item = Dependence>) -> Opt
 
 /// The end of what [`wait_and_hold`] began.
 pub fn leave(here: Here, node: NonNull<Node>) {
-    complete(node, Some(here.thread), here.thread.team());
+    queue::push_ready(here.thread, complete(node, Some(here.thread), here.thread.team()));
     Node::drop_reference(node);
 }
 
-/// Enters a node's dependences; the guard is still on it.
+/// Enters a node's dependences; its guard is still on it, or its only edge hangs without.
 fn enter(here: Here, node: &TableRef, items: impl Iterator<Item = Dependence>) {
     let table = DependTable::of(here.task);
+    let only = items.size_hint().1 == Some(1);
     let mut found: Vec<Arc<Mutex>> = Vec::new();
     for item in items {
-        if let Some(mutex) = table.enter(node, item)
+        if let Some(mutex) = table.enter(node, item, only)
             && !found.iter().any(|m| Arc::ptr_eq(m, &mutex))
         {
             found.push(mutex);
@@ -165,7 +176,6 @@ fn enter(here: Here, node: &TableRef, items: impl Iterator<Item = Dependence>) {
 }
 
 fn wait_ready(here: Here, node: &Node) {
-    node.set_waiter(here.thread.worker());
     if release_guard(node) || ult::mutant!(undeferred_ignores_depend) {
         return;
     }
@@ -173,27 +183,28 @@ fn wait_ready(here: Here, node: &Node) {
 }
 
 /// All edges of the node are in. True when it is ready: no predecessor is left and the mutexes are held.
+#[inline]
 fn release_guard(node: &Node) -> bool {
     node.release_guard() && mutexes::acquire(node)
 }
 
 /// The node's task is complete: its successors lose a predecessor and its mutexes are handed on. `thread` is the running
-/// thread when it belongs to `team`.
-pub fn complete(node: NonNull<Node>, thread: Option<&Thread>, team: &Team) {
+/// thread when it belongs to `team`: it gets one of the tasks that are ready now into its hand, the others are queued.
+#[must_use]
+pub fn complete(node: NonNull<Node>, thread: Option<&Thread>, team: &Team) -> Option<NonNull<Task>> {
     // SAFETY: the task's reference on its node is dropped later.
     let node = unsafe { node.as_ref() };
+    let mut hand = None;
+    let mut make_ready = |node: &Node| match (node.goal(), thread) {
+        (Goal::Wait(worker), _) => node.tell_waiter(worker),
+        (Goal::Task(task), None) => queue::push_foreign(team, task),
+        (Goal::Task(task), Some(thread)) => queue::push_ready(thread, hand.replace(task)),
+    };
     node.close(|successor| {
         if mutexes::acquire(successor) {
-            make_ready(successor, thread, team);
+            make_ready(successor);
         }
     });
-    mutexes::release(node, |heir| make_ready(heir, thread, team));
-}
-
-fn make_ready(node: &Node, thread: Option<&Thread>, team: &Team) {
-    match (NonNull::new(node.task()), thread) {
-        (None, _) => node.tell_waiter(),
-        (Some(task), Some(thread)) => queue::push(thread, task),
-        (Some(task), None) => queue::push_foreign(team, task),
-    }
+    mutexes::release(node, make_ready);
+    hand
 }

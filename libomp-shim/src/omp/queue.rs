@@ -34,7 +34,10 @@ use super::task::{self, Flags, Task};
 use super::team::Team;
 use super::thread::{Here, Thread};
 
+mod hand;
+
 pub use super::shelf::Shelf;
+pub use hand::{follow, follows_late, push_ready};
 
 /// Ready tasks a thread may have in its deque before it runs some of them itself.
 pub const THROTTLE: usize = 256;

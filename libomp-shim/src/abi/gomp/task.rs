@@ -133,7 +133,7 @@ pub unsafe extern "C-unwind" fn GOMP_task(
     let now = !deferred || task::is_included(here) || task::has_enough(here, properties, priority);
     // SAFETY: as for this function.
     unsafe {
-        match now && flags & (DETACH | DEPEND) == 0 {
+        match now && flags & DETACH == 0 && (flags & DEPEND == 0 || depend::is_satisfied(here, items(depend))) {
             true => run_now(here, function, arguments, properties),
             false => launch_new(here, function, arguments, properties, (deferred, flags, depend, priority, detach)),
         }

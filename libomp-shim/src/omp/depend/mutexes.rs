@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex as StdMutex, MutexGuard};
 
-use super::node::{Node, NodeRef};
+use super::node::{Node, NodeRef, Rare};
 
 /// Of one set.
 #[derive(Default)]
@@ -31,39 +31,53 @@ impl Mutex {
 /// Sets the mutexes of a node that is being entered.
 pub(super) fn set(node: &Node, mut mutexes: Vec<Arc<Mutex>>) {
     mutexes.sort_by_key(Arc::as_ptr);
-    node.mutexes.set(mutexes);
+    node.set_mutexes(mutexes);
 }
 
 /// Goes on acquiring the node's mutexes. True when it holds them all; otherwise it stands in line for the next one, and
 /// whoever hands that over goes on in its place.
+#[inline]
 pub(super) fn acquire(node: &Node) -> bool {
+    node.rare().is_none_or(|rare| acquire_all(node, rare))
+}
+
+fn acquire_all(node: &Node, rare: &Rare) -> bool {
     // SAFETY: see `Node`'s Sync argument: only the thread that brought the count to zero, or that handed a mutex over,
     // is here; the list itself does not change before the task completes.
-    let mutexes = unsafe { &*node.mutexes.as_ptr() };
-    while let Some(mutex) = mutexes.get(node.held.get()) {
+    let mutexes = unsafe { &*rare.mutexes.as_ptr() };
+    while let Some(mutex) = mutexes.get(rare.held.get()) {
         let mut state = mutex.lock();
         if state.held && !ult::mutant!(mutexinoutset_shared) {
             state.line.push_back(NodeRef::new(node));
             return false;
         }
         state.held = true;
-        node.held.set(node.held.get() + 1);
+        rare.held.set(rare.held.get() + 1);
     }
     true
 }
 
 /// The node's task is complete: hands its mutexes on. Calls `free` with the nodes that hold all of theirs now.
-pub(super) fn release(node: &Node, mut free: impl FnMut(&Node)) {
-    for mutex in node.mutexes.take() {
+#[inline]
+pub(super) fn release(node: &Node, free: impl FnMut(&Node)) {
+    if let Some(rare) = node.rare() {
+        release_all(rare, free);
+    }
+}
+
+fn release_all(rare: &Rare, mut free: impl FnMut(&Node)) {
+    for mutex in rare.mutexes.take() {
         let heir = {
             let mut state = mutex.lock();
             let heir = state.line.pop_front();
             state.held = heir.is_some();
             heir
         };
-        if let Some(heir) = heir {
-            heir.get().held.set(heir.get().held.get() + 1);
-            if acquire(heir.get()) {
+        if let Some(heir) = heir
+            && let Some(rare) = heir.get().rare()
+        {
+            rare.held.set(rare.held.get() + 1);
+            if acquire_all(heir.get(), rare) {
                 free(heir.get());
             }
         }

@@ -8,26 +8,40 @@
 //! *References.* The task holds one, the table of the generating task one for all its uses of the node, and each line for a
 //! mutex one. The table's uses are counted without atomics, because one task alone touches the table.
 //!
+//! *The last one does not subtract.* Who finds that the rest of a count is its own share need not take it off: nobody else will ever look.
+//!
+//! A node is two cache lines, of which the second holds edges only, all but the first one. What few nodes need lies elsewhere ([`Rare`]).
+//!
 //! Tried and rejected: a lock and a vector of successors per node (two atomic operations and an allocation per edge, and
 //! an addition to a counter that both sides write); a guard of one on the count of predecessors, with an addition per edge
-//! (the whole number of edges is added by the subtraction that takes the guard off).
+//! (the whole number of edges is added by the subtraction that takes the guard off); all in one block of three lines, written anew for
+//! each task.
 
-use core::cell::{Cell, UnsafeCell};
+use core::cell::{Cell, OnceCell, UnsafeCell};
+use core::mem::MaybeUninit;
 use core::ptr::{self, NonNull};
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::sync::Arc;
 
 use ult::blocks;
 use ult::worker::Worker;
 
+use super::super::report;
 use super::super::task::Task;
 use super::mutexes::Mutex;
 
 /// More than a task can have predecessors: keeps [`Node::predecessors`] above zero while edges are entered.
 const GUARD: u32 = 1 << 31;
 
-/// Edges that a node has room for; more are allocated.
-const ROOM: usize = 4;
+/// [`Node::predecessors`] when the wait that a node stands for may end. Another value than any number of predecessors, with or without
+/// the guard: so many edges would not fit into the memory of a machine.
+const READY: u32 = 1 << 30;
+
+/// [`Node::entered`] of a node whose only edge hangs without a guard.
+const ALONE: u32 = u32::MAX;
+
+/// Edges that a node has room for; more lie in chunks.
+const ROOM: usize = 5;
 
 /// One element of a list of successors. Tools see it (LLVM's `kmp_depnode_list_t`).
 #[repr(C)]
@@ -38,82 +52,131 @@ pub struct Edge {
     next: *const Edge,
 }
 
-impl Edge {
-    const NONE: Self = Self { node: ptr::null(), next: ptr::null() };
-}
-
 /// The head of a list that takes no more edges.
 fn closed() -> *mut Edge {
     ptr::without_provenance_mut(1)
 }
 
+/// What happens when a node becomes ready.
+pub(super) enum Goal {
+    /// This task is to be queued.
+    Task(NonNull<Task>),
+    /// This worker's context waits for the node itself (`taskwait depend`, an undeferred task).
+    Wait(&'static Worker),
+}
+
+/// Marks the worker of [`Goal::Wait`] in the word that stands for a goal.
+const WAIT: usize = 1;
+
 /// See the module.
+#[repr(C, align(64))]
 pub struct Node {
-    /// The task that becomes ready, null for a wait (`taskwait depend`, an undeferred task).
-    task: *mut Task,
-    references: AtomicU32,
-    /// Predecessors not yet complete, modulo 2^32; while edges are entered, [`GUARD`] less those that have completed.
+    /// Predecessors not yet complete, modulo 2^32; while edges are entered, [`GUARD`] less those that have completed; in the end perhaps
+    /// [`READY`]. The last one to take its share off leaves it there.
     predecessors: AtomicU32,
+    references: AtomicU32,
     /// The newest edge to a successor, or [`closed`].
     successors: AtomicPtr<Edge>,
+    /// A [`Goal`].
+    goal: *const (),
+    rare: OnceCell<Box<Rare>>,
     /// Uses by the table of the generating task, touched by that task only.
     uses: Cell<u32>,
-    /// Edges in use, touched by the generating task only.
+    /// Edges in use, or [`ALONE`]; touched by the generating task only.
     entered: Cell<u32>,
     /// The successor that was entered last, only to be compared; touched by the generating task only.
     newest: Cell<*const Node>,
-    edges: UnsafeCell<[Edge; ROOM]>,
-    #[allow(clippy::vec_box, reason = "edges hang in lists and must stay where they are")]
-    more: UnsafeCell<Vec<Box<Edge>>>,
-    /// The mutexes the task must hold, by address. Set before the node is released.
-    pub(super) mutexes: Cell<Vec<Arc<Mutex>>>,
-    /// How many of them it holds.
-    pub(super) held: Cell<usize>,
-    /// The kernel thread that waits, when there is no task to push.
-    waiter: Cell<Option<&'static Worker>>,
-    /// A waiter may go on.
-    ready: AtomicBool,
+    edges: UnsafeCell<[MaybeUninit<Edge>; ROOM]>,
 }
 
-// SAFETY: the cells are written by the creating thread before `release_guard` publishes the node (AcqRel on
-// `predecessors`), then by the thread that brings the count to zero, then by whoever hands it a mutex (under that mutex's
-// lock), at last by the thread that completes the task: one at a time, each ordered after the one before. `uses`, `entered`, `newest`
-// and `more` belong to the generating task throughout; edges are constant once they hang in a list.
+const _: () = assert!(size_of::<Node>() == 128 && align_of::<Node>() <= blocks::GRAIN);
+// The lowest bit of a goal tells workers from tasks.
+const _: () = assert!(align_of::<Task>() > WAIT && align_of::<Worker>() > WAIT);
+
+// SAFETY: the cells are written by the creating thread before `release_guard`, or the edge of `precede_alone`, publishes the node, then
+// by the thread that finds the count at its end, then by whoever hands it a mutex (under that mutex's
+// lock), at last by the thread that completes the task: one at a time, each ordered after the one before. `uses`, `entered` and `newest`
+// belong to the generating task throughout; edges are constant once they hang in a list.
 unsafe impl Sync for Node {}
 // SAFETY: as above.
 unsafe impl Send for Node {}
 
+/// What few nodes need: made by the creating thread before it publishes the node.
+#[derive(Default)]
+pub(super) struct Rare {
+    /// Blocks of [`CHUNK`] edges.
+    more: Cell<Vec<NonNull<Edge>>>,
+    /// The mutexes the task must hold, by address. Set before the node is published.
+    pub(super) mutexes: Cell<Vec<Arc<Mutex>>>,
+    /// How many of them it holds.
+    pub(super) held: Cell<usize>,
+}
+
+/// Edges in a block.
+const CHUNK: usize = 16;
+
+impl Rare {
+    /// Room for edge `i` beyond those that the node has room for; all before it are in use.
+    fn room(&self, i: usize) -> *mut Edge {
+        let mut more = self.more.take();
+        if more.len() == i / CHUNK {
+            let Some(block) = NonNull::new(blocks::allocate(size_of::<[Edge; CHUNK]>())) else {
+                report::fatal("out of memory for a task's dependences")
+            };
+            more.push(block.cast());
+        }
+        let chunk = more[i / CHUNK];
+        self.more.set(more);
+        // SAFETY: the block has room for so many.
+        unsafe { chunk.as_ptr().add(i % CHUNK) }
+    }
+}
+
+impl Drop for Rare {
+    fn drop(&mut self) {
+        for chunk in self.more.take() {
+            // SAFETY: `room` made the block with this size; the node is complete, so its edges hang in no list.
+            unsafe { blocks::release(chunk.cast(), size_of::<[Edge; CHUNK]>()) };
+        }
+    }
+}
+
 impl Node {
-    /// A node with two references: one for the task and one for the table. `task` may be null.
-    pub(super) fn new(task: *mut Task) -> (NonNull<Self>, TableRef) {
+    /// A node with two references: one for the task and one for the table.
+    pub(super) fn new(goal: Goal) -> (NonNull<Self>, TableRef) {
         let Some(node) = NonNull::new(blocks::allocate(size_of::<Self>()).cast::<Self>()) else {
-            super::super::report::fatal("out of memory for a task's dependences")
+            report::fatal("out of memory for a task's dependences")
+        };
+        let goal = match goal {
+            Goal::Task(task) => task.as_ptr().cast_const().cast(),
+            Goal::Wait(worker) => ptr::from_ref(worker).cast::<()>().map_addr(|a| a | WAIT),
         };
         let value = Self {
-            task,
-            references: AtomicU32::new(2),
             predecessors: AtomicU32::new(GUARD),
+            references: AtomicU32::new(2),
             successors: AtomicPtr::new(ptr::null_mut()),
+            goal,
+            rare: OnceCell::new(),
             uses: Cell::new(1),
             entered: Cell::new(0),
             newest: Cell::new(ptr::null()),
-            edges: UnsafeCell::new([const { Edge::NONE }; ROOM]),
-            more: UnsafeCell::new(Vec::new()),
-            mutexes: Cell::new(Vec::new()),
-            held: Cell::new(0),
-            waiter: Cell::new(None),
-            ready: AtomicBool::new(false),
+            edges: UnsafeCell::new([const { MaybeUninit::uninit() }; ROOM]),
         };
-        // SAFETY: a fresh block of this size, aligned to more than a node needs.
+        // SAFETY: a fresh block of this size, aligned to no less than a node needs.
         unsafe { node.write(value) };
         (node, TableRef(node))
     }
 
     /// Gives one reference back; the last one frees the node.
     pub fn drop_reference(node: NonNull<Self>) {
-        // ORDERING: AcqRel; the last reference is dropped after every other use.
         // SAFETY: the caller's reference keeps the node until here.
-        if unsafe { node.as_ref() }.references.fetch_sub(1, Ordering::AcqRel) == 1 {
+        let references = unsafe { &node.as_ref().references };
+        // ORDERING: Acquire, pairs with the subtraction by others: who has the only reference comes after every other use. Nobody else
+        // can make a new one then.
+        let is_last = references.load(Ordering::Acquire) == 1
+            // ORDERING: AcqRel; Release publishes our uses to the last one, Acquire as above.
+            || references.fetch_sub(1, Ordering::AcqRel) == 1;
+        if is_last {
             // SAFETY: the last reference, and `new` made the block with this size.
             unsafe {
                 node.drop_in_place();
@@ -122,9 +185,31 @@ impl Node {
         }
     }
 
-    /// The task that becomes ready; null for a wait.
-    pub(super) fn task(&self) -> *mut Task {
-        self.task
+    /// What happens when the node becomes ready.
+    #[inline]
+    pub(super) fn goal(&self) -> Goal {
+        if self.goal.addr() & WAIT == 0 {
+            // SAFETY: `new` stored a task without the mark.
+            return Goal::Task(unsafe { NonNull::new_unchecked(self.goal.cast_mut().cast()) });
+        }
+        // SAFETY: `new` stored a worker, which lives for ever, with the mark.
+        Goal::Wait(unsafe { &*self.goal.map_addr(|a| a & !WAIT).cast::<Worker>() })
+    }
+
+    /// What few nodes have.
+    #[inline]
+    pub(super) fn rare(&self) -> Option<&Rare> {
+        self.rare.get().map(|rare| &**rare)
+    }
+
+    /// Gives the node, which is not published, the mutexes that it must hold.
+    pub(super) fn set_mutexes(&self, mutexes: Vec<Arc<Mutex>>) {
+        self.rare.get_or_init(Box::default).mutexes.set(mutexes);
+    }
+
+    /// Does the node hold mutexes?
+    pub(super) fn holds_any(&self) -> bool {
+        self.rare().is_some_and(|rare| rare.held.get() != 0)
     }
 
     /// Is the task complete? What it wrote is visible then.
@@ -135,73 +220,87 @@ impl Node {
 
     /// Makes `successor` wait for this node unless it is complete. By the generating task of both.
     pub(super) fn precede(&self, successor: &TableRef) {
-        if ptr::eq(self, successor.get()) {
-            return;
+        // Edges are entered for one task after the other: if this edge is there already, it is the newest. (A node that is gone
+        // cannot be taken for one that has its address: it has waited for this one, so the list would be closed.)
+        if !ptr::eq(self, successor.get()) && !ptr::eq(self.newest.get(), successor.get()) {
+            self.hang_edge(successor);
         }
+    }
+
+    /// As [`Node::precede`], for a successor that waits for nobody else: who closes this list makes it ready, and no guard is needed.
+    /// It has no mutexes.
+    pub(super) fn precede_alone(&self, successor: &TableRef) {
+        let node = successor.get();
+        // ORDERING: Relaxed; published with the edge. Nobody looks at it if there is none.
+        node.predecessors.store(1, Ordering::Relaxed);
+        if self.hang_edge(successor) {
+            node.entered.set(ALONE);
+        }
+    }
+
+    /// False if the list is closed.
+    #[inline]
+    fn hang_edge(&self, successor: &TableRef) -> bool {
         // ORDERING: Acquire, pairs with the exchange in `close`: without an edge, what the task wrote is visible here, and to
         // whoever gets the successor from here.
         let head = self.successors.load(Ordering::Acquire);
         if ptr::eq(head, closed()) {
-            return;
-        }
-        // Edges are entered for one task after the other: if this edge is there already, it is the newest. (A node that is gone
-        // cannot be taken for one that has its address: it has waited for this one, so the list would be closed.)
-        if ptr::eq(self.newest.get(), successor.get()) {
-            return;
+            return false;
         }
         let edge = successor.get().add_edge(head);
         // ORDERING: Release, pairs with the exchange in `close`: the edge is complete before it hangs. Acquire on failure: the
         // list can only have been closed, as above.
-        match self.successors.compare_exchange(head, edge, Ordering::Release, Ordering::Acquire) {
-            Ok(_) => self.newest.set(successor.get()),
-            Err(_) => successor.get().take_edge_back(),
+        let hangs = self.successors.compare_exchange(head, edge, Ordering::Release, Ordering::Acquire).is_ok();
+        if hangs {
+            self.newest.set(successor.get());
+        } else {
+            successor.get().take_edge_back();
         }
+        hangs
     }
 
+    #[inline]
     fn add_edge(&self, next: *const Edge) -> *mut Edge {
         let n = self.entered.get() as usize;
         self.entered.set(n as u32 + 1);
-        let value = Edge { node: self, next };
-        if n < ROOM {
-            // SAFETY: the slot is in range and in no list yet; only the generating task adds edges.
-            return unsafe {
-                let slot = self.edges.get().cast::<Edge>().add(n);
-                slot.write(value);
-                slot
-            };
-        }
-        // SAFETY: only the generating task touches the vector; a box stays where it is when the vector grows.
-        let more = unsafe { &mut *self.more.get() };
-        more.push(Box::new(value));
-        more.last_mut().map_or(ptr::null_mut(), |edge| &raw mut **edge)
+        let slot = if n < ROOM {
+            // SAFETY: in range.
+            unsafe { self.edges.get().cast::<Edge>().add(n) }
+        } else {
+            self.rare.get_or_init(Box::default).room(n - ROOM)
+        };
+        // SAFETY: the slot is in no list; only the generating task adds edges.
+        unsafe { slot.write(Edge { node: self, next }) };
+        slot
     }
 
     /// The edge that was added last hangs in no list.
     fn take_edge_back(&self) {
-        let n = self.entered.get();
-        self.entered.set(n - 1);
-        if n as usize > ROOM {
-            // SAFETY: as in `add_edge`.
-            unsafe { &mut *self.more.get() }.pop();
-        }
+        self.entered.set(self.entered.get() - 1);
     }
 
     /// All edges are in. True when no predecessor is left.
+    #[inline]
     pub(super) fn release_guard(&self) -> bool {
-        let guard = GUARD.wrapping_sub(self.entered.get());
-        // ORDERING: AcqRel; Release publishes the node, Acquire shows what predecessors wrote.
-        self.predecessors.fetch_sub(guard, Ordering::AcqRel) == guard
+        match self.entered.get() {
+            0 => true, // nobody else knows the node
+            ALONE => false,
+            edges => self.loses(GUARD - edges),
+        }
     }
 
-    /// A predecessor is complete. True when it was the last one.
-    fn release_edge(&self) -> bool {
-        // ORDERING: AcqRel; Release publishes what the predecessor wrote, Acquire shows it to whoever runs the task.
-        self.predecessors.fetch_sub(1, Ordering::AcqRel) == 1
+    /// Takes a share off the count of predecessors. True when nothing is left.
+    #[inline]
+    fn loses(&self, share: u32) -> bool {
+        // ORDERING: Acquire; who finds its own share alone has acquired what all others released.
+        self.predecessors.load(Ordering::Acquire) == share
+            // ORDERING: AcqRel; Release publishes the node, or what the predecessor wrote, to the last one, Acquire as above.
+            || self.predecessors.fetch_sub(share, Ordering::AcqRel) == share
     }
 
     /// The task is complete: no more successors. Calls `free` with those that have no predecessor left.
     pub(super) fn close(&self, mut free: impl FnMut(&Node)) {
-        // ORDERING: AcqRel; Release publishes what the task wrote to those who find the list closed, Acquire pairs with `precede`.
+        // ORDERING: AcqRel; Release publishes what the task wrote to those who find the list closed, Acquire pairs with `hang_edge`.
         let mut edge: *const Edge = self.successors.swap(closed(), Ordering::AcqRel);
         while !edge.is_null() {
             // SAFETY: an edge lies in a node that waits for this one, and is constant. Read before the node is released: it
@@ -209,7 +308,7 @@ impl Node {
             let (node, next) = unsafe { ((*edge).node, (*edge).next) };
             // SAFETY: as above.
             let node = unsafe { &*node };
-            if node.release_edge() {
+            if node.loses(1) {
                 free(node);
             }
             edge = next;
@@ -219,30 +318,22 @@ impl Node {
     /// The nodes that wait for this one now, newest first; null when there are none. The task must not be complete as long as
     /// the list is in use.
     pub fn successors(&self) -> *const Edge {
-        // ORDERING: Acquire, pairs with the exchange in `precede`.
+        // ORDERING: Acquire, pairs with the exchange in `hang_edge`.
         let head = self.successors.load(Ordering::Acquire);
         if ptr::eq(head, closed()) { ptr::null() } else { head }
-    }
-
-    /// Before the guard is released: `worker` will wait for the node.
-    pub(super) fn set_waiter(&self, worker: &'static Worker) {
-        self.waiter.set(Some(worker));
     }
 
     /// May the waiter go on?
     pub(super) fn is_ready(&self) -> bool {
         // ORDERING: Acquire, pairs with the Release in `tell_waiter`.
-        self.ready.load(Ordering::Acquire)
+        self.predecessors.load(Ordering::Acquire) == READY
     }
 
-    pub(super) fn tell_waiter(&self) {
-        // Read first: the waiter may leave, and the node with it, as soon as it sees the flag.
-        let waiter = self.waiter.get();
-        // ORDERING: Release, pairs with the Acquire in `is_ready`.
-        self.ready.store(true, Ordering::Release);
-        if let Some(worker) = waiter {
-            worker.wake();
-        }
+    /// The node is ready, for which `worker` waits. It may leave, and the node with it, as soon as it sees that.
+    pub(super) fn tell_waiter(&self, worker: &'static Worker) {
+        // ORDERING: Release, pairs with the Acquire in `is_ready`. Nobody counts any more.
+        self.predecessors.store(READY, Ordering::Release);
+        worker.wake();
     }
 }
 

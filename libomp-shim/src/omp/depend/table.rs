@@ -1,12 +1,11 @@
 //! The table of a generating task: which of its children named which address, as far as that matters to later ones.
 //!
-//! What lives here: addresses, sets, and the choice of predecessors. What may not: what happens when a task completes
-//! ([`super::node`]). Nothing here is atomic: one task alone uses its table.
+//! What lives here: sets, and the choice of predecessors. What may not: where an address stands
+//! ([`super::slots`]), and what happens when a task completes ([`super::node`]). Nothing here is atomic: one task alone uses its table.
 
 use core::cell::Cell;
-use core::hash::{BuildHasherDefault, Hasher};
 use core::ptr::NonNull;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -14,48 +13,30 @@ use smallvec::SmallVec;
 use super::super::task::Task;
 use super::mutexes::Mutex;
 use super::node::TableRef;
+use super::slots::Slots;
 use super::{Dependence, Kind};
-
-/// Multiplicative hash of an address.
-#[derive(Default)]
-struct AddressHasher(u64);
-
-impl Hasher for AddressHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        for &b in bytes {
-            self.write_usize(usize::from(b));
-        }
-    }
-    fn write_usize(&mut self, value: usize) {
-        self.0 = (self.0 ^ value as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
-    }
-}
 
 /// The dependences among one task's children.
 #[derive(Default)]
 pub struct DependTable {
-    addresses: HashMap<usize, Sets, BuildHasherDefault<AddressHasher>>,
+    addresses: Slots,
+    /// The mutexes of addresses that `mutexinoutset` has named. One per address will do: of two sets at one address one waits for the other.
+    mutexes: BTreeMap<usize, Arc<Mutex>>,
     /// The last task with `omp_all_memory`: it precedes every address not seen since.
     all_memory: Option<TableRef>,
-    /// Number of addresses at which those without incomplete tasks are forgotten next.
-    sweep_at: usize,
 }
-
-/// Addresses a table holds before it looks for some to forget.
-const FIRST_SWEEP: usize = 1024;
 
 /// The two newest sets of one address.
 #[derive(Default)]
-struct Sets {
+pub(super) struct Sets {
+    /// Of the current set; `None` before the first task.
     kind: Option<Kind>,
-    /// Which of `both` is the current one; the other is the previous one.
-    newer: bool,
-    both: [SmallVec<[TableRef; 2]>; 2],
-    mutex: Option<Arc<Mutex>>,
+    current: Set,
+    /// Whom those wait for that join the current set. Nobody joins an `out`, which needs none.
+    previous: Set,
 }
+
+type Set = SmallVec<[TableRef; 2]>;
 
 impl DependTable {
     /// The running task's table, made at its first child with dependences.
@@ -70,6 +51,12 @@ impl DependTable {
         unsafe { &mut *table.as_ptr() }
     }
 
+    /// The running task's table, if it has one.
+    pub(super) fn if_any(task: &Task) -> Option<&Self> {
+        // SAFETY: only the generating task, which is running here, uses its table.
+        task.children_depend.get().map(|table| unsafe { table.as_ref() })
+    }
+
     /// Frees the table of a task that generates no more children.
     pub fn discard(slot: &Cell<Option<NonNull<Self>>>) {
         if let Some(table) = slot.take() {
@@ -78,21 +65,21 @@ impl DependTable {
         }
     }
 
-    /// Enters `node` with one dependence. Returns the mutex it must hold, if any.
-    pub(super) fn enter(&mut self, node: &TableRef, item: Dependence) -> Option<Arc<Mutex>> {
-        match item.address {
-            None => {
-                self.enter_all_memory(node);
-                None
-            }
-            Some(address) => {
-                self.sweep();
-                let sets = self.addresses.entry(address).or_default();
-                if sets.kind.is_none() && let Some(before) = &self.all_memory {
-                    sets.follow(before);
-                }
-                sets.enter(node, item.kind)
-            }
+    /// Enters `node` with one dependence, its `only` one or one of several. Returns the mutex it must hold, if any.
+    #[inline]
+    pub(super) fn enter(&mut self, node: &TableRef, item: Dependence, only: bool) -> Option<Arc<Mutex>> {
+        let Some(address) = item.address else {
+            self.enter_all_memory(node);
+            return None;
+        };
+        let sets = self.addresses.of(address, |forgotten| drop(self.mutexes.remove(&forgotten)));
+        if sets.is_vacant() && let Some(before) = &self.all_memory {
+            sets.follow(before);
+        }
+        sets.enter(node, item.kind, only);
+        match sets.kind {
+            Some(Kind::MutexInOutSet) => Some(self.mutexes.entry(address).or_default().clone()),
+            _ => None,
         }
     }
 
@@ -100,28 +87,17 @@ impl DependTable {
     pub(super) fn is_clear_for(&self, item: Dependence) -> bool {
         let is_complete = |node: &TableRef| node.get().is_complete();
         let Some(address) = item.address else { return false };
-        match (self.addresses.get(&address), &self.all_memory) {
-            (Some(sets), _) if sets.kind == Some(Kind::In) && item.kind == Kind::In => sets.previous().iter().all(is_complete),
+        match (self.addresses.get(address), &self.all_memory) {
+            (Some(sets), _) if sets.kind == Some(Kind::In) && item.kind == Kind::In => sets.previous.iter().all(is_complete),
             (Some(sets), _) => matches!(item.kind, Kind::In | Kind::Out) && sets.all().all(is_complete),
             (None, Some(before)) => is_complete(before),
             (None, None) => true,
         }
     }
 
-    /// Forgets addresses whose tasks are complete when the table has doubled since the last time, so that memory follows
-    /// the tasks alive and the cost stays constant per entry.
-    fn sweep(&mut self) {
-        if self.addresses.len() < self.sweep_at.max(FIRST_SWEEP) {
-            return;
-        }
-        let is_live = |node: &TableRef| !node.get().is_complete();
-        self.addresses.retain(|_, sets| sets.all().any(is_live));
-        self.sweep_at = 2 * self.addresses.len();
-    }
-
     fn enter_all_memory(&mut self, node: &TableRef) {
         if ult::mutant!(all_memory_ignored) { return }
-        for sets in self.addresses.values() {
+        for sets in self.addresses.iter() {
             // A set's predecessors are complete when its members are, but a set may consist of `node` alone.
             for before in sets.all() {
                 before.get().precede(node);
@@ -131,98 +107,118 @@ impl DependTable {
             before.get().precede(node);
         }
         self.addresses.clear();
+        self.mutexes.clear();
         self.all_memory = Some(node.clone());
     }
 }
 
 impl Sets {
+    /// Has no task been entered?
+    #[inline]
+    pub(super) fn is_vacant(&self) -> bool {
+        self.kind.is_none()
+    }
+
+    /// Is one of the tasks incomplete?
+    pub(super) fn is_live(&self) -> bool {
+        let is_incomplete = |node: &TableRef| !node.get().is_complete();
+        // The newest one first: it is the likeliest.
+        self.current.iter().rev().any(is_incomplete) || self.previous.iter().any(is_incomplete)
+    }
+
     /// The first task here comes after `all_memory`.
     fn follow(&mut self, all_memory: &TableRef) {
         self.kind = Some(Kind::Out);
-        self.current_mut().push(all_memory.clone());
-    }
-
-    #[inline(always)]
-    fn current(&self) -> &[TableRef] {
-        &self.both[usize::from(self.newer)]
-    }
-
-    #[inline(always)]
-    fn current_mut(&mut self) -> &mut SmallVec<[TableRef; 2]> {
-        &mut self.both[usize::from(self.newer)]
-    }
-
-    #[inline(always)]
-    fn previous(&self) -> &[TableRef] {
-        &self.both[usize::from(!self.newer)]
+        self.current.push(all_memory.clone());
     }
 
     fn all(&self) -> impl Iterator<Item = &TableRef> {
-        self.current().iter().chain(self.previous())
+        self.current.iter().chain(&self.previous)
     }
 
-    fn enter(&mut self, node: &TableRef, kind: Kind) -> Option<Arc<Mutex>> {
+    /// Enters a task that names the address with this kind, and waits for `only` this item or perhaps others.
+    #[inline]
+    pub(super) fn enter(&mut self, node: &TableRef, kind: Kind, only: bool) {
         // A task may name an address twice, with kinds that differ: it counts as the stronger one, `out`. Tasks come one after the
         // other, so it is the newest member then.
-        let again = self.current().last().is_some_and(|n| n.is(node));
-        if kind == Kind::Out && !again && self.mutex.is_none() && !loses_edge(self.kind, kind) {
-            self.enter_alone(node);
-            return None;
+        let again = self.current.last().is_some_and(|n| n.is(node));
+        if kind == Kind::Out && !again && !loses_edge(self.kind, kind) {
+            self.enter_alone(node, only);
+        } else if !(again && (self.kind == Some(kind) || self.kind == Some(Kind::Out))) {
+            self.enter_among_others(node, if again { Kind::Out } else { kind }, again, only);
         }
-        if again && (self.kind == Some(kind) || self.kind == Some(Kind::Out)) {
-            return self.mutex.clone();
-        }
-        let kind = if again { Kind::Out } else { kind };
-        let kind = if ult::mutant!(inoutset_as_in) && kind == Kind::InOutSet { Kind::In } else { kind };
-        if self.kind != Some(kind) || kind == Kind::Out {
-            self.begin_set(node, kind);
-        }
-        for before in self.previous() {
-            before.get().precede(node);
-        }
-        self.forget_completed();
-        self.current_mut().push(node.clone());
-        self.mutex.clone()
     }
 
     /// The common case: a set of its own.
     #[inline]
-    fn enter_alone(&mut self, node: &TableRef) {
-        if !self.current().is_empty() {
-            self.turn();
-        }
+    fn enter_alone(&mut self, node: &TableRef, only: bool) {
         self.kind = Some(Kind::Out);
-        for before in self.previous() {
-            before.get().precede(node);
+        if !self.previous.is_empty() {
+            self.previous.clear();
         }
-        self.current_mut().push(node.clone());
+        match &mut self.current[..] {
+            [] => self.current.push(node.clone()),
+            [one] => {
+                precede(one, node, only);
+                *one = node.clone();
+            }
+            many => {
+                many.iter().for_each(|before| before.get().precede(node));
+                self.current.clear();
+                self.current.push(node.clone());
+            }
+        }
     }
 
-    /// The current set becomes the previous one.
-    #[inline(always)]
-    fn turn(&mut self) {
-        self.newer = !self.newer;
-        self.current_mut().clear();
+    /// `again`: it has named the address before.
+    #[inline]
+    fn enter_among_others(&mut self, node: &TableRef, kind: Kind, again: bool, only: bool) {
+        let kind = if ult::mutant!(inoutset_as_in) && kind == Kind::InOutSet { Kind::In } else { kind };
+        if self.kind != Some(kind) || kind == Kind::Out {
+            self.begin_set(node, kind, again);
+        }
+        match &self.previous[..] {
+            // A node that will have mutexes gets them after its edges, behind the guard.
+            [one] => precede(one, node, only && kind != Kind::MutexInOutSet),
+            many => many.iter().for_each(|before| before.get().precede(node)),
+        }
+        self.forget_completed();
+        self.current.push(node.clone());
     }
 
     /// The current set becomes the previous one. If the new task is its only member (it has named the address before)
     /// the previous set stays in force.
-    fn begin_set(&mut self, node: &TableRef, kind: Kind) {
+    #[inline]
+    fn begin_set(&mut self, node: &TableRef, kind: Kind, again: bool) {
         let before = self.kind;
-        self.current_mut().retain(|n| !n.is(node) && !loses_edge(before, kind));
-        if !self.current().is_empty() || before.is_none() {
-            self.turn();
+        if again || loses_edge(before, kind) {
+            self.current.retain(|n| !n.is(node) && !loses_edge(before, kind));
+        }
+        if !self.current.is_empty() {
+            core::mem::swap(&mut self.current, &mut self.previous);
+            if !self.current.is_empty() {
+                self.current.clear();
+            }
         }
         self.kind = Some(kind);
-        self.mutex = (kind == Kind::MutexInOutSet).then(Arc::default);
     }
 
     /// Before the set's storage grows, members that are complete are dropped.
     fn forget_completed(&mut self) {
-        let current = self.current_mut();
+        let current = &mut self.current;
         if current.len() == current.capacity() && current.len() >= 8 {
             current.retain(|n| !n.get().is_complete());
         }
+    }
+}
+
+/// Makes `node` wait for `before`, and perhaps for others if that is not `only` one.
+#[inline]
+fn precede(before: &TableRef, node: &TableRef, only: bool) {
+    if only {
+        before.get().precede_alone(node);
+    } else {
+        before.get().precede(node);
     }
 }
 

@@ -23,7 +23,7 @@ const EVENT_FULFILLED: u32 = 2;
 /// have been announced.
 pub fn run_undeferred(here: Here, task: NonNull<Task>) {
     // SAFETY: the task is ours; `execute` frees it when nobody refers to it any more.
-    unsafe { execute(here.thread, task, true) };
+    queue::push_ready(here.thread, unsafe { execute(here.thread, task, true) });
 }
 
 /// Runs a new task at once on the stack of its creator, to its end, and completes it unless its event is still to come. Its
@@ -93,7 +93,7 @@ unsafe fn end_included_late(thread: &Thread, task: NonNull<Task>) {
         let task = task.as_ref();
         DependTable::discard(&task.children_depend);
         if let Some(node) = task.node.get() {
-            depend::complete(node, Some(thread), task.team());
+            queue::push_ready(thread, depend::complete(node, Some(thread), task.team()));
         }
         leave_uncounted(task);
     }
@@ -105,7 +105,7 @@ unsafe fn end_included_late(thread: &Thread, task: NonNull<Task>) {
 /// The task was taken by this thread alone, its dependences are satisfied, and `thread` may start it.
 pub unsafe fn run_taken(thread: &Thread, task: NonNull<Task>) {
     // SAFETY: as the caller says.
-    unsafe { execute(thread, task, false) };
+    queue::push_ready(thread, unsafe { execute(thread, task, false) });
 }
 
 /// The job form of [`execute`]: the argument is the task, the thread is the one that was waiting.
@@ -137,7 +137,10 @@ unsafe fn run_late_job(data: *mut ()) {
         let task = NonNull::new_unchecked(data.cast::<Task>());
         let thread: *const Thread = task.as_ref().thread();
         (*thread).team().adopt_floating_point();
-        execute(&*thread, task, false);
+        let mut next = Some(task);
+        while let Some(task) = next {
+            next = execute(&*thread, task, false).filter(|&ready| queue::follows_late(&*thread, ready));
+        }
         (*thread).team().notify_closer();
     }
     ult::worker::set_duty((ult::gang::GangTag::NONE, 0));
@@ -153,20 +156,24 @@ unsafe fn run_jobs(data: *mut ()) {
         let thread: *const Thread = task.as_ref().thread();
         let number = queue::help_number(&*thread);
         (*thread).team().adopt_floating_point();
-        execute(&*thread, task, false);
-        while let Some(next) = queue::next_in_place(&*thread, number) {
-            execute(&*thread, next, false);
+        let mut next = Some(task);
+        while let Some(task) = next {
+            next = match execute(&*thread, task, false) {
+                Some(ready) => queue::follow(&*thread, number, ready),
+                None => queue::next_in_place(&*thread, number),
+            };
         }
         (*thread).team().notify_closer();
     }
 }
 
 /// Runs `task` in the name of `thread` on the current stack, then completes it. Of an untied task that comes in parts it
-/// runs one and queues the rest, or all of them if it is to be run `whole`.
+/// runs one and queues the rest, or all of them if it is to be run `whole`. Returns what is in the thread's hand then.
 ///
 /// # Safety
 /// The task has been taken by the caller alone and its dependences are satisfied; this kernel thread hosts `thread`.
-unsafe fn execute(thread: &Thread, task: NonNull<Task>, whole: bool) {
+#[must_use]
+unsafe fn execute(thread: &Thread, task: NonNull<Task>, whole: bool) -> Option<NonNull<Task>> {
     // SAFETY: the task's own reference keeps it until `complete`.
     let task_ref = unsafe { task.as_ref() };
     begin(thread, task_ref);
@@ -179,10 +186,10 @@ unsafe fn execute(thread: &Thread, task: NonNull<Task>, whole: bool) {
     end(thread, task_ref);
     if finished {
         // SAFETY: the body is done, and this is the only place that ends it.
-        unsafe { body_done(thread, task) };
-    } else {
-        queue::push(thread, task);
+        return unsafe { finish(thread, task) };
     }
+    queue::push(thread, task);
+    None
 }
 
 /// Runs the code of `task`, of one that comes in parts the next part only unless it is to be run `whole`. Is the task at its end?
@@ -268,6 +275,16 @@ pub fn end(thread: &Thread, task: &Task) {
 /// # Safety
 /// Called once per task, by the thread that ran it (or skipped it).
 pub unsafe fn body_done(thread: &Thread, task: NonNull<Task>) {
+    // SAFETY: as the caller says.
+    queue::push_ready(thread, unsafe { finish(thread, task) });
+}
+
+/// As [`body_done`]. Returns what is in the thread's hand then.
+///
+/// # Safety
+/// As [`body_done`].
+#[must_use]
+unsafe fn finish(thread: &Thread, task: NonNull<Task>) -> Option<NonNull<Task>> {
     // SAFETY: the task's own reference is ours.
     let task_ref = unsafe { task.as_ref() };
     DependTable::discard(&task_ref.children_depend);
@@ -276,11 +293,11 @@ pub unsafe fn body_done(thread: &Thread, task: NonNull<Task>) {
         // ORDERING: AcqRel; pairs with the same in `fulfill`: whoever comes second sees what the first wrote.
         let before = task_ref.event.fetch_or(EVENT_BODY_DONE, Ordering::AcqRel);
         if before & EVENT_FULFILLED == 0 {
-            return;
+            return None;
         }
     }
     // SAFETY: both conditions hold.
-    unsafe { complete(Some(thread), task) };
+    unsafe { complete(Some(thread), task) }
 }
 
 /// `omp_fulfill_event` (5.2 §18.11.1): completes the task if its body has ended. Any thread may call it, once.
@@ -297,21 +314,23 @@ pub unsafe fn fulfill(task: NonNull<Task>) {
     }
     let thread = Here::if_known().map(|h| h.thread).filter(|t| ptr::eq(t.team(), task_ref.team.get()));
     // SAFETY: both conditions hold.
-    unsafe { complete(thread, task) };
+    let hand = unsafe { complete(thread, task) };
+    if let Some(thread) = thread {
+        queue::push_ready(thread, hand);
+    }
 }
 
 /// Completes a task: releases its successors, its taskgroup, its parent, and its own reference. `thread` is the
-/// completing thread when it belongs to the task's team.
+/// completing thread when it belongs to the task's team; what is in its hand then is returned.
 ///
 /// # Safety
 /// The task has ended and is completed once.
-unsafe fn complete(thread: Option<&Thread>, task: NonNull<Task>) {
+#[must_use]
+unsafe fn complete(thread: Option<&Thread>, task: NonNull<Task>) -> Option<NonNull<Task>> {
     // SAFETY: our own reference keeps the task alive until `release_own`.
     let t = unsafe { task.as_ref() };
     let team = t.team.get();
-    if let Some(node) = t.node.get() {
-        depend::complete(node, thread, t.team());
-    }
+    let hand = t.node.get().and_then(|node| depend::complete(node, thread, t.team()));
     // SAFETY: the taskgroup ends only when we have left it.
     if let Some(group) = unsafe { t.member_of.get().as_ref() } {
         group.leave();
@@ -323,4 +342,5 @@ unsafe fn complete(thread: Option<&Thread>, task: NonNull<Task>) {
         // SAFETY: the team is not quiet before this count.
         None => unsafe { &*team }.count_foreign_completion(),
     }
+    hand
 }

@@ -1,0 +1,212 @@
+//! Addresses and their sets: a hash table with open addressing that grows with the incomplete tasks only.
+//!
+//! What lives here: where the sets of an address stand, and which addresses are forgotten. What may not: what a set means
+//! ([`super::table`]). One slot is one cache line. At most five of eight slots are taken, so that a search looks at two or three. When more
+//! would be, those without incomplete tasks are forgotten, in place; only if many are left does the table grow. So memory follows the tasks
+//! alive, and the cost stays constant per entry.
+//!
+//! Tried and rejected: the standard library's table, swept whenever it had doubled beyond a thousand addresses (more
+//! instructions, and nodes of completed tasks that filled the caches).
+
+use core::mem::{self, ManuallyDrop};
+
+use super::table::Sets;
+
+/// The sets of one address; vacant if there are none. Vacant sets own nothing and need not be dropped, nor looked at for that.
+#[repr(align(64))]
+#[derive(Default)]
+struct Slot {
+    address: usize,
+    sets: ManuallyDrop<Sets>,
+}
+
+const _: () = assert!(size_of::<Slot>() == 64);
+
+/// Slots of a new table.
+const FIRST: usize = 8;
+/// Slots of a table that is no longer small.
+const SMALL: usize = 512;
+
+/// See the module. Invariants: the number of slots is a power of two; between the place where an address belongs and the slot where it
+/// stands no slot is vacant.
+pub(super) struct Slots {
+    slots: Box<[Slot]>,
+    taken: usize,
+}
+
+/// `count` vacant slots.
+fn vacant(count: usize) -> Box<[Slot]> {
+    core::iter::repeat_with(Slot::default).take(count).collect()
+}
+
+impl Default for Slots {
+    fn default() -> Self {
+        Self { slots: vacant(FIRST), taken: 0 }
+    }
+}
+
+impl Slot {
+    /// Forgets what stands here.
+    fn vacate(&mut self) {
+        drop(ManuallyDrop::into_inner(mem::take(self).sets));
+    }
+}
+
+impl Drop for Slots {
+    fn drop(&mut self) {
+        self.slots.iter_mut().filter(|slot| !slot.sets.is_vacant()).for_each(Slot::vacate);
+    }
+}
+
+impl Slots {
+    /// Where `address` belongs: the upper bits of a product with the golden ratio, so that neighbours lie far apart.
+    #[inline]
+    fn home(&self, address: usize) -> usize {
+        let mixed = (address as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        (mixed >> (self.slots.len() as u64 - 1).leading_zeros()) as usize
+    }
+
+    #[inline]
+    fn after(&self, at: usize) -> usize {
+        (at + 1) & (self.slots.len() - 1)
+    }
+
+    /// Where `address` stands, or the vacant slot where it would.
+    #[inline]
+    fn find(&self, address: usize) -> usize {
+        let mut at = self.home(address);
+        while !self.slots[at].sets.is_vacant() && self.slots[at].address != address {
+            at = self.after(at);
+        }
+        at
+    }
+
+    /// The sets of `address`, if there are any.
+    pub(super) fn get(&self, address: usize) -> Option<&Sets> {
+        Some(&*self.slots[self.find(address)].sets).filter(|sets| !sets.is_vacant())
+    }
+
+    /// The sets of `address`, vacant ones if there are none: the caller enters a task there. `forgotten` is called with addresses whose
+    /// tasks are complete.
+    #[inline]
+    pub(super) fn of(&mut self, address: usize, forgotten: impl FnMut(usize)) -> &mut Sets {
+        let mut at = self.find(address);
+        if self.slots[at].sets.is_vacant() {
+            if 8 * self.taken >= 5 * self.slots.len() {
+                self.make_room(forgotten);
+                at = self.find(address);
+            }
+            self.taken += 1;
+            self.slots[at].address = address;
+        }
+        &mut self.slots[at].sets
+    }
+
+    /// All sets that are not vacant.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Sets> {
+        self.slots.iter().map(|slot| &*slot.sets).filter(|sets| !sets.is_vacant())
+    }
+
+    /// Forgets all addresses.
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Forgets addresses whose tasks are complete. Grows if half of them are left, a small table fourfold.
+    #[cold]
+    fn make_room(&mut self, mut forgotten: impl FnMut(usize)) {
+        let mut at = 0;
+        while at < self.slots.len() {
+            // What comes in the place of one that is forgotten is looked at, too.
+            if self.slots[at].sets.is_vacant() || self.slots[at].sets.is_live() {
+                at += 1;
+            } else {
+                forgotten(self.slots[at].address);
+                self.remove(at);
+            }
+        }
+        if 16 * self.taken >= 5 * self.slots.len() {
+            self.grow(if self.slots.len() < SMALL { 4 } else { 2 });
+        }
+    }
+
+    /// Makes the slot vacant, and moves those behind it up that would not be found otherwise.
+    fn remove(&mut self, mut hole: usize) {
+        self.taken -= 1;
+        self.slots[hole].vacate();
+        let mut at = self.after(hole);
+        while !self.slots[at].sets.is_vacant() {
+            let mask = self.slots.len() - 1;
+            let (from_home, from_hole) = (at.wrapping_sub(self.home(self.slots[at].address)) & mask, at.wrapping_sub(hole) & mask);
+            if from_home >= from_hole {
+                self.slots.swap(at, hole);
+                hole = at;
+            }
+            at = self.after(at);
+        }
+    }
+
+    fn grow(&mut self, times: usize) {
+        let larger = vacant(times * self.slots.len());
+        for slot in mem::replace(&mut self.slots, larger).into_vec() {
+            if !slot.sets.is_vacant() {
+                let at = self.find(slot.address);
+                self.slots[at] = slot;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::node::{Goal, Node};
+    use super::super::Kind;
+    use super::*;
+
+    /// Enters a task at each address; those of which `is_complete` says so complete at once. Returns what was forgotten.
+    fn enter(slots: &mut Slots, addresses: impl Iterator<Item = usize>, is_complete: impl Fn(usize) -> bool) -> Vec<usize> {
+        ult::worker::register_current();
+        let mut forgotten = Vec::new();
+        for address in addresses {
+            let (node, entered) = Node::new(Goal::Wait(ult::worker::current().expect("a worker")));
+            slots.of(address, |a| forgotten.push(a)).enter(&entered, Kind::Out, false);
+            if is_complete(address) {
+                entered.get().close(|_| ());
+                Node::drop_reference(node);
+            }
+        }
+        forgotten
+    }
+
+    #[test]
+    fn addresses_are_found_as_long_as_their_tasks_are_incomplete() {
+        for stride in [1, 8, 64, 4096, 0x9E37_79B9] {
+            let mut slots = Slots::default();
+            let is_complete = |address: usize| !(address / stride).is_multiple_of(5);
+            let forgotten = enter(&mut slots, (0..1000).map(|i| i * stride), is_complete);
+            for address in (0..1000).map(|i| i * stride) {
+                let stands = slots.get(address).is_some();
+                assert_eq!(stands, !forgotten.contains(&address), "{address:#x}");
+                assert!(stands || is_complete(address), "{address:#x} was forgotten too early");
+            }
+            assert_eq!(slots.iter().count(), slots.taken);
+            assert!(slots.slots.len() <= 1024, "{} slots for 200 tasks", slots.slots.len());
+        }
+    }
+
+    #[test]
+    fn a_table_of_completed_tasks_does_not_grow() {
+        let mut slots = Slots::default();
+        let forgotten = enter(&mut slots, 0..10_000, |_| true);
+        assert_eq!(slots.slots.len(), FIRST);
+        assert!(forgotten.len() >= 10_000 - FIRST);
+    }
+
+    #[test]
+    fn cleared_slots_are_vacant() {
+        let mut slots = Slots::default();
+        enter(&mut slots, 0..100, |address| address % 2 == 0);
+        slots.clear();
+        assert_eq!((slots.iter().count(), slots.get(1).is_none()), (0, true));
+    }
+}
