@@ -52,7 +52,11 @@ pub struct Identity {
 
 impl Identity {
     fn new(fs: usize, donated: bool) -> &'static Self {
-        Box::leak(Box::new(Self { fs, generation: crate::pool::generation(), donated }))
+        Box::leak(Box::new(Self::of(fs, donated)))
+    }
+
+    fn of(fs: usize, donated: bool) -> Self {
+        Self { fs, generation: crate::pool::generation(), donated }
     }
 
     /// The thread pointer, a number that no other identity in use in this process has.
@@ -146,6 +150,12 @@ pub fn give_back(identity: &'static Identity) {
 /// handler.
 pub fn of_current_thread() -> &'static Identity {
     POOL.lock().record(arch::thread_pointer())
+}
+
+/// The identity of the calling kernel thread, which wears its own storage, and never ends: so no other thread's is found behind the same thread
+/// pointer, and the record need not be. Takes no lock and allocates nothing.
+pub(crate) fn of_pool_thread() -> Identity {
+    Identity::of(arch::thread_pointer(), false)
 }
 
 /// Makes the calling kernel thread run with the storage of `identity` from here on. Changes the thread pointer and nothing

@@ -204,8 +204,13 @@ impl Object {
         let wanted = name.to_bytes().iter().fold(5381_u32, |h, &c| h.wrapping_mul(33).wrapping_add(c.into()));
         // SAFETY: layout of the table: four words, the filter (address-sized words), the buckets, the chains.
         unsafe {
-            let [buckets, first, filter_words] = [0, 1, 2].map(|word| *self.gnu_hash.add(word) as usize);
-            if buckets == 0 {
+            let [buckets, first, filter_words, shift] = [0, 1, 2, 3].map(|word| *self.gnu_hash.add(word) as usize);
+            if buckets == 0 || filter_words == 0 {
+                return None;
+            }
+            // Two bits of one word for each name that is there: nearly all others end here.
+            let word = *self.gnu_hash.add(4).cast::<usize>().add((wanted / usize::BITS) as usize % filter_words);
+            if [wanted, wanted.unbounded_shr(shift as u32)].into_iter().any(|bit| word >> (bit % usize::BITS) & 1 == 0) {
                 return None;
             }
             let bucket = self.gnu_hash.add(4 + filter_words * (mem::size_of::<usize>() / 4));

@@ -54,6 +54,13 @@ pub struct Assignment {
     pub stack_size: usize,
 }
 
+/// An assignment on its way, and the descriptor of its ULT. The sender makes it: a worker's first allocation would have the C library set up
+/// a heap for it, which takes longer than all else that it does before its first region.
+pub(crate) struct Letter {
+    assignment: Assignment,
+    ult: Option<Box<Ult>>,
+}
+
 /// Workers that wait for an assignment. Shared ones run other people's ULTs meanwhile.
 struct Idle {
     shared: Vec<&'static Worker>,
@@ -250,7 +257,7 @@ pub fn acquire(count: usize, into: &mut Vec<&'static Worker>) {
 
 /// Hands a worker that [`lease`] or [`acquire`] returned something to do.
 pub fn assign(worker: &'static Worker, assignment: Assignment) {
-    let boxed = Box::into_raw(Box::new(assignment));
+    let boxed = Box::into_raw(Box::new(Letter { assignment, ult: Some(Box::new(Ult::native())) }));
     // ORDERING: Release, pairs with the Acquire in `home`: the assignment is complete before it is seen.
     worker.mailbox.store(boxed, Ordering::Release);
     worker.wake();
@@ -360,16 +367,19 @@ fn ask_minimal_stack(attributes: &libc::pthread_attr_t) -> usize {
 extern "C" fn kernel_thread_main(argument: *mut libc::c_void) -> *mut libc::c_void {
     // SAFETY: the argument is the record that `start_worker` took for this thread.
     let worker: &'static Worker = unsafe { &*argument.cast() };
-    worker::adopt(worker);
+    worker::adopt_for_pool(worker);
     crate::fault::enter_kernel_thread();
     name_thread(worker.index());
     home(worker)
 }
 
 fn name_thread(index: u32) {
-    let name = std::ffi::CString::new(format!("gangway-{index}")).unwrap_or_default();
+    use std::io::Write;
+    let mut name = [0_u8; 16];
+    // What does not fit is left out; the last byte stays zero.
+    let _ = write!(&mut name[..15], "gangway-{index}");
     // SAFETY: a valid, short C string for the calling thread.
-    unsafe { libc::pthread_setname_np(libc::pthread_self(), name.as_ptr()) };
+    unsafe { libc::pthread_setname_np(libc::pthread_self(), name.as_ptr().cast()) };
 }
 
 /// The loop of a pool worker on its kernel stack: wait for an assignment, run it, be idle again.
@@ -378,9 +388,9 @@ fn home(worker: &'static Worker) -> ! {
     worker.enter_scheduler();
     worker.enter_program();
     loop {
-        let assignment = await_assignment(worker);
-        run_assignment(worker, &assignment);
-        drop(assignment);
+        let mut letter = await_assignment(worker);
+        run_assignment(worker, &mut letter);
+        drop(letter);
         give_back(worker);
     }
 }
@@ -406,7 +416,7 @@ fn idle_spin() -> sched::Spin {
 const MOST_IDLE_SPIN: u32 = 10_000;
 
 /// Waits on the native stack. A shared worker runs ULTs meanwhile.
-fn await_assignment(worker: &'static Worker) -> Box<Assignment> {
+fn await_assignment(worker: &'static Worker) -> Box<Letter> {
     loop {
         // ORDERING: Acquire, pairs with the Release in `assign`.
         let p = worker.mailbox.swap(core::ptr::null_mut(), Ordering::Acquire);
@@ -426,14 +436,12 @@ fn await_assignment(worker: &'static Worker) -> Box<Assignment> {
     }
 }
 
-fn run_assignment(worker: &'static Worker, assignment: &Assignment) {
-    let ult = match Ult::new(assignment.stack_size, ult_main) {
-        Ok(ult) => Box::into_raw(ult),
-        Err(error) => crate::fatal(&format!(
-            "cannot map a stack of {} KiB for a thread: {error}",
-            assignment.stack_size >> 10
-        )),
-    };
+fn run_assignment(worker: &'static Worker, Letter { assignment, ult }: &mut Letter) {
+    let mut ult = ult.take().unwrap_or_else(|| Box::new(Ult::native()));
+    if let Err(error) = ult.furnish(assignment.stack_size, ult_main) {
+        crate::fatal(&format!("cannot map a stack of {} KiB for a thread: {error}", assignment.stack_size >> 10));
+    }
+    let ult = Box::into_raw(ult);
     // SAFETY: this is the worker's own kernel thread, standing on its native stack; the new ULT is ours.
     unsafe {
         let own = worker.own();

@@ -40,12 +40,21 @@ impl Ult {
     /// # Errors
     /// The operating system's, when no stack can be mapped.
     pub(crate) fn new(size: usize, entry: unsafe extern "C" fn(usize) -> !) -> std::io::Result<Box<Self>> {
-        let stack = stack::take(size)?;
         let mut ult = Box::new(Self::native());
-        // SAFETY: the stack is fresh, mapped, and used by nobody else.
-        ult.sp = unsafe { arch::prepare(stack.top(), entry) };
-        ult.stack = Some(stack);
+        ult.furnish(size, entry)?;
         Ok(ult)
+    }
+
+    /// Makes a descriptor that has not been used a ULT, as [`Ult::new`] does. Allocates nothing but the stack.
+    ///
+    /// # Errors
+    /// As [`Ult::new`].
+    pub(crate) fn furnish(&mut self, size: usize, entry: unsafe extern "C" fn(usize) -> !) -> std::io::Result<()> {
+        let stack = stack::take(size)?;
+        // SAFETY: the stack is fresh, mapped, and used by nobody else.
+        self.sp = unsafe { arch::prepare(stack.top(), entry) };
+        self.stack = Some(stack);
+        Ok(())
     }
 
     /// Frees a ULT that ended or stands idle, and gives its stack back.

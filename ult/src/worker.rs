@@ -18,6 +18,7 @@
 use core::cell::UnsafeCell;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::OnceLock;
 
 use crate::deque::Deque;
 use crate::fork::Seed;
@@ -39,7 +40,7 @@ mod wake;
 
 pub use registry::{TABLE, on_thread_exit, register_current, totals, use_identities, uses_identities};
 pub(crate) use registry::{
-    adopt, at, forget_after_fork, own_thread_pointer, program_thread_ends, put_back_record, table_len, take_record,
+    adopt_for_pool, at, forget_after_fork, own_thread_pointer, program_thread_ends, put_back_record, table_len, take_record,
 };
 pub use running::{Locals, current, duty, locals, move_to_place, replace_locals, set_duty, set_locals, wears_own_storage};
 pub(crate) use running::{play, wear};
@@ -55,7 +56,7 @@ pub struct Worker {
     /// Small number, unique among live workers.
     index: AtomicU32,
     /// Work for a pool worker that is idle: set by the thread that took it from the pool.
-    pub(crate) mailbox: AtomicPtr<crate::pool::Assignment>,
+    pub(crate) mailbox: AtomicPtr<crate::pool::Letter>,
     /// Which jobs it looks for while it sleeps: those announced to the waiters counted here; null for none.
     sought: [AtomicPtr<AtomicU32>; SOUGHT],
     /// ULTs of gangs that are to start here, or wherever one is eligible first.
@@ -90,6 +91,8 @@ pub struct Worker {
     pub site: Site,
     /// The thread pointer that its kernel thread was started with.
     thread_pointer: AtomicUsize,
+    /// Of a kernel thread of the pool: the identity of its own storage.
+    storage: OnceLock<Identity>,
     /// Attempts to steal ULTs.
     pub(crate) steals: victim::Counters,
     /// Context switches; written by the owner alone.
@@ -210,6 +213,7 @@ impl Worker {
             watched: Watched::new(),
             site: Site::new(),
             thread_pointer: AtomicUsize::new(0),
+            storage: OnceLock::new(),
             steals: victim::Counters::new(),
             switches: AtomicU64::new(0),
             own: UnsafeCell::new(Own {

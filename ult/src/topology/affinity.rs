@@ -99,7 +99,8 @@ fn mask_of(thread: libc::pid_t) -> io::Result<Vec<usize>> {
 
 fn numbers_of(words: &[Word]) -> Vec<usize> {
     let is_set = |cpu: &usize| words[cpu / WORD_BITS] >> (cpu % WORD_BITS) & 1 == 1;
-    (0..words.len() * WORD_BITS).filter(is_set).collect()
+    let not_empty = (0..words.len()).filter(|&word| words[word] != 0);
+    not_empty.flat_map(|word| (word * WORD_BITS..(word + 1) * WORD_BITS).filter(is_set)).collect()
 }
 
 fn words_of(cpus: &[usize]) -> Vec<Word> {

@@ -8,20 +8,48 @@
 //! Where a group is found: `/proc/self/cgroup` names it relative to the hierarchy's root, `/proc/self/mountinfo` says
 //! which part of the hierarchy is mounted where. In a container without a cgroup namespace the two disagree (the
 //! path names the host's view, the mount shows only the container's own group); then the mount point itself is the group.
+//!
+//! This is read by every process that forks a region, so it opens few files, some ten microseconds each: none for the root, which has no quota, of a
+//! system that is seen as a whole; a group that is found where nearly all systems have it needs no `mountinfo`, and a quota of -1 no period.
 
-use std::fs;
+use std::cell::LazyCell;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
 /// The smallest quota in processors that applies to this process, `None` without a limit.
 pub(super) fn quota(root: &Path) -> Option<f64> {
-    let memberships = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
-    let mountinfo = fs::read_to_string(root.join("proc/self/mountinfo")).unwrap_or_default();
-    let mounts: Vec<Mount> = mountinfo.lines().filter_map(Mount::parse).collect();
+    let memberships = text_of(&root.join("proc/self/cgroup"))?;
+    let mut groups = memberships.lines().filter_map(Membership::parse);
+    if groups.all(|group| group.path == "/") && sees_all_groups(root) {
+        return None;
+    }
+    let mounts = LazyCell::new(|| {
+        let mountinfo = text_of(&root.join("proc/self/mountinfo")).unwrap_or_default();
+        mountinfo.lines().filter_map(Mount::parse).collect::<Vec<_>>()
+    });
     let limits = memberships
         .lines()
         .filter_map(Membership::parse)
-        .flat_map(|group| group.limits(root, &mounts));
+        .flat_map(|group| group.limits(root, || &**mounts));
     limits.min_by(f64::total_cmp)
+}
+
+/// Is the root that this process sees the system's, and not that of a container's namespace? `PROC_CGROUP_INIT_INO` in the kernel's `proc_ns.h`.
+fn sees_all_groups(root: &Path) -> bool {
+    fs::read_link(root.join("proc/self/ns/cgroup")).is_ok_and(|name| name == Path::new("cgroup:[4026531835]"))
+}
+
+/// A file of the kernel's, which has no size to ask for before.
+fn text_of(path: &Path) -> Option<String> {
+    let mut file = File::open(path).ok()?;
+    let (mut text, mut block) = (Vec::new(), [0; 2048]);
+    loop {
+        match file.read(&mut block).ok()? {
+            0 => return String::from_utf8(text).ok(),
+            length => text.extend_from_slice(&block[..length]),
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -49,8 +77,9 @@ impl<'a> Membership<'a> {
     }
 
     /// The limits of this group and of those around it, as far up as the mount shows them.
-    fn limits(&self, root: &Path, mounts: &[Mount]) -> Vec<f64> {
-        let (point, group) = self.directory(mounts);
+    fn limits<'m>(&self, root: &Path, mounts: impl FnOnce() -> &'m [Mount]) -> Vec<f64> {
+        let usual = self.usual_directory(root);
+        let (point, group) = usual.unwrap_or_else(|| self.directory(mounts()));
         let top = below(root, &point);
         let bottom = below(&top, &group);
         let levels = bottom
@@ -59,6 +88,22 @@ impl<'a> Membership<'a> {
         levels
             .filter_map(|level| limit_of(level, self.version))
             .collect()
+    }
+
+    /// As [`Membership::directory`], if the hierarchy is where it usually is, and has the group by the path that the process knows.
+    fn usual_directory(&self, root: &Path) -> Option<(PathBuf, PathBuf)> {
+        // Besides the places a file that all of such groups have, and no others.
+        let (points, mark) = match self.version {
+            Version::Two => (["/sys/fs/cgroup", "/sys/fs/cgroup/unified"], "cgroup.controllers"),
+            Version::One => (["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"], "cpu.cfs_quota_us"),
+        };
+        let group = Path::new(self.path);
+        if group.components().any(|component| component == Component::ParentDir) {
+            return None;
+        }
+        let has_group = |point: &Path| below(&below(root, point), group).join(mark).exists();
+        let point = points.into_iter().map(Path::new).find(|point| has_group(point))?;
+        Some((point.into(), group.into()))
     }
 
     /// Mount point, and the group's path below it.
@@ -124,14 +169,17 @@ fn below(top: &Path, path: &Path) -> PathBuf {
 fn limit_of(group: &Path, version: Version) -> Option<f64> {
     match version {
         Version::Two => {
-            let text = fs::read_to_string(group.join("cpu.max")).ok()?;
+            let text = text_of(&group.join("cpu.max"))?;
             let mut words = text.split_whitespace();
             // The period may be left out when the file is written, but not when it is read.
             ratio(words.next()?, words.next()?)
         }
         Version::One => {
-            let quota = fs::read_to_string(group.join("cpu.cfs_quota_us")).ok()?;
-            let period = fs::read_to_string(group.join("cpu.cfs_period_us")).ok()?;
+            let quota = text_of(&group.join("cpu.cfs_quota_us"))?;
+            if quota.trim_start().starts_with('-') {
+                return None;
+            }
+            let period = text_of(&group.join("cpu.cfs_period_us"))?;
             ratio(quota.trim(), period.trim())
         }
     }

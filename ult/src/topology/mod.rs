@@ -77,7 +77,10 @@ pub fn quota() -> Option<f64> {
 ///
 /// Does not read the topology, only the affinity masks and the quota: programs that never bind do not pay for it.
 pub fn worker_target() -> usize {
-    target(allowed().len(), quota())
+    match allowed().len() {
+        0 | 1 => 1, // whatever the quota
+        cpus => target(cpus, quota()),
+    }
 }
 
 fn target(cpus: usize, quota: Option<f64>) -> usize {

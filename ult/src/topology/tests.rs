@@ -363,6 +363,27 @@ fn quotas() {
             Some(6.0),
         ),
         (
+            "version 2 where it usually is: the list of mounts is not asked",
+            &[
+                ("proc/self/cgroup", "0::/job\n"),
+                ("proc/self/mountinfo", "30 23 0:26 / /elsewhere rw - cgroup2 cgroup2 rw\n"),
+                ("sys/fs/cgroup/job/cgroup.controllers", "cpu\n"),
+                ("sys/fs/cgroup/job/cpu.max", "500000 100000\n"),
+                ("elsewhere/job/cpu.max", "100000 100000\n"),
+            ],
+            Some(5.0),
+        ),
+        (
+            "a group of that path, but not of version 2",
+            &[
+                ("proc/self/cgroup", "0::/job\n"),
+                ("proc/self/mountinfo", "30 23 0:26 / /elsewhere rw - cgroup2 cgroup2 rw\n"),
+                ("sys/fs/cgroup/job/cpu.max", "500000 100000\n"),
+                ("elsewhere/job/cpu.max", "100000 100000\n"),
+            ],
+            Some(1.0),
+        ),
+        (
             "no mountinfo: the usual place",
             &[
                 ("proc/self/cgroup", "0::/job\n"),
@@ -395,6 +416,24 @@ fn quotas() {
         let root = Root::new().files(files);
         assert_eq!(cgroup::quota(root.path()), *expected, "{what}");
     }
+}
+
+#[test]
+fn the_root_of_the_whole_system_has_no_quota() {
+    let namespace = |name: &str, path: &str| {
+        let root = Root::new().files(&[
+            ("proc/self/cgroup", &format!("4:cpu:{path}\n3:memory:/job\n0::/\n")),
+            ("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "200000\n"),
+            ("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n"),
+        ]);
+        let link = root.path().join("proc/self/ns/cgroup");
+        fs::create_dir_all(link.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(name, link).unwrap();
+        cgroup::quota(root.path())
+    };
+    assert_eq!(namespace("cgroup:[4026531835]", "/"), None);
+    assert_eq!(namespace("cgroup:[4026532277]", "/"), Some(2.0), "the root of a container");
+    assert_eq!(namespace("cgroup:[4026531835]", "/job"), Some(2.0), "not the root");
 }
 
 #[test]

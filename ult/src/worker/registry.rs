@@ -12,7 +12,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use std::sync::Mutex;
 
 use crate::arch;
-use crate::identity;
+use crate::identity::{self, Identity};
 use crate::ult::Ult;
 use crate::victim;
 
@@ -85,9 +85,15 @@ struct Registry {
 static REGISTRY: crate::pool::ForkMutex<Registry> =
     crate::pool::ForkMutex::new(Registry { spare: Vec::new(), next: 0 });
 
-/// Makes `worker`, a record nobody else uses, the calling kernel thread's own.
-pub(crate) fn adopt(worker: &'static Worker) {
-    let identity = uses_identities().then(identity::of_current_thread);
+/// Makes `worker`, a record nobody else uses, that of the calling kernel thread, which is one of the pool. Allocates nothing, see
+/// [`crate::pool::Letter`].
+pub(crate) fn adopt_for_pool(worker: &'static Worker) {
+    adopt(worker, || worker.storage.get_or_init(identity::of_pool_thread));
+}
+
+/// Makes `worker`, a record nobody else uses, the calling kernel thread's own, whose own storage is `identity`.
+fn adopt(worker: &'static Worker, identity: impl FnOnce() -> &'static Identity) {
+    let identity = uses_identities().then(identity);
     // SAFETY: the record is nobody else's; the calling kernel thread is its owner from here on.
     unsafe {
         let own = worker.own();
@@ -199,7 +205,7 @@ pub fn register_current() -> &'static Worker {
     }
     crate::pool::initialise();
     let worker = take_record();
-    adopt(worker);
+    adopt(worker, identity::of_current_thread);
     // ORDERING: Relaxed; see `Worker::accepts` and `may_steal_blindly`.
     worker.serves.store(worker.group(), Ordering::Relaxed);
     // ORDERING: Relaxed; as above.

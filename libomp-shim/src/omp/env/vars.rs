@@ -1,5 +1,6 @@
 //! The variables as they came, and the reader that parses one and complains about it at most once.
 
+use core::ffi::{CStr, c_char};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -27,9 +28,11 @@ impl Vars {
     /// The process's environment, now.
     pub fn of_process() -> Vars {
         Vars(
-            std::env::vars_os()
-                .filter_map(|(k, v)| {
-                    Some((k.into_string().ok()?, v.to_string_lossy().into_owned()))
+            environment()
+                .filter_map(|entry| {
+                    let (name, value) = entry.split_at(entry.iter().position(|&byte| byte == b'=')?);
+                    let name = core::str::from_utf8(name).ok()?.to_owned();
+                    Some((name, String::from_utf8_lossy(&value[1..]).into_owned()))
                 })
                 .chain(defaults().iter().cloned())
                 .filter_map(relevant)
@@ -57,6 +60,26 @@ impl Vars {
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(k, v)| (k.as_str(), v.as_str()))
     }
+}
+
+/// What stands in the process's environment under one of our prefixes. Not by `std::env::vars_os`, which copies all of it first: most
+/// processes have many variables, and none of ours.
+fn environment() -> impl Iterator<Item = &'static [u8]> {
+    unsafe extern "C" {
+        static environ: *const *const c_char;
+    }
+    // SAFETY: the C library's variable.
+    let mut next = unsafe { environ };
+    let entries = core::iter::from_fn(move || {
+        // SAFETY: null, or an array of C strings that ends with null. Who changes the environment while another thread reads it breaks the
+        // C library's rule.
+        unsafe {
+            let entry = next.as_ref().filter(|entry| !entry.is_null())?;
+            next = next.add(1);
+            Some(CStr::from_ptr(*entry).to_bytes())
+        }
+    });
+    entries.filter(|entry| PREFIXES.iter().any(|prefix| entry.starts_with(prefix.as_bytes())))
 }
 
 fn relevant((name, value): (String, String)) -> Option<(String, String)> {
