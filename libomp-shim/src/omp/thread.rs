@@ -375,6 +375,15 @@ impl Here {
         worker::replace_locals(Locals([ptr::from_ref(thread) as usize, ptr::from_ref(task) as usize]))
     }
 
+    /// [`Here::set`] where nobody asks what was there before.
+    ///
+    /// # Safety
+    /// As there.
+    #[inline(always)]
+    pub unsafe fn enter(self) {
+        worker::set_locals(Locals([ptr::from_ref(self.thread) as usize, ptr::from_ref(self.task) as usize]));
+    }
+
     /// The team of the running thread.
     #[inline(always)]
     pub fn team(&self) -> &'static Team {

@@ -123,7 +123,6 @@ pub unsafe extern "C-unwind" fn GOMP_task(
 ) {
     let here = Here::get();
     let deferred = (deferred || ult::mutant!(if_0_deferred)) && !here.task.flags().has(Flags::FINAL);
-    let arguments = Arguments { data, copy, size: size as usize, align: align as usize };
     let properties = properties(flags)
         .with_if(!deferred, Flags::UNDEFERRED)
         .with_if(copy.is_some(), Flags::CONSTRUCTED);
@@ -133,22 +132,35 @@ pub unsafe extern "C-unwind" fn GOMP_task(
     let now = !deferred || task::is_included(here) || task::has_enough(here, properties, priority);
     // SAFETY: as for this function.
     unsafe {
-        match now && flags & DETACH == 0 && (flags & DEPEND == 0 || depend::is_satisfied(here, items(depend))) {
-            true => run_now(here, function, arguments, properties),
+        let now = now && flags & DETACH == 0 && (flags & DEPEND == 0 || depend::is_satisfied(here, items(depend)));
+        if now && copy.is_none() {
+            return run_on_own_data(here, function, data, properties);
+        }
+        let arguments = Arguments { data, copy, size: size as usize, align: align as usize };
+        match now {
+            true => run_copy(here, function, arguments, properties),
             false => launch_new(here, function, arguments, properties, (deferred, flags, depend, priority, detach)),
         }
     }
 }
 
+/// Runs a task at once that works on the generating task's own data.
+///
 /// # Safety
-/// As [`create_undeferred`].
+/// As [`create`]; the compiler has no function that copies the data.
 #[inline(never)]
-unsafe fn run_now(here: Here, function: Function, arguments: Arguments, flags: Flags) {
-    if arguments.copy.is_none() {
-        let task = Task::included(here, run, flags);
-        // SAFETY: the compiler's function on its data.
-        return task::run_included(here, task, || unsafe { function(arguments.data) });
-    }
+pub unsafe fn run_on_own_data(here: Here, function: Function, data: *mut c_void, flags: Flags) {
+    let task = Task::included(here, run, flags);
+    // SAFETY: the compiler's function on its data.
+    task::run_included(here, task, || unsafe { function(data) });
+}
+
+/// Runs a task at once that the compiler has a function for, which builds its block.
+///
+/// # Safety
+/// As [`create`].
+#[inline(never)]
+unsafe fn run_copy(here: Here, function: Function, arguments: Arguments, flags: Flags) {
     // SAFETY: as the caller says.
     task::run_at_once(here, unsafe { create(here, function, arguments, flags) });
 }

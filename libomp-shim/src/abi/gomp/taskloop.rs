@@ -82,15 +82,19 @@ unsafe fn launch(
         .with_if(arguments.copy.is_some(), Flags::CONSTRUCTED);
     let deferred = flags & IF != 0 && !task::is_included(here) && !task::has_enough(here, properties, priority);
     // SAFETY: as for this function; the block begins with two words for the bounds.
-    unsafe {
-        let task = if deferred {
-            front::create(here, function, arguments, properties)
-        } else {
-            front::create_undeferred(here, function, arguments, properties)
-        };
-        let bounds = front::block_of(task.as_ref()).cast::<u64>();
+    let set_bounds = |block: *mut c_void| unsafe {
+        let bounds = block.cast::<u64>();
         bounds.write(space.start.wrapping_add(begin.wrapping_mul(space.step)));
         bounds.add(1).write(space.start.wrapping_add(end.wrapping_mul(space.step)));
+    };
+    // SAFETY: as for this function.
+    unsafe {
+        if !deferred && arguments.copy.is_none() {
+            set_bounds(arguments.data);
+            return front::run_on_own_data(here, function, arguments.data, properties);
+        }
+        let task = front::create(here, function, arguments, properties);
+        set_bounds(front::block_of(task.as_ref()));
         task.as_ref().set_priority(priority);
         if deferred {
             task::defer(here, task);

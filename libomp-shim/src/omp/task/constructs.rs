@@ -108,9 +108,17 @@ fn wait_for_children(here: Here) {
 }
 
 /// `taskyield` (5.2 §12.7): lets other ready tasks of the team run before the running task goes on.
+#[inline]
 pub fn taskyield(here: Here) {
     if here.thread.team().has_used_tasks() {
-        queue::run_some(here, 1);
+        yield_to_tasks(here);
+    } else {
+        yielding::let_others_run_now_and_then(here.thread);
     }
+}
+
+#[inline(never)]
+fn yield_to_tasks(here: Here) {
+    queue::run_some(here, 1);
     yielding::let_others_run_now_and_then(here.thread);
 }

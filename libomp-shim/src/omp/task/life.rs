@@ -55,13 +55,13 @@ pub fn run_included(here: Here, task: NonNull<Task>, body: impl FnOnce()) {
 #[inline(always)]
 fn include<R>(here: Here, task: NonNull<Task>, run: impl FnOnce() -> R) {
     // SAFETY: the task's own reference keeps it until `end_included`.
-    let task_ref = unsafe { task.as_ref() };
+    let task_ref: &'static Task = unsafe { &*task.as_ptr() };
     begin(here.thread, task_ref);
     // SAFETY: as in `execute`.
-    unsafe { Here::set(here.thread, task_ref) };
+    unsafe { Here { task: task_ref, ..here }.enter() };
     run();
     // SAFETY: the running ones until now.
-    unsafe { Here::set(here.thread, here.task) };
+    unsafe { here.enter() };
     end(here.thread, task_ref);
     // SAFETY: it has ended.
     unsafe { end_included(here.thread, task) };
@@ -75,10 +75,25 @@ fn include<R>(here: Here, task: NonNull<Task>, run: impl FnOnce() -> R) {
 pub unsafe fn end_included(thread: &Thread, task: NonNull<Task>) {
     // SAFETY: the task's own reference is ours, and the last one if it is as new; own thread only.
     unsafe {
-        if !task.as_ref().is_as_new() {
-            end_included_late(thread, task);
-        } else if !(task.as_ref().payload.get() == 0 && thread.own().spares.put(task.as_ref())) {
+        let task_ref = task.as_ref();
+        if !(task_ref.payload.get() == 0 && task_ref.is_as_new() && thread.own().spares.put(task_ref)) {
+            end_included_for_good(thread, task);
+        }
+    }
+}
+
+/// [`end_included`] where the descriptor is not kept.
+///
+/// # Safety
+/// As [`end_included`].
+#[inline(never)]
+unsafe fn end_included_for_good(thread: &Thread, task: NonNull<Task>) {
+    // SAFETY: as the caller says.
+    unsafe {
+        if task.as_ref().is_as_new() {
             free(task.as_ptr());
+        } else {
+            end_included_late(thread, task);
         }
     }
 }
@@ -264,9 +279,18 @@ pub fn end(thread: &Thread, task: &Task) {
         let tied = unsafe { &mut thread.own().tied };
         if tied.last().is_some_and(|&t| ptr::eq(t, task)) {
             tied.pop();
-        } else if let Some(at) = tied.iter().rposition(|&t| ptr::eq(t, task)) {
-            tied.remove(at);
+        } else {
+            end_out_of_order(tied, task);
         }
+    }
+}
+
+/// A task has ended that is not the newest of those its thread has begun.
+#[cold]
+#[inline(never)]
+fn end_out_of_order(tied: &mut Vec<*const Task>, task: &Task) {
+    if let Some(at) = tied.iter().rposition(|&t| ptr::eq(t, task)) {
+        tied.remove(at);
     }
 }
 

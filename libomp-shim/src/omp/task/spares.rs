@@ -66,7 +66,13 @@ impl Task {
                 unsafe { task.as_ref() }.begin_life(here, run, flags);
                 task
             }
-            None => Self::allocate(here, 0, run, flags),
+            None => Self::one_more(here, run, flags),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn one_more(here: Here, run: RunFn, flags: Flags) -> NonNull<Task> {
+        Self::allocate(here, 0, run, flags)
     }
 }
