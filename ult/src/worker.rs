@@ -166,6 +166,10 @@ pub(crate) struct Own {
     pub(crate) habit: crate::sched::Habit,
     /// Counts jobs, to look at the whole bench now and then.
     pub(crate) turns: u32,
+    /// The meeting that all those wait at who are suspended here beside the running thread, as of the last switch: see `sched::bench`.
+    pub(crate) meeting: *const AtomicU32,
+    /// What somebody here has waited for has happened: the next look is at everything.
+    pub(crate) released: bool,
     /// Where a thread that waits for its next region is counted while other code runs, see `sched::look`.
     pub(crate) rested: *const AtomicU32,
     /// Calls of `sched::yielding::poll` with others waiting.
@@ -233,6 +237,8 @@ impl Worker {
                 worn: None,
                 selector: Selector::new(victim::default_kind(), u64::from(index) + 1),
                 turns: 0,
+                meeting: ptr::null(),
+                released: false,
                 rested: ptr::null(),
                 polls: 0,
                 blocks: crate::blocks::Magazines::EMPTY,

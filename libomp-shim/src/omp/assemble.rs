@@ -499,14 +499,15 @@ fn help_until_closed(thread: &Thread) {
     let team = thread.team();
     let epoch = team.epoch();
     let more = || !team.is_closed(epoch);
-    ult::sched::wait(&Wait {
+    let wait = Wait {
         ready: &|| team.is_closed(epoch) || team.is_lost(),
         seek: Some(&|look: Look| queue::find(thread, look, &more)),
         sleepers: Some(team.sleepers()),
         spin: team.spin(),
         yields: false,
         finished: true,
-    });
+    };
+    ult::sched::wait_ranked(&wait, 0, true);
     queue::end_help(thread);
     if team.is_lost() {
         end_lost_process();

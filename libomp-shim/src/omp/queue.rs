@@ -115,7 +115,7 @@ pub fn next_in_place(thread: &Thread, number: u32) -> Option<NonNull<Task>> {
     // SAFETY: own thread only.
     let helping = unsafe { thread.own().helping };
     let more = helping.1.filter(|_| helping.0 == number)?;
-    if !ult::sched::may_go_on_in_place() {
+    if !ult::sched::may_go_on_in_place(thread.team().sleepers()) {
         return None;
     }
     // SAFETY: as said above.
@@ -207,6 +207,10 @@ fn looks_in_vain(thread: &Thread) -> bool {
 
 /// The newest task of the thread's own deque, if it may be started.
 fn own(thread: &Thread) -> Option<NonNull<Task>> {
+    // Its owner sees no fewer than there are.
+    if thread.deque.is_empty() {
+        return None;
+    }
     // SAFETY: own thread only; a popped task is ours.
     unsafe {
         let task = thread.deque.pop()?;
@@ -218,10 +222,11 @@ fn own(thread: &Thread) -> Option<NonNull<Task>> {
     None
 }
 
-/// The running task waits until `mine` holds for no incomplete task: runs the newest ready tasks by plain calls as long as it
+/// The running task waits until it is `done`, which is when `mine` holds for no incomplete task: runs the newest ready tasks by plain calls as long as it
 /// holds for them and nobody else waits for this worker. They may wait in turn: nothing on this stack can go on without them.
-pub fn run_in_place(here: Here, mine: impl Fn(&Task) -> bool) {
-    while here.thread.team().shelf().has_nothing_urgent() && ult::sched::may_go_on_in_place() {
+pub fn run_in_place(here: Here, done: impl Fn() -> bool, mine: impl Fn(&Task) -> bool) {
+    let team = here.thread.team();
+    while !done() && team.shelf().has_nothing_urgent() && ult::sched::may_go_on_in_place(team.sleepers()) {
         // SAFETY: own thread only; a popped task is ours.
         let Some(task) = (unsafe { here.thread.deque.pop() }) else { return };
         // SAFETY: as above.
@@ -262,7 +267,11 @@ fn steal(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
     for i in 0..size {
         let num = (start + i) % size;
         let Some(victim) = team.thread(num).filter(|_| num != thread.num()) else { continue };
-        if spares && victim.deque.len() == 1 {
+        let ready = victim.deque.len();
+        if ready == 0 {
+            continue; // before a sleep, too: behind the parker's fence the length shows each task that nobody was woken for
+        }
+        if spares && ready == 1 {
             has_spared = true;
         } else if let Some(task) = steal_from(thread, team, victim) {
             // SAFETY: own thread only.

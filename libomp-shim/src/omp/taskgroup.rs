@@ -66,9 +66,7 @@ pub fn end(here: Here, finish: impl FnOnce(&Taskgroup)) {
     let group = here.task.taskgroup.get();
     // SAFETY: the task's innermost taskgroup is open; only this task closes it.
     let Some(open) = (unsafe { group.as_ref() }) else { return };
-    if open.count() != 0 {
-        super::queue::run_in_place(here, |task| ptr::eq(task.member_of(), group));
-    }
+    super::queue::run_in_place(here, || open.count() == 0, |task| ptr::eq(task.member_of(), group));
     if open.count() != 0 {
         open.wait(here);
     }

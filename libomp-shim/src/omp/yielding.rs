@@ -34,7 +34,7 @@ pub fn let_others_run() {
 /// some more do nothing: at most 31, a tenth of a microsecond in a loop that waits.
 #[inline]
 pub fn let_others_run_now_and_then(thread: &Thread) {
-    if ult::sched::has_others_here() {
+    if may_let_others_run(thread) {
         // SAFETY: own thread only.
         let in_vain = &mut unsafe { thread.own() }.in_vain;
         if in_vain.left != 0 {
@@ -42,6 +42,18 @@ pub fn let_others_run_now_and_then(thread: &Thread) {
         } else {
             let_one_run(thread);
         }
+    }
+}
+
+/// Is there anybody here for whom `thread` might make way? Those at a barrier of its team wait for `thread`, and while the team has no
+/// tasks there is nothing else they could do.
+#[inline]
+fn may_let_others_run(thread: &Thread) -> bool {
+    let team = thread.team();
+    if team.has_used_tasks() || team.is_cancelled() {
+        ult::sched::has_others_here()
+    } else {
+        ult::sched::has_others_beside_meeting(team.sleepers())
     }
 }
 

@@ -12,6 +12,10 @@
 //! barrier has released, the thread with the lowest number, because the others wait for thread 0, or for the one before them, if they spin;
 //! then the one that has sat here longest: what yields in turn does so in a circle. Who was left in the middle of its code or yields comes behind
 //! those that were released. Now and then numbers do not count, so that nobody is passed over for ever (`look`, `yielding`).
+//!
+//! **Meetings.** A thread at a barrier or a join waits for all threads and tasks of its team: as long as a thread of the team runs or has tasks to run
+//! it has no use for the worker. Where the threads that are suspended here wait at one meeting ([`Bench::others`]), tasks of that team follow each
+//! other without a look at them ([`super::may_go_on_in_place`]). Of those at one meeting one is enough to look into the queues of others.
 
 use core::sync::atomic::AtomicU32;
 
@@ -37,6 +41,8 @@ pub(crate) struct Waiting {
     rank: u32,
     yields: bool,
     finished: bool,
+    /// It waits for all threads and tasks of a team, see [`Waiting::meeting`].
+    meets: bool,
     /// Left in the middle of program code, not at a place where it waits.
     interrupted: bool,
 }
@@ -45,7 +51,7 @@ pub(crate) struct Waiting {
 const GIVES_WAY: u32 = u32::MAX;
 
 impl Waiting {
-    pub(super) fn of(ult: *mut Ult, role: Role, wait: &Wait<'_>, rank: u32) -> Self {
+    pub(super) fn of(ult: *mut Ult, role: Role, wait: &Wait<'_>, (rank, meets): (u32, bool)) -> Self {
         let erase = |seek: &dyn Fn(Look) -> Option<Job>| {
             // SAFETY: only the lifetime is erased; see below.
             unsafe { core::mem::transmute::<*const (dyn Fn(Look) -> Option<Job> + '_), Seek>(seek) }
@@ -62,6 +68,7 @@ impl Waiting {
             rank: if wait.yields { GIVES_WAY } else { rank },
             yields: wait.yields,
             finished: wait.finished,
+            meets,
             interrupted: false,
         }
     }
@@ -69,7 +76,8 @@ impl Waiting {
     /// A context that could go on at any time and was left for others in the middle of its code.
     pub(super) fn interrupted(ult: *mut Ult, role: Role) -> Self {
         let (ready, spin, rank): (Ready, _, _) = (&|| true, Spin::NONE, GIVES_WAY);
-        Self { ult, role, ready, seek: None, sleepers: None, spin, rank, yields: false, finished: false, interrupted: true }
+        let (yields, finished, meets, interrupted) = (false, false, false, true);
+        Self { ult, role, ready, seek: None, sleepers: None, spin, rank, yields, finished, meets, interrupted }
     }
 
     /// Not the loop of a kernel thread of the pool: a thread between regions, or code that runs for one.
@@ -88,6 +96,19 @@ impl Waiting {
         // SAFETY: as in `is_ready`.
         self.seek.and_then(|s| unsafe { (*s)(look) })
     }
+
+    /// The team, named by its counter of sleepers, for all of whose threads and tasks it waits; null: it waits for something else.
+    fn meeting(&self) -> *const AtomicU32 {
+        self.sleepers.filter(|_| self.meets).unwrap_or(core::ptr::null())
+    }
+}
+
+/// What [`Bench::others`] tells.
+pub(super) struct Others {
+    /// How many strands.
+    pub(super) strands: u32,
+    /// The meeting that all of them wait at, and which is not over; null if they do not, or there are none.
+    pub(super) meeting: *const AtomicU32,
 }
 
 /// What sits on a bench before it has to grow: deep nesting with many threads per worker.
@@ -231,18 +252,28 @@ impl Bench {
         self.entries[at + 1..].iter().all(|e| e.role.strand != self.entries[at].role.strand)
     }
 
-    /// A job for one of the contexts that may start something: the newest of each strand but `except`.
+    /// Those that may start something: the newest of each strand, newest first.
+    fn seekers(&self) -> impl Iterator<Item = &Waiting> {
+        let all = self.entries.iter().enumerate().rev();
+        all.filter(|(at, entry)| entry.seek.is_some() && self.is_top(*at)).map(|(_, entry)| entry)
+    }
+
+    /// A job for one of the contexts that may start something, but for the strand `except`.
     pub(super) fn seek(&self, look: Look, except: usize) -> Option<(Job, Role)> {
-        for (at, entry) in self.entries.iter().enumerate().rev() {
-            if entry.seek.is_some()
-                && entry.role.strand != except
-                && self.is_top(at)
-                && let Some(job) = entry.seek(look)
-            {
-                return Some((job, entry.role));
+        let mut seekers = self.seekers().filter(|entry| entry.role.strand != except);
+        seekers.find_map(|entry| Some((entry.seek(look)?, entry.role)))
+    }
+
+    /// A job from the queues of others. Of those at one meeting one is asked: they would look at the same queues.
+    pub(super) fn seek_elsewhere(&self) -> Option<(Job, Role)> {
+        let mut asked = core::ptr::null();
+        self.seekers().find_map(|entry| {
+            let meeting = entry.meeting();
+            if !meeting.is_null() && core::mem::replace(&mut asked, meeting) == meeting {
+                return None;
             }
-        }
-        None
+            Some((entry.seek(Look::Others)?, entry.role))
+        })
     }
 
     /// A job for the newest context, quickly.
@@ -259,19 +290,32 @@ impl Bench {
 
     /// Strands other than `strand` with a context here. One that waits for its next region, or an idle worker's own, counts
     /// when there is something for it to do; `all`, or one that is away: in any case, for its waker may not come here.
-    pub(super) fn other_strands(&self, strand: usize, all: bool) -> u32 {
-        let is_other = |at: &usize| {
-            let entry = &self.entries[*at];
+    pub(super) fn others(&self, strand: usize, all: bool) -> Others {
+        let mut others = Others { strands: 0, meeting: core::ptr::null() };
+        let mut first = true;
+        for (at, entry) in self.entries.iter().enumerate().filter(|(_, entry)| entry.role.strand != strand) {
             let unseen = entry.role.away || (all && entry.sleepers.is_some());
-            let counts = entry.role.is_of_a_region() || unseen || entry.is_ready(false);
-            entry.role.strand != strand && counts && self.is_top(*at)
-        };
-        (0..self.entries.len()).filter(is_other).count() as u32
+            if entry.role.is_of_a_region() || unseen || entry.is_ready(false) {
+                others.strands += u32::from(self.is_top(at));
+                let meeting = entry.meeting();
+                let waits = !meeting.is_null() && (first || others.meeting == meeting) && !entry.is_ready(false);
+                others.meeting = if waits { meeting } else { core::ptr::null() };
+                first = false;
+            }
+        }
+        others
     }
 
     /// Can a context of another strand go on?
     pub(super) fn has_ready_of_others(&self, strand: usize) -> bool {
         self.has(|e| e.role.strand != strand && e.is_ready(false))
+    }
+
+    /// Can a context of another strand go on for which something has happened, and that is not held back?
+    pub(super) fn has_released(&self, strand: usize) -> bool {
+        let bound = self.strictest();
+        let waited = |e: &Waiting| !e.yields && !e.interrupted && self.may_go_on(e, bound);
+        self.has(|e| e.role.strand != strand && waited(e) && e.is_ready(false))
     }
 
     /// Is there an unfinished context of another strand that goes before `running`, or is its mate?
@@ -309,5 +353,60 @@ impl Bench {
             // SAFETY: as in `Waiting::is_ready`.
             act(unsafe { &*counter });
         }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use core::cell::RefCell;
+    use core::ptr;
+
+    /// Somebody who waits: a strand, whose counter of sleepers, at a meeting or not.
+    type Seat<'a> = (usize, &'a AtomicU32, bool);
+
+    /// Calls `f` with a bench of these, all of whom ask `ready` and `seek`.
+    fn with_bench<R>(seats: &[Seat<'_>], ready: &dyn Fn() -> bool, seek: &dyn Fn(usize) -> Option<Job>, f: impl FnOnce(&Bench) -> R) -> R {
+        let seeks: Vec<_> = seats.iter().map(|&(strand, ..)| move |_: Look| seek(strand)).collect();
+        let mut bench = Bench::new();
+        for (&(strand, sleepers, meets), seek) in seats.iter().zip(&seeks) {
+            let (spin, yields, finished) = (Spin::NONE, false, false);
+            let wait = Wait { ready, seek: Some(seek), sleepers: Some(sleepers), spin, yields, finished };
+            let role = Role { tag: GangTag::NONE, region: 1, strand, identity: None, away: false };
+            bench.sit(Waiting::of(ptr::null_mut(), role, &wait, (0, meets)));
+        }
+        f(&bench)
+    }
+
+    #[test]
+    fn a_meeting_is_told_where_all_others_wait_at_it() {
+        let (a, b) = (AtomicU32::new(0), AtomicU32::new(0));
+        let others = |seats: &[Seat<'_>], ready: bool| {
+            let told = with_bench(seats, &|| ready, &|_| None, |bench| bench.others(1, false));
+            (told.strands, told.meeting)
+        };
+        assert_eq!(others(&[], false), (0, ptr::null()));
+        assert_eq!(others(&[(1, &a, false)], false), (0, ptr::null()));
+        assert_eq!(others(&[(2, &a, true), (1, &b, false), (3, &a, true)], false), (2, &raw const a));
+        assert_eq!(others(&[(2, &a, true), (3, &a, true)], true), (2, ptr::null()), "it is over");
+        assert_eq!(others(&[(2, &a, true), (2, &a, false)], false), (1, ptr::null()), "in a task");
+        for seats in [[(2, &a, true), (3, &b, true), (4, &a, true)], [(2, &a, true), (3, &a, true), (4, &a, false)]] {
+            assert_eq!(others(&seats, false), (3, ptr::null()));
+        }
+    }
+
+    #[test]
+    fn one_of_each_meeting_looks_elsewhere() {
+        let (a, b) = (AtomicU32::new(0), AtomicU32::new(0));
+        let asked = RefCell::new(Vec::new());
+        let seek = |strand| {
+            asked.borrow_mut().push(strand);
+            None
+        };
+        let seats = [(1, &a, true), (2, &a, true), (3, &a, false), (4, &b, true), (5, &b, true), (5, &b, false)];
+        with_bench(&seats, &|| false, &seek, |bench| assert!(bench.seek_elsewhere().is_none()));
+        assert_eq!(asked.take(), [5, 4, 3, 2]);
+        with_bench(&seats, &|| false, &seek, |bench| assert!(bench.seek(Look::Last, 3).is_none()));
+        assert_eq!(asked.take(), [5, 4, 2, 1]);
     }
 }

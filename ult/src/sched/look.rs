@@ -46,7 +46,8 @@ pub(super) fn quickly(worker: &'static Worker) -> Option<Next> {
     let busy = !worker.gang_deque.is_empty() || !worker.ults.is_empty() || worker.is_standing_in();
     // Where threads wait in their own code, who has just sat down must not go before a mate that the others wait for.
     let ranks = || own.bench.is_shared() && crate::stall::is_known_to_wait(own.role.region);
-    if busy || own.turns.is_multiple_of(LOOK_AT_ALL_EVERY) || ranks() {
+    let released = core::mem::take(&mut own.released);
+    if busy || released || own.turns.is_multiple_of(LOOK_AT_ALL_EVERY) || ranks() {
         return everywhere(worker, true);
     }
     if let Some(entry) = own.bench.take_newest() {
@@ -64,7 +65,7 @@ pub(super) fn everywhere(worker: &'static Worker, steal: bool) -> Option<Next> {
         return Some(Next::Resume(entry));
     }
     at_home(worker, Look::Own)
-        .or_else(|| seek(worker, Look::Others))
+        .or_else(|| seek_elsewhere(worker))
         .or_else(|| if steal { steal_once(worker) } else { None })
 }
 
@@ -110,6 +111,12 @@ fn seek(worker: &'static Worker, look: Look) -> Option<Next> {
     // SAFETY: own kernel thread, as in `quickly`.
     let bench = unsafe { &(*worker.own()).bench };
     bench.seek(look, 0).map(|(job, role)| Next::Run(job, role))
+}
+
+fn seek_elsewhere(worker: &'static Worker) -> Option<Next> {
+    // SAFETY: as above.
+    let bench = unsafe { &(*worker.own()).bench };
+    bench.seek_elsewhere().map(|(job, role)| Next::Run(job, role))
 }
 
 /// The newest ULT that this worker forked without a gang.
@@ -254,10 +261,11 @@ pub(super) unsafe fn publish_crowd(worker: &'static Worker) {
     unsafe {
         let own = &mut *worker.own();
         rest(worker, own);
-        let strands = if own.bench.is_empty() { 0 } else { own.bench.other_strands(own.role.strand, worker.is_standing_in()) };
-            worker.urgency.set_running(own.role.tag);
-            worker.urgency.set_suspended(strands != 0 && own.bench.has_urgent(&own.role));
-        worker.set_suspended(strands);
+        let others = own.bench.others(own.role.strand, worker.is_standing_in());
+        own.meeting = others.meeting;
+        worker.urgency.set_running(own.role.tag);
+        worker.urgency.set_suspended(others.strands != 0 && own.bench.has_urgent(&own.role));
+        worker.set_suspended(others.strands);
         worker.watched.set_region(own.role.region);
     }
 }
@@ -270,7 +278,7 @@ fn rest(worker: &'static Worker, own: &mut worker::Own) {
     if let Some(Some(counter)) = resting {
         own.rested = counter;
         // ORDERING: SeqCst, and the fence: pairs with the fence of a waker that publishes, then reads the counter. Whoever
-        // asks next whether the thread can go on (`Bench::other_strands`) sees it, or the waker sees the counter.
+        // asks next whether the thread can go on (`Bench::others`) sees it, or the waker sees the counter.
         counter.fetch_add(1, Ordering::SeqCst);
         fence(Ordering::SeqCst);
         // A job that came, or was left to others, before the thread was counted: nobody will tell of it again.

@@ -65,7 +65,7 @@ pub(crate) use bench::SOUGHT;
 pub(crate) use runner::{Ended, Task};
 pub(crate) use urgency::Urgency;
 pub use urgency::is_urgent;
-pub use yielding::{has_others_here, insists, let_released_go_first, poll, switch_away, yield_from_program};
+pub use yielding::{has_others_beside_meeting, has_others_here, insists, let_released_go_first, poll, switch_away, yield_from_program};
 pub(crate) use yielding::{Insistence, give_way};
 
 use patience::Patience;
@@ -124,21 +124,24 @@ pub(crate) enum Next {
 /// The calling kernel thread must be registered. Returns in the same identity; `errno` survives.
 #[inline]
 pub fn wait(wait: &Wait<'_>) {
-    wait_ranked(wait, 0);
+    wait_ranked(wait, 0, false);
 }
 
 /// [`wait`] of the thread with number `rank` in its gang: of mates that can go on here, those with lower numbers go first.
+///
+/// `meets`: it is at a meeting, where it waits for all threads and tasks of its team, which `wait.sleepers` stands for. It need not go on while
+/// a thread of the team that is not at a meeting runs, or has a task to run. Who ends the meeting without a wait calls [`end_meeting`].
 #[inline]
-pub fn wait_ranked(wait: &Wait<'_>, rank: u32) {
+pub fn wait_ranked(wait: &Wait<'_>, rank: u32, meets: bool) {
     if (wait.ready)() {
         return;
     }
-    wait_cold(wait, rank);
+    wait_cold(wait, (rank, meets));
 }
 
 #[cold]
 #[inline(never)]
-fn wait_cold(wait: &Wait<'_>, rank: u32) {
+fn wait_cold(wait: &Wait<'_>, place: (u32, bool)) {
     let worker = worker::register_current();
     enter(worker);
     let errno = errno();
@@ -146,7 +149,7 @@ fn wait_cold(wait: &Wait<'_>, rank: u32) {
     let me = unsafe {
         let own = worker.own();
         let me = (*own).current;
-        (*own).bench.sit(Waiting::of(me, (*own).role, wait, rank));
+        (*own).bench.sit(Waiting::of(me, (*own).role, wait, place));
         me
     };
     match next(worker) {
@@ -186,26 +189,46 @@ pub fn undisturbed<T>(f: impl FnOnce() -> T) -> T {
 }
 
 /// Times that a worker goes on by a call before it asks its scheduler all the same.
-const IN_PLACE: u32 = 16;
+const IN_PLACE: u32 = 32;
 
-/// May a context that has come to a switch point run its next job by a call, past the scheduler? Not while somebody behind it
-/// could go on, and not each time. A turn for the stall monitor.
+/// May a context that has come to a switch point run its next job, a task of the team with this counter of sleepers, by a call, past the
+/// scheduler? Not while somebody behind it could go on, and not each time. A turn for the stall monitor.
 #[inline]
-pub fn may_go_on_in_place() -> bool {
+pub fn may_go_on_in_place(team: &AtomicU32) -> bool {
     let Some(worker) = worker::current().filter(|worker| !worker.has_queued()) else { return false };
     worker.watched.pass();
     // SAFETY: own kernel thread.
     let own = unsafe { &mut *worker.own() };
     own.turns = own.turns.wrapping_add(1);
-    !own.turns.is_multiple_of(IN_PLACE) && (!worker.has_suspended() || nobody_else_can_go_on(worker))
+    !own.turns.is_multiple_of(IN_PLACE) && (all_meet(worker, team) || nobody_else_can_go_on(worker))
 }
 
-/// Threads that are suspended here, most of them at a barrier, are no reason to ask the scheduler before one of them can go on.
+/// Do all threads that are suspended here wait at a meeting of `team`? So too where none is.
+#[inline]
+fn all_meet(worker: &'static Worker, team: *const AtomicU32) -> bool {
+    // SAFETY: own kernel thread; compared only.
+    !worker.has_suspended() || unsafe { (*worker.own()).meeting == team }
+}
+
+/// The running thread has ended the meeting that others wait at, perhaps here, and goes on.
+#[inline]
+pub fn end_meeting() {
+    if let Some(worker) = worker::current() {
+        // SAFETY: own kernel thread.
+        unsafe { (*worker.own()).meeting = core::ptr::null() };
+    }
+}
+
+/// Threads that are suspended here are no reason to ask the scheduler before one of them can go on. Who can because what it waited for has
+/// happened does so at the next look.
 fn nobody_else_can_go_on(worker: &'static Worker) -> bool {
     worker.enter_scheduler();
     // SAFETY: own kernel thread, in the scheduler; conditions do not wait.
-    let own = unsafe { &*worker.own() };
+    let own = unsafe { &mut *worker.own() };
     let nobody = !own.bench.has_ready_of_others(own.role.strand);
+    if !nobody {
+        own.released = own.bench.has_released(own.role.strand);
+    }
     worker.enter_program();
     nobody
 }

@@ -5,6 +5,8 @@
 //! first, its mates before others, so that those who spin in turn do so in a circle; a job of another strand, which now and then goes before
 //! the contexts. Never a job of the own strand: the thread is not at a place where it may start one.
 
+use core::sync::atomic::AtomicU32;
+
 use super::bench::Waiting;
 use super::look::{own_ult, take_gang_ult};
 use super::{Job, Look, Next, leave_for, patience};
@@ -172,6 +174,12 @@ fn let_others_of(worker: &'static Worker) {
         // SAFETY: the caller is a routine of the runtime that holds nothing, called by program code.
         unsafe { yield_from_program() };
     }
+}
+
+/// Does anybody wait behind the calling thread of `team`, those aside who wait at a meeting of it?
+#[inline]
+pub fn has_others_beside_meeting(team: &AtomicU32) -> bool {
+    worker::current().is_some_and(|worker| worker.has_queued() || !super::all_meet(worker, team))
 }
 
 /// Does anybody wait behind the code that calls this?

@@ -38,8 +38,7 @@ impl Worker {
     /// There is a job that no sleeper was found for: if a thread that waits here for its next region has to leave the worker to other
     /// code, that code is not to keep it from the job for ever. After the caller's full fence. Any thread.
     pub fn call_resting(&self) {
-        // ORDERING: Relaxed; behind the caller's fence, see `set_resting`.
-        if self.resting.load(Ordering::Relaxed) {
+        if self.has_resting() {
             self.summon();
         }
     }
@@ -78,12 +77,19 @@ impl Worker {
         }
     }
 
-    /// [`Worker::wake`] for a new job. True if that was this call's doing and the worker looks for the jobs of those who
+    /// Does a thread wait here for its next region, which [`Worker::call_resting`] might call? After the caller's full fence.
+    #[inline]
+    pub fn has_resting(&self) -> bool {
+        // ORDERING: Relaxed; behind the caller's fence, see `set_resting`.
+        self.resting.load(Ordering::Relaxed)
+    }
+
+    /// [`Worker::wake`] for a new job, after the caller's full fence: a worker that does not sleep costs a load. True if that was this call's doing and the worker looks for the jobs of those who
     /// wait with `sleepers`; false also when it sleeps for another reason, or takes jobs from elsewhere: then somebody
     /// else has to be woken for a job.
     pub fn wake_seeker(&self, sleepers: &AtomicU32) -> bool {
         // ORDERING: Relaxed; written before the worker announced its sleep, which `unpark` has acquired.
-        self.unpark() && self.sought.iter().any(|s| ptr::eq(s.load(Ordering::Relaxed), sleepers))
+        self.parker.is_parked() && self.unpark() && self.sought.iter().any(|s| ptr::eq(s.load(Ordering::Relaxed), sleepers))
     }
 
     /// Notes what the worker looks for while it sleeps.

@@ -35,7 +35,7 @@ pub fn follow(thread: &Thread, number: u32, ready: NonNull<Task>) -> Option<NonN
 /// [`follow`] for a member that waits for its next region: does `ready` follow? If not, it is queued. It is of the same region as the task before
 /// it, which lasts as long as `ready` has not ended.
 pub fn follows_late(thread: &Thread, ready: NonNull<Task>) -> bool {
-    let may = goes_first(thread, ready) && ult::sched::may_go_on_in_place();
+    let may = goes_first(thread, ready) && ult::sched::may_go_on_in_place(thread.team().sleepers());
     if !may {
         push(thread, ready);
     }
@@ -48,7 +48,7 @@ fn lasts(thread: &Thread, number: u32) -> bool {
     let helping = unsafe { thread.own().helping };
     let Some(more) = helping.1.filter(|_| helping.0 == number) else { return false };
     // SAFETY: as in `next_in_place`: the wait that is meant still sits on the bench of this worker, and its closure lives.
-    ult::sched::may_go_on_in_place() && unsafe { (*more)() }
+    ult::sched::may_go_on_in_place(thread.team().sleepers()) && unsafe { (*more)() }
 }
 
 /// Is it the turn of `ready`, and may the thread start it?

@@ -94,7 +94,7 @@ pub fn taskwait(here: Here) {
 #[cold]
 fn wait_for_children(here: Here) {
     let task = here.task;
-    queue::run_in_place(here, |child| ptr::eq(child.parent.get(), task));
+    queue::run_in_place(here, || task.children() == 0, |child| ptr::eq(child.parent.get(), task));
     if task.children() == 0 {
         return;
     }

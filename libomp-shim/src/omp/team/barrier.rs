@@ -47,6 +47,7 @@ impl Team {
         self.arrived.0.store(0, Ordering::Relaxed);
         // ORDERING: Release, pairs with the Acquire in `await_release`.
         self.passed.0.store(passed + 1, Ordering::Release);
+        ult::sched::end_meeting();
         self.wake_members(self.size());
     }
 
@@ -62,7 +63,7 @@ impl Team {
         // In a cancelled region the others may have left for its end: an orphaned function's barrier cannot be told that
         // it is inside one, so it is left, too.
         // ORDERING: Acquire, pairs with `release`.
-        self.help_until(thread, &|| self.passed.0.load(Ordering::Acquire) != passed || self.is_cancelled());
+        self.help_at_barrier(thread, &|| self.passed.0.load(Ordering::Acquire) != passed || self.is_cancelled());
     }
 
     /// A barrier that is left early when the region is cancelled (5.2 §11.2): true if it has been.
@@ -82,7 +83,7 @@ impl Team {
             }
         } else {
             // ORDERING: Acquire, pairs with `release`.
-            self.help_until(thread, &|| self.passed.0.load(Ordering::Acquire) != passed || self.is_cancelled());
+            self.help_at_barrier(thread, &|| self.passed.0.load(Ordering::Acquire) != passed || self.is_cancelled());
         }
         self.is_cancelled()
     }

@@ -13,6 +13,7 @@ use core::sync::atomic::{Ordering, fence};
 
 use ult::worker::Worker;
 
+use super::waiting::Place;
 use super::{Housing, Team};
 use super::super::assemble;
 use super::super::thread::Thread;
@@ -72,7 +73,7 @@ impl Team {
         if size > 1 {
             // ORDERING: Acquire, pairs with `arrive_at_join` and `leave_for_good`: the members' writes are seen.
             let joined = || self.is_joined_at(self.ending.0.load(Ordering::Acquire));
-            self.help_while(thread, &joined, &|| true, self.spin(), true);
+            self.help_while(thread, &joined, &|| true, self.spin(), Place::Join);
         }
         self.await_quiet(thread);
         if size == 1 {

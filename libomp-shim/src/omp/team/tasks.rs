@@ -11,6 +11,7 @@
 use core::ptr;
 use core::sync::atomic::{Ordering, fence};
 
+use super::waiting::Place;
 use super::{Housing, Team};
 use super::super::affinity::hint::Hints;
 use super::super::queue::Shelf;
@@ -68,7 +69,7 @@ impl Team {
         // `notify_closer` (there) make sure that one side sees the other.
         self.closer.store(ptr::from_ref(thread.worker()).cast_mut(), Ordering::Release);
         // To see whether the team is quiet means to look at all its threads; as long as there are tasks, it is not.
-        self.help_while(thread, &|| self.is_quiet(), &|| true, self.spin(), false);
+        self.help_while(thread, &|| self.is_quiet(), &|| true, self.spin(), Place::Barrier);
         // ORDERING: Relaxed; a late notifier wakes for nothing.
         self.closer.store(ptr::null_mut(), Ordering::Relaxed);
     }

@@ -19,16 +19,32 @@ use super::Team;
 use super::super::queue;
 use super::super::thread::Thread;
 
+/// Where a thread waits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In a task, for some of the others.
+    Task,
+    /// At a barrier: for all threads and tasks of the team.
+    Barrier,
+    /// At the end of the region: as at a barrier, and its own part is over.
+    Join,
+}
+
 impl Team {
     /// Waits at a task scheduling point until `done`, running tasks meanwhile. In the child of a fork nobody else makes
     /// `done` true: there the wait is also over when `thread` finds no more tasks.
     pub fn help_until(&self, thread: &Thread, done: &dyn Fn() -> bool) {
-        self.help_while(thread, done, &|| !done(), self.spin(), false);
+        self.help_while(thread, done, &|| !done(), self.spin(), Place::Task);
+    }
+
+    /// As [`Team::help_until`], at a barrier.
+    pub(super) fn help_at_barrier(&self, thread: &Thread, done: &dyn Fn() -> bool) {
+        self.help_while(thread, done, &|| !done(), self.spin(), Place::Barrier);
     }
 
     /// As [`Team::help_until`], for a condition that nobody tells of: it is looked at without end.
     pub fn help_polling(&self, thread: &Thread, done: &dyn Fn() -> bool) {
-        self.help_while(thread, done, &|| !done(), Spin::POLLING, false);
+        self.help_while(thread, done, &|| !done(), Spin::POLLING, Place::Task);
     }
 
     /// As [`Team::help_polling`], without running tasks: other threads of the worker go on.
@@ -43,9 +59,8 @@ impl Team {
         });
     }
 
-    /// [`Team::help_until`]. As long as `more` holds, one task may follow the other without another look at `done`. `join`: the
-    /// thread's part of the region is over.
-    pub(super) fn help_while(&self, thread: &Thread, done: &dyn Fn() -> bool, more: &dyn Fn() -> bool, spin: Spin, join: bool) {
+    /// [`Team::help_until`]. As long as `more` holds, one task may follow the other without another look at `done`.
+    pub(super) fn help_while(&self, thread: &Thread, done: &dyn Fn() -> bool, more: &dyn Fn() -> bool, spin: Spin, place: Place) {
         let left_alone = Cell::new(false);
         let wait = Wait {
             ready: &|| done() || left_alone.get(),
@@ -57,9 +72,9 @@ impl Team {
             sleepers: Some(&self.sleepers.0),
             spin,
             yields: false,
-            finished: join,
+            finished: place == Place::Join,
         };
-        ult::sched::wait_ranked(&wait, thread.num());
+        ult::sched::wait_ranked(&wait, thread.num(), place != Place::Task);
         queue::end_help(thread);
         self.pass_wake_up_on();
     }
@@ -101,13 +116,17 @@ impl Team {
         let size = self.size();
         let me = ult::worker::current().map_or(ptr::null(), ptr::from_ref);
         let others = || (0..size).filter_map(|n| self.thread(n)).filter_map(Thread::host).filter(|w| !ptr::eq(*w, me));
+        let mut rests = false;
         for worker in others() {
             // One that sleeps at a lock, or in a nested region, counts as a sleeper too but takes no task of this team.
             if worker.wake_seeker(&self.sleepers.0) {
                 return;
             }
+            rests |= worker.has_resting();
         }
-        others().for_each(Worker::call_resting);
+        if rests {
+            others().for_each(Worker::call_resting);
+        }
     }
 
     /// Wakes every sleeping member.
