@@ -375,7 +375,7 @@ impl Bridge {
 
     /// Prints a line and ends all ranks.
     pub fn abort(&self, why: &str) {
-        eprintln!("gangway: rank {}: {why}; all ranks stop", self.rank);
+        crate::start::say(&format!("rank {}: {why}", self.rank));
         std::thread::sleep(FORWARDING);
         (self.aborter)();
     }

@@ -193,11 +193,19 @@ fn start(calls: &Calls, config: &Config) -> Result<Box<Bridge>, Failure> {
     Ok(Bridge::new(Box::new(Mpi::new(*calls, ours)), settings, *config))
 }
 
+/// Prints `gangway: <line>; all ranks stop` by one call of the system: launchers put their own lines between the pieces of one that comes in several.
+pub(crate) fn say(line: &str) {
+    use std::io::Write;
+    let text = format!("gangway: {line}; all ranks stop\n");
+    // Nobody is left to tell that it cannot be printed.
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
 /// Starts the bridge over `calls`; on failure prints the line, if it is this rank's.
 pub fn run(calls: &Calls, config: &Config) -> Result<Box<Bridge>, i32> {
     start(calls, config).map_err(|(code, line)| {
         if let Some(line) = line {
-            eprintln!("gangway: {line}; all ranks stop");
+            say(&line);
         }
         code
     })
