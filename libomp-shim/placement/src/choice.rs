@@ -3,9 +3,8 @@
 use core::fmt::{Display, Formatter};
 use core::str::FromStr;
 
-use crate::heft::Heft;
-use crate::insertion::Insertion;
 use crate::online::{EarliestStart, LeastLoaded, RoundRobin};
+use crate::planned::Planned;
 use crate::policy::Policy;
 
 /// What somebody chose.
@@ -95,8 +94,8 @@ impl Choice {
             Self::Least => Box::new(LeastLoaded::default()),
             Self::RoundRobin => Box::new(RoundRobin::default()),
             Self::EarliestStart => Box::new(EarliestStart::default()),
-            &Self::Heft(lambda) => Box::new(Heft::new(lambda)),
-            &Self::Insertion(lambda) => Box::new(Insertion::new(lambda)),
+            &Self::Heft(lambda) => Box::new(Planned::heft(lambda)),
+            &Self::Insertion(lambda) => Box::new(Planned::insertion(lambda)),
             Self::Manual(_) | Self::Library(_) => return None,
         })
     }

@@ -5,28 +5,9 @@
 //! are put into that slot, as long as they fit and could not start earlier on another device. With `lambda` 1 and ample memory this is ISH.
 
 use crate::graph::{Graph, Machine, NoRoom, Placed, Schedule};
-use crate::heft::planned;
-use crate::online::EarliestStart;
-use crate::policy::{Policy, Request, View, best};
+use crate::policy::best;
 use crate::space::Space;
 use crate::Time;
-
-/// ISHMC.
-#[derive(Clone, Debug)]
-pub struct Insertion {
-    /// The weight of time against waste of memory, 0 to 1.
-    pub lambda: f64,
-    plan: Vec<usize>,
-    otherwise: EarliestStart,
-}
-
-impl Insertion {
-    /// With this weight.
-    #[must_use]
-    pub fn new(lambda: f64) -> Self {
-        Self { lambda, plan: Vec::new(), otherwise: EarliestStart::default() }
-    }
-}
 
 /// The schedule in the making.
 struct Making<'a> {
@@ -109,20 +90,4 @@ pub fn schedule(graph: &Graph, machine: &Machine, lambda: f64) -> Result<Schedul
         making.welcome(fresh);
     }
     Ok(Schedule(making.space.placed.into_iter().flatten().collect()))
-}
-
-impl Policy for Insertion {
-    fn name(&self) -> String {
-        format!("ishmc:lambda={}", self.lambda)
-    }
-
-    fn plan(&mut self, graph: &Graph, machine: &Machine) -> Option<Result<Schedule, NoRoom>> {
-        let schedule = schedule(graph, machine, self.lambda);
-        self.plan = schedule.as_ref().map_or(Vec::new(), |s| s.0.iter().map(|p| p.device).collect());
-        Some(schedule)
-    }
-
-    fn choose(&mut self, request: Request, devices: &[View]) -> Option<usize> {
-        planned(&self.plan, &mut self.otherwise, request, devices)
-    }
 }

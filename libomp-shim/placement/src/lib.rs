@@ -5,7 +5,8 @@
 //! | [`graph`] | tasks with their costs and sizes, what they pass to each other; devices and what lies between them |
 //! | [`policy`] | the trait of all policies, and what a policy is told of a task and the devices |
 //! | [`online`] | policies that decide when a task is ready: round robin, earliest start, least loaded, by hand |
-//! | [`heft`], [`insertion`] | policies that know the graph ahead: HEFTMC and ISHMC |
+//! | [`heft`], [`insertion`] | schedules of a graph that is known ahead: HEFTMC and ISHMC |
+//! | [`planned`] | those two as policies |
 //! | [`space`] | a device while a schedule is made: when it is busy, how much of its memory is in use when |
 //! | [`replay`] | the judge: replays a schedule in time and finds every mistake in it |
 //! | [`simulate`] | runs a graph on devices in virtual time under any policy |
@@ -31,6 +32,7 @@ pub mod heft;
 pub mod insertion;
 pub mod manual;
 pub mod online;
+pub mod planned;
 pub mod policy;
 pub mod record;
 pub mod replay;

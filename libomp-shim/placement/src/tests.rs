@@ -5,6 +5,7 @@ use crate::examples::{self, STRASSEN_BY_HAND, random};
 use crate::graph::{Device, Edge, Graph, Machine, NoRoom, Placed, Schedule, Task};
 use crate::manual;
 use crate::online::{ByHand, EarliestStart, LeastLoaded, RoundRobin};
+use crate::planned::Planned;
 use crate::policy::{Policy, Request, View};
 use crate::replay::{Fault, Outcome, replay};
 use crate::{Time, heft, insertion, simulate};
@@ -207,7 +208,7 @@ fn by_hand() -> ByHand {
 fn strassen_orders_as_published() {
     for setup in [0.0, 2e9] {
         let (graph, machine) = (examples::strassen(2048, setup), examples::cluster());
-        let heft = outcome(&graph, &machine, &mut heft::Heft::new(1.0)).makespan;
+        let heft = outcome(&graph, &machine, &mut Planned::heft(1.0)).makespan;
         let turns = outcome(&graph, &machine, &mut RoundRobin::default()).makespan;
         let hand = outcome(&graph, &machine, &mut by_hand()).makespan;
         println!("setup {setup}: {heft} {turns} {hand}");
@@ -222,7 +223,7 @@ fn less_weight_on_time_wastes_less_memory() {
         let (graph, machine) = random(seed);
         let machine = Machine { devices: machine.devices.iter().map(|d| Device { memory: 8 * d.memory, ..d.clone() }).collect() };
         for (at, lambda) in [1.0, 0.3].into_iter().enumerate() {
-            let outcome = outcome(&graph, &machine, &mut heft::Heft::new(lambda));
+            let outcome = outcome(&graph, &machine, &mut Planned::heft(lambda));
             time[at] += outcome.makespan as f64;
             waste[at] += outcome.waste;
         }
