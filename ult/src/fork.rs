@@ -14,50 +14,64 @@
 //! loses its core between ticket and push stops all forks, as a lock does, without being one that waiters can sleep on).
 
 use core::ptr::{self, NonNull};
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, Ordering, fence};
 
 use crate::gang::reserve::{prefer, reserve};
 use crate::gang::{self, GangTag};
-use crate::identity::{self, Identity};
+use crate::identity::Identity;
 use crate::pool::{self, ForkMutex};
-use crate::sched::wake_idle;
+use crate::sched::wake_idle_behind_fence;
 use crate::topology::distance;
 use crate::worker::{self, Worker};
 
 /// In the group of a queued gang ULT: it runs where it was put.
 pub(crate) const PLACED: u32 = 1 << 31;
 
-/// A ULT that has not started. It is not moved or changed between a fork and the call of `end`.
+/// What ULTs that are forked together, a *crew*, have in common: written once for all of them.
 ///
-/// ULTs that are forked together are a *crew*. Where several of one crew end on a worker one after the other, they are settled together: what
-/// they all have to tell one place costs one write there.
-pub struct Seed {
-    /// Its first function.
+/// It is not moved or changed between a fork and the last call of `settle`. Where several of a crew end on a worker one after the other, they
+/// are settled together: what they all have to tell one place costs one write there.
+#[derive(Clone, Copy, Debug)]
+pub struct Crew {
+    /// The first function of each.
     pub run: unsafe fn(*mut ()),
-    /// Called with the argument when the ULT has ended and wears its identity no more. Must not wait.
+    /// Called with the ULT's argument when it has ended and wears its identity no more. Must not wait.
     pub end: unsafe fn(*mut ()),
-    /// Called with `crew` when so many ULTs of the crew have ended on the calling worker and were not counted before: their last use of the
+    /// Called with `data` when so many ULTs of the crew have ended on the calling worker and were not counted before: their last use of the
     /// crew. On a worker in its scheduler, before it looks for anything but another one of the crew. Must not wait.
     pub settle: unsafe fn(*mut (), u32),
+    /// The argument of `settle`. Crews with the same one are settled together.
+    pub data: *mut (),
+    /// The gang of the context that forked them, which a ULT without a gang of its own runs for.
+    pub tag: GangTag,
+    /// Code address of their parallel region.
+    pub region: usize,
+    /// Whose they are: [`Worker::group`] of the program's kernel thread at the root.
+    pub group: u32,
+}
+
+impl PartialEq for Crew {
+    fn eq(&self, other: &Self) -> bool {
+        let words = |c: &Self| [c.run as usize, c.end as usize, c.settle as usize, c.data as usize, c.region];
+        self.tag == other.tag && self.group == other.group && words(self) == words(other)
+    }
+}
+
+/// A ULT that has not started. It is not moved or changed between a fork and the call of [`Crew::end`].
+#[derive(Clone, Copy, Debug)]
+pub struct Seed {
+    /// What it has in common with the others.
+    pub crew: NonNull<Crew>,
     /// The argument of `run` and `end`.
     pub data: *mut (),
-    /// The argument of `settle`, the same for the whole crew and for nobody else.
-    pub crew: *mut (),
-    /// The gang of the context that forked it, which a ULT without a gang of its own runs for.
-    pub tag: GangTag,
-    /// Code address of its parallel region.
-    pub region: usize,
-    /// Whose it is: [`Worker::group`] of the program's kernel thread at the root.
-    pub group: u32,
     /// The storage it runs with; `None`: one is borrowed from its start to its end.
     pub identity: Option<&'static Identity>,
 }
 
 impl PartialEq for Seed {
     fn eq(&self, other: &Self) -> bool {
-        let functions = |s: &Self| [s.run as usize, s.end as usize, s.settle as usize];
-        let words = |s: &Self| [s.data as usize, s.crew as usize, s.region, s.identity.map_or(0, |i| ptr::from_ref(i) as usize)];
-        functions(self) == functions(other) && words(self) == words(other) && self.tag == other.tag && self.group == other.group
+        let identity = |s: &Self| s.identity.map_or(ptr::null(), ptr::from_ref);
+        self.crew == other.crew && self.data == other.data && identity(self) == identity(other)
     }
 }
 
@@ -78,10 +92,18 @@ pub(crate) enum Dress {
 }
 
 impl Seed {
-    pub(crate) fn identity(&self) -> Dress {
+    /// What it has in common with the others. Not used after the ULT has been settled.
+    #[inline]
+    pub(crate) fn crew(&self) -> &'static Crew {
+        // SAFETY: a crew stays as it is until its last ULT has been settled (`Crew`).
+        unsafe { self.crew.as_ref() }
+    }
+
+    /// What a ULT that starts on `worker`, the calling kernel thread's, wears.
+    pub(crate) fn identity(&self, worker: &'static Worker) -> Dress {
         match self.identity {
             Some(identity) => Dress::Kept(identity),
-            None if worker::uses_identities() => identity::borrow().map_or(Dress::Shared, Dress::Borrowed),
+            None if worker::uses_identities() => worker::borrow_identity(worker).map_or(Dress::Shared, Dress::Borrowed),
             None => Dress::Shared,
         }
     }
@@ -97,25 +119,25 @@ impl Dress {
     }
 
     /// The identity of a ULT that follows the one that wears this. The same if it is a borrowed one and borrowed is what the next needs.
-    pub(crate) fn pass_on(self, next: &Seed) -> Self {
+    pub(crate) fn pass_on(self, next: &Seed, worker: &'static Worker) -> Self {
         match (self, next.identity) {
             (Self::Borrowed(_), None) => self,
-            _ => next.identity(),
+            _ => next.identity(worker),
         }
     }
 
-    /// The ULT has ended and nobody wears its identity; `next` follows it.
-    pub(crate) fn end_before(self, next: Self) {
+    /// The ULT has ended on `worker` and nobody wears its identity; `next` follows it.
+    pub(crate) fn end_before(self, next: Self, worker: &'static Worker) {
         match (self, next) {
             (Self::Borrowed(mine), Self::Borrowed(other)) if ptr::eq(mine, other) => {}
-            _ => self.end(),
+            _ => self.end(worker),
         }
     }
 
-    /// The ULT has ended and nobody wears its identity.
-    pub(crate) fn end(self) {
+    /// The ULT has ended on `worker` and nobody wears its identity.
+    pub(crate) fn end(self, worker: &'static Worker) {
         if let Self::Borrowed(identity) = self {
-            identity::give_back(identity);
+            worker::give_identity_back(worker, identity);
         }
     }
 }
@@ -135,7 +157,7 @@ pub fn resident_gang(level: i32, publish: impl FnOnce(GangTag)) {
 /// are called for by number, at the least loaded workers that may run them, nearest first. `place` names the worker for a
 /// ULT that must run there, `near` processors where a ULT should rather run than elsewhere. The calling context runs for the gang afterwards at the caller's hands.
 ///
-/// The seeds' `group`s are the same. `home` is the program's kernel thread at their root.
+/// The seeds are of one crew. `home` is the program's kernel thread at their root.
 pub fn gang<'a>(
     count: usize,
     level: i32,
@@ -150,8 +172,11 @@ pub fn gang<'a>(
     // SAFETY: own kernel thread; taken out, because `seed` and the others are the caller's.
     let mut targets = core::mem::take(unsafe { &mut (*me.own()).targets });
     targets.choose(me, count, group, near);
-    // ORDERING: Relaxed; see `resident_gang`.
-    EVER_QUEUED.store(true, Ordering::Relaxed);
+    // ORDERING: Relaxed, both; see `resident_gang`.
+    if !EVER_QUEUED.load(Ordering::Relaxed) {
+        // ORDERING: as above.
+        EVER_QUEUED.store(true, Ordering::Relaxed);
+    }
     let tag;
     {
         let _lock = FORK.lock();
@@ -183,6 +208,8 @@ pub(crate) struct Targets {
     order: Vec<usize>,
     /// By worker, where its part of `order` ends.
     ends: Vec<usize>,
+    /// Where there are two workers: for how many ULTs, and which of them forked, this was chosen.
+    pair: Option<(usize, usize)>,
 }
 
 impl Targets {
@@ -196,11 +223,11 @@ impl Targets {
             workers.len() - 1
         });
         let at = share_out(workers, at);
-        if count == 1 && workers.len() == 2 {
-            self.chosen.clear();
-            self.chosen.push(1 - at); // there is nothing to choose from
-            return self.sort();
+        let pair = (workers.len() == 2).then_some((count, at));
+        if pair.is_some() && pair == self.pair {
+            return; // of two, whatever their loads are, the other one and the forking one take turns
         }
+        self.pair = pair;
         self.loads.clear();
         self.loads.extend(workers.iter().map(|w| w.gang_load()));
         let (loads, in_flight) = (&self.loads, self.loads.iter().sum());
@@ -251,11 +278,13 @@ impl Targets {
 
     /// Wakes those that have something to start; where one is busy, others who may steal from it.
     fn wake(&self, group: u32) {
+        // ORDERING: SeqCst, one for all looks below: pairs with the fences in `park_unless` and `recount`. What was queued, or who sleeps, is seen.
+        fence(Ordering::SeqCst);
         for (target, part) in self.shares() {
-            target.publish_crowd();
-            if !target.wake() {
+            target.publish_crowd_behind_fence();
+            if !target.unpark_behind_fence() {
                 let mut thieves = 0..part.len();
-                while self.workers.len() > 1 && thieves.next().is_some() && wake_idle(group) {}
+                while self.workers.len() > 1 && thieves.next().is_some() && wake_idle_behind_fence(group) {}
             }
         }
     }
@@ -285,8 +314,8 @@ impl Targets {
             let placed = place(i);
             let target = placed.unwrap_or(self.of(i));
             target.publish_crowd();
-            if !target.wake() && placed.is_none() && self.workers.len() > 1 {
-                wake_idle(group);
+            if !target.unpark() && placed.is_none() && self.workers.len() > 1 {
+                wake_idle_behind_fence(group); // that of `unpark`
             }
         }
     }
@@ -327,19 +356,22 @@ fn seats(me: &Worker, workers: &[&Worker]) -> Vec<u8> {
     workers.iter().map(|worker| worker.site.get().map_or(u8::MAX, |there| distances.seat(here, there))).collect()
 }
 
-/// Queues `count` seeds at the calling worker and wakes workers that may take them.
+/// Queues `count` seeds of one crew at the calling worker and wakes workers that may take them.
 pub fn plain<'a>(count: usize, seed: impl Fn(usize) -> &'a Seed) {
     let me = worker::register_current();
+    if count == 0 {
+        return;
+    }
+    let group = seed(0).crew().group; // from here on others may have started, ended and changed them
     for i in (0..count).rev() {
         // SAFETY: own kernel thread: the deque's owner; seeds may go to any worker.
         unsafe { me.ults.push(NonNull::from(seed(i))) };
     }
-    me.publish_crowd();
-    for i in 0..count {
-        if !wake_idle(seed(i).group) {
-            break;
-        }
-    }
+    // ORDERING: SeqCst, one for all looks below, as in `Targets::wake`.
+    fence(Ordering::SeqCst);
+    me.publish_crowd_behind_fence();
+    let mut thieves = 0..count;
+    while thieves.next().is_some() && wake_idle_behind_fence(group) {}
 }
 
 /// The switch point at a fork, after the queueing: older gangs' ULTs in the forking worker's own deque run before the

@@ -65,6 +65,12 @@ impl Identity {
         self.fs
     }
 
+    /// Was the record made in this process, and not before a fork? A donor's kernel thread exists only where it was.
+    #[inline]
+    pub(crate) fn is_of_this_process(&self) -> bool {
+        self.generation == crate::pool::generation()
+    }
+
     /// True for an identity that came from [`borrow`].
     #[inline]
     pub fn is_donated(&self) -> bool {
@@ -139,7 +145,7 @@ pub fn give_back(identity: &'static Identity) {
     if !identity.donated {
         crate::fatal("a kernel thread's own storage was given to the pool of donors");
     }
-    if identity.generation == crate::pool::generation() {
+    if identity.is_of_this_process() {
         POOL.lock().free.push(identity);
     }
 }

@@ -4,6 +4,7 @@
 //! that, its System V one (indirect functions do not count); and the names that an object leaves to others, found by way
 //! of its relocations, because no table tells the number of symbols in an object that defines none.
 use core::ffi::{CStr, c_char, c_int, c_void};
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use core::{mem, ptr};
 
 const DT_NULL: i64 = 0;
@@ -61,14 +62,27 @@ struct Walk<F> {
     visit: F,
 }
 
+/// The latest of the loader's counts that anybody has been told.
+static LATEST: AtomicU64 = AtomicU64::new(0);
+
 /// Calls `visit` for every object if loads or unloads have happened since `before`, a value that this returned.
 ///
-/// Returns the present value if it did, `None` if nothing changed.
+/// Returns the present value if it did, `None` if nothing changed. Takes the loader's lock, which threads that ask often wait for.
 pub(crate) fn for_each_since(before: u64, visit: impl FnMut(&Object)) -> Option<u64> {
     let mut walk = Walk { before, now: None, visit };
     // SAFETY: the callback gets our `walk` back, which outlives the call.
     unsafe { libc::dl_iterate_phdr(Some(callback_of(&walk)), (&raw mut walk).cast()) };
+    if let Some(now) = walk.now {
+        // ORDERING: Relaxed; a number, and whoever acts on it asks the loader. Both counts only grow.
+        LATEST.fetch_max(now, Relaxed);
+    }
     walk.now
+}
+
+/// Has anybody been told of a load or unload since `before`? One load.
+pub(crate) fn has_been_seen_to_change(before: u64) -> bool {
+    // ORDERING: Relaxed; as above.
+    LATEST.load(Relaxed) != before
 }
 
 type Callback = unsafe extern "C" fn(*mut libc::dl_phdr_info, usize, *mut c_void) -> c_int;

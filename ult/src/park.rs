@@ -113,7 +113,13 @@ impl Parker {
     pub fn unpark_and(&self, first: impl FnOnce()) -> bool {
         // ORDERING: SeqCst pairs with the fence in `park_unless`.
         fence(Ordering::SeqCst);
-        // ORDERING: Relaxed, after the fence above.
+        self.unpark_behind_fence(first)
+    }
+
+    /// As [`unpark_and`](Self::unpark_and), by who has passed a full fence since it published what the owner may wait for: one for many owners.
+    #[inline]
+    pub fn unpark_behind_fence(&self, first: impl FnOnce()) -> bool {
+        // ORDERING: Relaxed, after the caller's fence.
         self.state.word().load(Ordering::Relaxed) == PARKED && self.notify(first)
     }
 

@@ -28,6 +28,7 @@ use crate::identity::Identity;
 use crate::park::Parker;
 use crate::sched::{Bench, Parcel, SOUGHT, Task, Urgency};
 use crate::stall::Watched;
+use crate::sync::CachePadded;
 use crate::topology::distance::Site;
 use crate::ult::Ult;
 use crate::victim::{self, Selector};
@@ -43,7 +44,7 @@ pub(crate) use registry::{
     adopt_for_pool, at, forget_after_fork, own_thread_pointer, program_thread_ends, put_back_record, table_len, take_record,
 };
 pub use running::{Locals, current, duty, locals, move_to_place, replace_locals, set_duty, set_locals, wears_own_storage};
-pub(crate) use running::{play, wear};
+pub(crate) use running::{borrow_identity, give_identity_back, play, wear};
 
 use crowd::NOBODY;
 use gate::PROGRAM;
@@ -65,26 +66,20 @@ pub struct Worker {
     pub(crate) ults: Deque<Seed>,
     /// ULTs of gangs queued here or started here and not ended.
     gang_load: AtomicU32,
-    /// ULTs that were started here, or adopted, and have not ended.
-    hosting: AtomicI32,
     /// Whose ULTs it runs, see [`Worker::accepts`].
     serves: AtomicU32,
     /// A thread waits here for its next region, behind other code.
     resting: AtomicBool,
     /// It was woken meanwhile.
     summoned: AtomicBool,
-    /// Threads suspended here beside the running one, as of the last switch.
-    suspended: AtomicU32,
-    /// Who may touch the owner's part: `PROGRAM`, `SCHEDULER` or `THIEF`, see `gate`.
-    gate: AtomicU32,
+    /// What changes at switch points.
+    pub(crate) restless: CachePadded<Restless>,
     /// Stands in for this worker, which was blocked: takes what others queued, and is given nothing itself. Null: for nobody.
     stands_for: AtomicPtr<Worker>,
     /// Another one stands in for this worker, and has not been told that it has moved again.
     handed_off: AtomicBool,
     /// Contexts that come to this worker from those that stood in for it.
     pub(crate) returning: AtomicPtr<Parcel>,
-    /// Who waits behind it, for the stall monitor.
-    pub(crate) urgency: Urgency,
     /// What the stall monitor knows.
     pub(crate) watched: Watched,
     /// Where its kernel thread was last seen.
@@ -93,12 +88,25 @@ pub struct Worker {
     thread_pointer: AtomicUsize,
     /// Of a kernel thread of the pool: the identity of its own storage.
     storage: OnceLock<Identity>,
+    /// What only the kernel thread itself touches.
+    own: UnsafeCell<Own>,
+}
+
+/// What the owner writes whenever it comes from one piece of code to the next, on lines of its own: those who fork, wake and steal look at the
+/// other fields all the time.
+pub(crate) struct Restless {
+    /// Who may touch the owner's part: `PROGRAM`, `SCHEDULER` or `THIEF`, see `gate`.
+    gate: AtomicU32,
+    /// ULTs that were started here, or adopted, and have not ended.
+    hosting: AtomicI32,
+    /// Threads are suspended here beside the running one, as of the last switch.
+    suspended: AtomicBool,
+    /// Who waits behind it, for the stall monitor.
+    pub(crate) urgency: Urgency,
     /// Attempts to steal ULTs.
     pub(crate) steals: victim::Counters,
     /// Context switches; written by the owner alone.
     switches: AtomicU64,
-    /// What only the kernel thread itself touches.
-    own: UnsafeCell<Own>,
 }
 
 /// What a context runs for.
@@ -130,7 +138,8 @@ impl Role {
     }
 }
 
-/// The part of a worker that belongs to its kernel thread.
+/// The part of a worker that belongs to its kernel thread. On lines that nobody else reads.
+#[repr(align(128))]
 pub(crate) struct Own {
     pub(crate) current: *mut Ult,
     pub(crate) native: Ult,
@@ -154,6 +163,8 @@ pub(crate) struct Own {
     pub(crate) lent: Option<&'static Identity>,
     /// A substitute for the next time.
     pub(crate) substitute: Option<&'static Identity>,
+    /// What the last ULT had borrowed here, for the next one that borrows.
+    spare: Option<&'static Identity>,
     /// The turn in which the worker was blocked that this one stands in for.
     pub(crate) stands_since: u32,
     /// The identity that is worn now.
@@ -170,6 +181,8 @@ pub(crate) struct Own {
     pub(crate) meeting: *const AtomicU32,
     /// What somebody here has waited for has happened: the next look is at everything.
     pub(crate) released: bool,
+    /// `Bench::changes` when it was last told who is suspended here.
+    pub(crate) published: u32,
     /// Where a thread that waits for its next region is counted while other code runs, see `sched::look`.
     pub(crate) rested: *const AtomicU32,
     /// Calls of `sched::yielding::poll` with others waiting.
@@ -204,22 +217,24 @@ impl Worker {
             gang_deque: GangDeque::new(),
             ults: Deque::new(32),
             gang_load: AtomicU32::new(0),
-            hosting: AtomicI32::new(0),
             serves: AtomicU32::new(NOBODY),
             resting: AtomicBool::new(false),
             summoned: AtomicBool::new(false),
-            suspended: AtomicU32::new(0),
-            gate: AtomicU32::new(PROGRAM),
+            restless: CachePadded(Restless {
+                gate: AtomicU32::new(PROGRAM),
+                hosting: AtomicI32::new(0),
+                suspended: AtomicBool::new(false),
+                urgency: Urgency::new(),
+                steals: victim::Counters::new(),
+                switches: AtomicU64::new(0),
+            }),
             stands_for: AtomicPtr::new(ptr::null_mut()),
             handed_off: AtomicBool::new(false),
             returning: AtomicPtr::new(ptr::null_mut()),
-            urgency: Urgency::new(),
             watched: Watched::new(),
             site: Site::new(),
             thread_pointer: AtomicUsize::new(0),
             storage: OnceLock::new(),
-            steals: victim::Counters::new(),
-            switches: AtomicU64::new(0),
             own: UnsafeCell::new(Own {
                 current: ptr::null_mut(),
                 native: Ult::native(),
@@ -233,12 +248,14 @@ impl Worker {
                 native_identity: None,
                 lent: None,
                 substitute: None,
+                spare: None,
                 stands_since: 0,
                 worn: None,
                 selector: Selector::new(victim::default_kind(), u64::from(index) + 1),
                 turns: 0,
                 meeting: ptr::null(),
                 released: false,
+                published: 0,
                 rested: ptr::null(),
                 polls: 0,
                 blocks: crate::blocks::Magazines::EMPTY,
@@ -263,7 +280,7 @@ impl Worker {
     #[inline]
     pub(crate) fn count_switch(&self) {
         // ORDERING: Relaxed, both; a statistic with one writer.
-        self.switches.store(self.switches.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.restless.switches.store(self.restless.switches.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
     /// The owner's part.

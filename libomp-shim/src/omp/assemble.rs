@@ -23,7 +23,7 @@ use core::cell::Cell;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use ult::fork::{self, Seed};
+use ult::fork::{self, Crew, Seed};
 use ult::gang::GangTag;
 use ult::identity::Identity;
 use ult::pool::{self, Assignment};
@@ -46,6 +46,9 @@ pub fn serial_team(here: Here) -> Box<Team> {
 pub fn assemble(here: Here, wanted: u32, region: usize) -> (Box<Team>, u32) {
     if wanted == 1 {
         return (serial_team(here), 1);
+    }
+    if here.team().plan().active_around == 0 {
+        ult::exceptions::refresh();
     }
     let (team, size) = match housing(here, wanted, region) {
         Housing::Resident => resident(here, wanted),
@@ -150,7 +153,7 @@ fn shared(here: Here, wanted: u32) -> (Box<Team>, u32) {
     let team = take_team(here, wanted, Housing::Shared);
     pool::prepare(wanted as usize - 1);
     ult::stall::start_if_needed();
-    ult::stall::refresh_objects();
+    ult::stall::keep_up_with_objects();
     while team.attached() < wanted {
         let thread = team.attach(Thread::new(team.attached()));
         // SAFETY: a new thread that has not run; the team is freed only after the member has left.
@@ -206,13 +209,27 @@ pub fn sow(team: &Team, outer: GangTag) {
     let group = plan.home.map_or(0, |home| home.group());
     let keeps = keeps_storage(team);
     team.count_all_present();
+    let data = ptr::from_ref(team).cast_mut().cast();
+    // SAFETY: we are the forking thread; the members' last ULTs have left (`take_team`).
+    unsafe { team.set_crew(Crew { data, tag: outer, region: plan.body.function as usize, group, ..NO_CREW }) };
     for num in 1..team.size() {
         let Some(thread) = team.thread(num) else { continue };
         let identity = if keeps { kept(team, num) } else { None };
-        // SAFETY: we are the forking thread; the member's last ULT has left (`take_team`).
-        unsafe { thread.set_seed(seed(thread, team, shared_main, outer, group, identity)) };
+        // SAFETY: as above.
+        unsafe { thread.set_seed(Seed { crew: team.crew(), data: ptr::from_ref(thread).cast_mut().cast(), identity }) };
     }
 }
+
+/// That of a team before its first region.
+pub const NO_CREW: Crew = Crew {
+    run: shared_main,
+    end: shared_end,
+    settle: shared_settle,
+    data: ptr::null_mut(),
+    tag: GangTag::NONE,
+    region: 0,
+    group: 0,
+};
 
 /// Does the forking thread keep storage for the threads of this team, by number?
 fn keeps_storage(team: &Team) -> bool {
@@ -239,34 +256,13 @@ pub fn clothe(team: &Team) {
     }
 }
 
-fn seed(
-    thread: &Thread,
-    team: &Team,
-    run: unsafe fn(*mut ()),
-    tag: GangTag,
-    group: u32,
-    identity: Option<&'static Identity>,
-) -> Seed {
-    Seed {
-        run,
-        end: shared_end,
-        settle: shared_settle,
-        data: ptr::from_ref(thread).cast_mut().cast(),
-        crew: ptr::from_ref(team).cast_mut().cast(),
-        tag,
-        region: team.plan().body.function as usize,
-        group,
-        identity,
-    }
-}
-
 /// A member that has left the region comes back, as a ULT that helps with its tasks until it ends. On the calling worker, or whoever steals it.
 pub fn start_helper(thread: &Thread) {
     let team = thread.team();
     // SAFETY: the member has left, and its record is the caller's until the ULT starts (`Thread::comes_back`).
     unsafe {
-        let (group, identity) = (thread.seed().group, thread.seed().identity);
-        thread.set_seed(seed(thread, team, shared_helper, team.plan().gang, group, identity));
+        let crew = thread.set_helper(Crew { run: shared_helper, tag: team.plan().gang, ..*team.crew().as_ref() });
+        thread.set_seed(Seed { crew, ..*thread.seed() });
         fork::plain(1, |_| thread.seed());
     }
 }

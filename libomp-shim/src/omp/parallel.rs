@@ -10,6 +10,7 @@
 //!   orders, or on the forking worker's own deque. Which regions are gangs: [`is_ganged`].
 
 use core::ffi::{CStr, c_char};
+use core::ptr;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use ult::fork;
@@ -134,7 +135,8 @@ impl Region {
         plan(here, &team, body, size, request);
         // SAFETY: we are the forking thread and the team is between regions.
         let plan = unsafe { team.plan_mut() };
-        plan.displays = binding::is_to_display(here, plan, size);
+        let displays = binding::is_to_display(here, plan, size);
+        put(&mut plan.displays, displays);
         Self::enter(team, counted)
     }
 
@@ -172,7 +174,6 @@ impl Region {
         }
         let seats = if size > 1 && team.housing == Housing::Shared { pool::seat(size as usize - 1) } else { 0 };
         if size > 1 {
-            ult::exceptions::refresh();
             launch(&team, duty.0);
         }
         let region = if size > 1 { team.plan().body.function as usize } else { duty.1 };
@@ -278,30 +279,40 @@ fn plan(here: Here, team: &Team, body: Body, size: u32, request: Request) {
     // SAFETY: we are the forking thread and the team is between regions.
     let plan = unsafe { team.plan_mut() };
     team.set_size(size);
-    plan.body = body;
-    plan.level = outer.level + 1 + u32::from(ult::mutant!(level_wrong) && outer.level > 0);
-    plan.active_level = outer.active_level + u32::from(size > 1);
-    plan.active_around = outer.active_around + u32::from(size > 1);
-    plan.parent_thread = here.thread;
-    plan.parent_task = here.task;
-    plan.icv = request
-        .counts
-        .map_or(icv, |counts| icv.with_counts(counts))
-        .nested(settings, request.bind.filter(|_| request.bind_lasts));
-    plan.floating_point = ult::arch::fp_state();
-    plan.league = outer.league;
-    plan.group_threads = outer.group_threads;
-    plan.spin = among(team, outer.spin);
-    plan.gang = outer.gang;
-    plan.home = outer.home;
-    plan.bind = request.bind.unwrap_or(icv.bind);
-    plan.places = binding::assignment(here, plan.bind, icv.bind, size);
-    plan.keeps = false;
-    plan.defers_alone = settings.task_aware_mpi;
-    plan.displays = false;
-    plan.device = outer.device;
+    put(&mut plan.body, body);
+    put(&mut plan.level, outer.level + 1 + u32::from(ult::mutant!(level_wrong) && outer.level > 0));
+    put(&mut plan.active_level, outer.active_level + u32::from(size > 1));
+    put(&mut plan.active_around, outer.active_around + u32::from(size > 1));
+    put(&mut plan.parent_thread, here.thread);
+    put(&mut plan.parent_task, here.task);
+    let own = request.counts.map_or(icv, |counts| icv.with_counts(counts));
+    put(&mut plan.icv, own.nested(settings, request.bind.filter(|_| request.bind_lasts)));
+    put(&mut plan.floating_point, ult::arch::fp_state());
+    put(&mut plan.league, outer.league);
+    put(&mut plan.group_threads, outer.group_threads);
+    put(&mut plan.spin, among(team, outer.spin));
+    if size == 1 {
+        put(&mut plan.gang, outer.gang); // otherwise `launch` does
+    }
+    if plan.home.map(ptr::from_ref) != outer.home.map(ptr::from_ref) {
+        plan.home = outer.home;
+    }
+    put(&mut plan.bind, request.bind.unwrap_or(icv.bind));
+    put(&mut plan.places, binding::assignment(here, plan.bind, icv.bind, size));
+    put(&mut plan.keeps, false);
+    put(&mut plan.defers_alone, settings.task_aware_mpi);
+    put(&mut plan.displays, false);
+    put(&mut plan.device, outer.device);
     // SAFETY: own thread only.
-    plan.partition = settings.places.is_some().then(|| unsafe { here.thread.own() }.partition.clone());
+    put(&mut plan.partition, settings.places.is_some().then(|| unsafe { here.thread.own() }.partition.clone()));
+}
+
+/// Writes what is different from the last region's: members on other processors keep the rest in their caches.
+#[inline(always)]
+fn put<T: PartialEq>(slot: &mut T, value: T) {
+    if *slot != value {
+        *slot = value;
+    }
 }
 
 /// Microseconds that members look before they sleep whose kernel threads outnumber the processors: whoever looks for longer keeps those

@@ -15,7 +15,7 @@
 //! A team outlives its region: the thread that forked it keeps it, with its members waiting, for the next region it
 //! forks. Fields are grouped by who writes them:
 //!
-//! * *between regions*, by the forking thread, before it publishes the next epoch: everything in [`Plan`], the
+//! * *between regions*, by the forking thread, before it publishes the next epoch: everything in [`Plan`], the crew, the
 //!   slots of members;
 //! * *any time, by anybody*: the atomics, each with its own cache line where it is hot.
 //!
@@ -23,14 +23,16 @@
 //! first task each touch the counters of several, in an order that matters; they would pass each other references to all of them.
 
 use core::cell::{Cell, UnsafeCell};
-use core::ptr;
+use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
+use ult::fork::Crew;
 use ult::gang::GangTag;
 use ult::sched::Spin;
 use ult::worker::Worker;
 
 use super::affinity::hint::Hints;
+use super::assemble;
 use super::icv::{Icv, ProcBind};
 use super::queue::Shelf;
 use super::thread::Thread;
@@ -53,6 +55,8 @@ pub struct Padded<T>(pub T);
 /// A team (OpenMP 5.2 §1.2.2).
 pub struct Team {
     plan: UnsafeCell<Plan>,
+    /// What the members' ULTs have in common, where they share workers.
+    crew: UnsafeCell<Crew>,
     /// Where the threads run.
     pub housing: Housing,
     /// Members by number; filled up to `attached`, of which the first `size` take part in the region.
@@ -107,7 +111,7 @@ pub struct Team {
     pub reductions: AtomicPtr<()>,
 }
 
-// SAFETY: `plan` and `attached` are written between regions by the forking thread only; members read the plan
+// SAFETY: `plan`, `crew` and `attached` are written between regions by the forking thread only; members read the plan
 // after they have acquired the epoch that was released after the writes. The rest is atomic.
 unsafe impl Sync for Team {}
 // SAFETY: as above.
@@ -141,6 +145,7 @@ impl Team {
                 displays: false,
                 device: ON_HOST,
             }),
+            crew: UnsafeCell::new(assemble::NO_CREW),
             housing,
             slots,
             attached: Cell::new(0),
@@ -190,6 +195,24 @@ impl Team {
         unsafe { &mut *self.plan.get() }
     }
 
+    /// Describes what the members' ULTs of the next region have in common.
+    ///
+    /// # Safety
+    /// Only the forking thread, between regions, when all members have left.
+    pub unsafe fn set_crew(&self, crew: Crew) {
+        // SAFETY: as the caller says: nobody else reads or writes it. From region to region there is often nothing to change.
+        unsafe {
+            if *self.crew.get() != crew {
+                self.crew.get().write(crew);
+            }
+        }
+    }
+
+    /// What [`Team::set_crew`] wrote.
+    pub fn crew(&self) -> NonNull<Crew> {
+        NonNull::from(&self.crew).cast()
+    }
+
     /// Number of threads (`omp_get_num_threads`).
     #[inline(always)]
     pub fn size(&self) -> u32 {
@@ -199,8 +222,10 @@ impl Team {
 
     /// Sets the number of threads of the next region; between regions, by the forking thread.
     pub fn set_size(&self, size: u32) {
-        // ORDERING: Relaxed; published by the epoch.
-        self.size.store(size, Ordering::Relaxed);
+        if self.size() != size {
+            // ORDERING: Relaxed; published by the epoch.
+            self.size.store(size, Ordering::Relaxed);
+        }
     }
 
     /// How many threads the team has room for.

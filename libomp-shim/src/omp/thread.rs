@@ -15,7 +15,7 @@ use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use ult::deque::Deque;
-use ult::fork::Seed;
+use ult::fork::{Crew, Seed};
 use ult::identity::Identity;
 use ult::victim::Draw;
 use ult::worker::{self, Locals, Worker};
@@ -38,11 +38,9 @@ pub struct Thread {
     team: Cell<*const Team>,
     /// Thread number in the team.
     num: u32,
-    /// The worker that hosts this thread; null until it has started. Atomic because those who wake the thread look while
-    /// it starts: see [`Thread::wake`].
-    worker: AtomicPtr<Worker>,
-    /// How the thread starts where threads share workers; written by the forking thread before each fork.
-    seed: UnsafeCell<Option<Seed>>,
+    known: Known,
+    /// Of a thread that comes back to help: what its ULT is then. Written by who starts it.
+    helper: UnsafeCell<Option<Crew>>,
     /// What a thread with a kernel thread of its own wears in its region; written by the forking thread before each fork.
     kept: Cell<Option<&'static Identity>>,
     /// Of a thread that shares workers: the epoch of the region that it has left before its end.
@@ -62,6 +60,16 @@ pub struct Thread {
     /// Explicit tasks completed in this thread's name.
     completed: AtomicU64,
     own: UnsafeCell<Own>,
+}
+
+/// What others read at each fork and join, and what seldom changes: on a line of its own.
+#[repr(align(64))]
+struct Known {
+    /// The worker that hosts this thread; null until it has started. Atomic because those who wake the thread look while
+    /// it starts: see [`Thread::wake`].
+    worker: AtomicPtr<Worker>,
+    /// How the thread starts where threads share workers; written by the forking thread before each fork.
+    seed: UnsafeCell<Option<Seed>>,
 }
 
 /// The part of a thread that only itself touches.
@@ -144,8 +152,8 @@ impl Thread {
         Box::new(Self {
             team: Cell::new(ptr::null()),
             num,
-            worker: AtomicPtr::new(ptr::null_mut()),
-            seed: UnsafeCell::new(None),
+            known: Known { worker: AtomicPtr::new(ptr::null_mut()), seed: UnsafeCell::new(None) },
+            helper: UnsafeCell::new(None),
             kept: Cell::new(None),
             left: AtomicU64::new(0),
             gtid: Cell::new(0),
@@ -193,8 +201,12 @@ impl Thread {
 
     /// Says which worker hosts the thread: where it runs from here on.
     pub fn move_in(&self, worker: &'static Worker) {
-        // ORDERING: Relaxed; see `wake`.
-        self.worker.store(ptr::from_ref(worker).cast_mut(), Ordering::Relaxed);
+        let now = ptr::from_ref(worker).cast_mut();
+        // ORDERING: Relaxed, both; see `wake`. Written only where it changes: others read it at each join.
+        if self.known.worker.load(Ordering::Relaxed) != now {
+            // ORDERING: as above.
+            self.known.worker.store(now, Ordering::Relaxed);
+        }
         self.gtid.set(worker.index() as i32);
     }
 
@@ -216,7 +228,7 @@ impl Thread {
     pub fn host(&self) -> Option<&'static Worker> {
         // ORDERING: Relaxed, after the full fence of the caller (`Team::wake_members` and others) or before the one in
         // `Worker::wake`.
-        let worker = self.worker.load(Ordering::Relaxed);
+        let worker = self.known.worker.load(Ordering::Relaxed);
         // SAFETY: null or a worker record, and those are never freed.
         unsafe { worker.as_ref() }
     }
@@ -227,7 +239,7 @@ impl Thread {
     /// Only the forking thread, while the thread is not started.
     pub unsafe fn set_seed(&self, seed: Seed) {
         // SAFETY: as the caller says.
-        let old = unsafe { &mut *self.seed.get() };
+        let old = unsafe { &mut *self.known.seed.get() };
         // The worker that started the thread last has the line; from region to region there is nothing to change as a rule.
         if old.as_ref() != Some(&seed) {
             *old = Some(seed);
@@ -240,10 +252,19 @@ impl Thread {
     /// Only the forking thread, between `set_seed` and the next one.
     pub unsafe fn seed(&self) -> &Seed {
         // SAFETY: as the caller says.
-        match unsafe { &*self.seed.get() } {
+        match unsafe { &*self.known.seed.get() } {
             Some(seed) => seed,
             None => super::report::fatal("a thread without a seed was forked"),
         }
+    }
+
+    /// Describes the thread's ULT as a crew of its own, for [`Thread::set_seed`].
+    ///
+    /// # Safety
+    /// Only who has found that the thread [comes back](Thread::comes_back), before its ULT starts.
+    pub unsafe fn set_helper(&self, helper: Crew) -> NonNull<Crew> {
+        // SAFETY: as the caller says; the last ULT that was described so has been settled.
+        NonNull::from(unsafe { &mut *self.helper.get() }.insert(helper))
     }
 
     /// Sets what the thread wears in the region that is being forked; `None`: its kernel thread's own storage.

@@ -255,6 +255,18 @@ mod tests {
     }
 
     #[test]
+    fn with_two_workers_loads_decide_nothing() {
+        for n in 0..9 {
+            for loads in [[0, 0], [0, 9], [9, 0], [3, 4]] {
+                assert_eq!(reserved(n, 0, &loads, ALIKE), reserved(n, 0, &[0, 0], ALIKE));
+                assert_eq!(reserved(n, 1, &loads, ALIKE), reserved(n, 1, &[0, 0], ALIKE));
+                assert_eq!(preferred(n, 0, &loads, &[Some(0); 9]), reserved(n, 0, &loads, ALIKE));
+                assert_eq!(preferred(n, 0, &loads, &[Some(1); 9]), reserved(n, 0, &loads, ALIKE));
+            }
+        }
+    }
+
+    #[test]
     fn a_single_worker_takes_everything() {
         assert_eq!(reserved(3, 0, &[4], ALIKE), [0, 0, 0]);
     }

@@ -121,15 +121,21 @@ pub(crate) const SOUGHT: usize = 4;
 pub(crate) struct Bench {
     entries: Vec<Waiting>,
     interrupted: u32,
+    /// Those that run for no region now.
+    resting: u32,
+    /// Counts what sits down and gets up.
+    changes: u32,
 }
 
 impl Bench {
     pub(crate) fn new() -> Self {
-        Self { entries: Vec::with_capacity(ROOM), interrupted: 0 }
+        Self { entries: Vec::with_capacity(ROOM), interrupted: 0, resting: 0, changes: 0 }
     }
 
     pub(super) fn sit(&mut self, entry: Waiting) {
         self.interrupted += u32::from(entry.interrupted);
+        self.resting += u32::from(!entry.role.is_of_a_region());
+        self.changes = self.changes.wrapping_add(1);
         self.entries.push(entry);
     }
 
@@ -147,6 +153,16 @@ impl Bench {
         self.entries.len() > 1
     }
 
+    /// Different after each change.
+    pub(super) fn changes(&self) -> u32 {
+        self.changes
+    }
+
+    /// Does everything here run for a region?
+    pub(super) fn has_nobody_resting(&self) -> bool {
+        self.resting == 0
+    }
+
     pub(super) fn spin(&self) -> Spin {
         self.entries.iter().fold(Spin::NONE, |longest, entry| longest.or_longer(entry.spin))
     }
@@ -154,6 +170,8 @@ impl Bench {
     fn take(&mut self, at: usize) -> Waiting {
         let entry = self.entries.remove(at);
         self.interrupted -= u32::from(entry.interrupted);
+        self.resting -= u32::from(!entry.role.is_of_a_region());
+        self.changes = self.changes.wrapping_add(1);
         entry
     }
 
@@ -195,7 +213,13 @@ impl Bench {
     /// Forgets the contexts of all other strands, in the child of a fork: their threads do not exist there.
     pub(crate) fn forget_others(&mut self, strand: usize) {
         self.entries.retain(|e| e.role.strand == strand);
-        self.interrupted = self.entries.iter().filter(|e| e.interrupted).count() as u32;
+        self.count_again();
+    }
+
+    fn count_again(&mut self) {
+        let count = |wanted: fn(&Waiting) -> bool| self.entries.iter().filter(|e| wanted(e)).count() as u32;
+        (self.interrupted, self.resting) = (count(|e| e.interrupted), count(|e| !e.role.is_of_a_region()));
+        self.changes = self.changes.wrapping_add(1);
     }
 
     pub(super) fn has(&self, wanted: impl Fn(&Waiting) -> bool) -> bool {
@@ -206,7 +230,7 @@ impl Bench {
     pub(super) fn take_all(&mut self, wanted: impl Fn(&Waiting) -> bool) -> Vec<Waiting> {
         let taken: Vec<Waiting> = self.entries.iter().copied().filter(|e| wanted(e)).collect();
         self.entries.retain(|e| !wanted(e));
-        self.interrupted -= taken.iter().filter(|e| e.interrupted).count() as u32;
+        self.count_again();
         taken
     }
 
@@ -288,7 +312,7 @@ impl Bench {
         unfinished.fold(GangTag::NONE, |strict, e| strict.strictest(e.role.tag))
     }
 
-    /// Strands other than `strand` with a context here. One that waits for its next region, or an idle worker's own, counts
+    /// Has another strand than `strand` a context here? One that waits for its next region, or an idle worker's own, counts
     /// when there is something for it to do; `all`, or one that is away: in any case, for its waker may not come here.
     pub(super) fn others(&self, strand: usize, all: bool) -> Others {
         let mut others = Others { strands: 0, meeting: core::ptr::null() };
@@ -326,6 +350,9 @@ impl Bench {
     /// A context of another strand that runs for no region now: a thread between two of them, or an idle worker's own; and the
     /// counter that makes its waker come. The thread rather than the worker, where both are here.
     pub(super) fn resting(&self, strand: usize) -> Option<Option<&AtomicU32>> {
+        if self.resting == 0 {
+            return None;
+        }
         let rests = |e: &&Waiting| e.role.strand != strand && !e.role.is_of_a_region();
         let entry = self.entries.iter().filter(rests).max_by_key(|e| e.sleepers.is_some())?;
         // SAFETY: as in `Waiting::is_ready`.

@@ -19,6 +19,7 @@ use core::sync::atomic::{Ordering, fence};
 use core::time::Duration;
 
 use super::{Look, Next, handoff, polled};
+use crate::arch;
 use crate::deque::Steal;
 use crate::fork::{self, Seed};
 use crate::gang::{GangTag, eligible};
@@ -55,6 +56,23 @@ pub(super) fn quickly(worker: &'static Worker) -> Option<Next> {
     }
     let found = own.bench.seek_newest(Look::Own).or_else(|| own.bench.seek_newest(Look::Others));
     found.map(|(job, role)| Next::Run(job, role))
+}
+
+/// [`arch::ticks`] that pass at most between two looks at everything where short ULTs follow each other: some half a microsecond.
+const LOOK_AGAIN: u64 = 2048;
+
+/// What comes after a ULT of `region`: as [`quickly`], but the newest ULT that was forked here goes first if everything has been looked at just
+/// now, at `looked`. Not where threads wait in their own code: the next one might wait for a context that can go on since.
+pub(super) fn after_ult(worker: &'static Worker, region: usize, looked: &mut u64) -> Option<Next> {
+    if worker.ults.is_empty() || !worker.gang_deque.is_empty() || worker.is_standing_in() {
+        return quickly(worker);
+    }
+    let now = arch::ticks();
+    if now.wrapping_sub(*looked) < LOOK_AGAIN && !crate::stall::is_known_to_wait(region) {
+        return own_ult(worker).or_else(|| quickly(worker));
+    }
+    *looked = now;
+    quickly(worker)
 }
 
 /// Everything, in the order of the module; one victim only if `steal` says so.
@@ -184,7 +202,7 @@ fn steal_from(worker: &'static Worker, victim: &'static Worker) -> Option<Next> 
     if victim.gang_deque.is_empty() && victim.ults.is_empty() || !may_help(worker) {
         return None;
     }
-    worker.steals.add_attempt();
+    worker.restless.steals.add_attempt();
     // SAFETY: own kernel thread, as in `quickly`.
     let strictest = unsafe { (*worker.own()).bench.strictest() };
     // Mates are not stolen: who took one while its own context waits could bury that one. And once more a look at home: an
@@ -193,7 +211,7 @@ fn steal_from(worker: &'static Worker, victim: &'static Worker) -> Option<Next> 
     let may = |tag: GangTag| tag.id != strictest.id && eligible(tag, strictest) && !mine().is_some_and(|h| eligible(h, tag));
     let found = take_gang_ult(worker, victim, may).or_else(|| steal_ult(worker, victim));
     if found.is_some() {
-        worker.steals.add_success();
+        worker.restless.steals.add_success();
     }
     found
 }
@@ -214,17 +232,15 @@ fn steal_ult(worker: &'static Worker, victim: &'static Worker) -> Option<Next> {
     loop {
         match victim.ults.steal_if(may) {
             Steal::Empty => return None,
-            Steal::Retry => worker.steals.add_aborted(),
+            Steal::Retry => worker.restless.steals.add_aborted(),
             Steal::Success(seed) => return Some(start(seed, GangTag::NONE)),
         }
     }
 }
 
-/// Wakes one sleeping worker that may run ULTs of `group`, if there is one.
-pub(crate) fn wake_idle(group: u32) -> bool {
-    // The fence pairs with the one in `park_unless`: the work that the caller published, or the sleeper, is seen.
-    // ORDERING: SeqCst, as said.
-    fence(Ordering::SeqCst);
+/// Wakes one sleeping worker that may run ULTs of `group`, if there is one. The caller has passed a full fence since it published them,
+/// which pairs with the one in `park_unless`: they, or the sleeper, are seen.
+pub(crate) fn wake_idle_behind_fence(group: u32) -> bool {
     everybody().any(|w| w.accepts(group) && w.parker.is_parked() && w.unpark())
 }
 
@@ -252,7 +268,7 @@ fn everybody() -> impl Iterator<Item = &'static Worker> {
     (0..worker::table_len()).filter_map(worker::at)
 }
 
-/// Tells the monitor how many threads wait behind the code that is about to run.
+/// Tells the monitor whether threads wait behind the code that is about to run.
 ///
 /// # Safety
 /// Own kernel thread.
@@ -263,10 +279,29 @@ pub(super) unsafe fn publish_crowd(worker: &'static Worker) {
         rest(worker, own);
         let others = own.bench.others(own.role.strand, worker.is_standing_in());
         own.meeting = others.meeting;
-        worker.urgency.set_running(own.role.tag);
-        worker.urgency.set_suspended(others.strands != 0 && own.bench.has_urgent(&own.role));
-        worker.set_suspended(others.strands);
+        worker.restless.urgency.set_running(own.role.tag);
+        worker.restless.urgency.set_suspended(others.strands != 0 && own.bench.has_urgent(&own.role));
+        worker.set_suspended(others.strands != 0);
         worker.watched.set_region(own.role.region);
+        own.published = own.bench.changes();
+    }
+}
+
+/// [`publish_crowd`] for a ULT that follows another one with the same gang and region: who is suspended is the same as before, if nobody has sat
+/// down or got up; what is queued may not be.
+///
+/// # Safety
+/// Own kernel thread.
+pub(super) unsafe fn publish_crowd_again(worker: &'static Worker) {
+    // SAFETY: as the caller says.
+    let own = unsafe { &mut *worker.own() };
+    // Not asked again whether it is over.
+    own.meeting = core::ptr::null();
+    if own.published == own.bench.changes() && own.bench.has_nobody_resting() {
+        worker.publish_crowd_behind_fence();
+    } else {
+        // SAFETY: as above.
+        unsafe { publish_crowd(worker) };
     }
 }
 

@@ -56,7 +56,7 @@ pub(crate) use bench::{Bench, Waiting};
 pub use dressing::change_storage;
 pub(crate) use handoff::Parcel;
 pub use handoff::{hand_off, return_to, settle};
-pub(crate) use look::wake_idle;
+pub(crate) use look::wake_idle_behind_fence;
 pub(crate) use patience::{Habit, count_awake};
 pub use patience::{Spin, cores, set_cores};
 pub use polled::{blocks, may_suspend, wait_polled};
@@ -174,6 +174,13 @@ pub(crate) fn enter_program() {
     let worker = worker::register_current();
     // SAFETY: own kernel thread.
     unsafe { look::publish_crowd(worker) };
+    worker.enter_program();
+}
+
+/// [`enter_program`] for a ULT that follows another one, on its worker, with the same gang and region.
+fn enter_program_again(worker: &'static Worker) {
+    // SAFETY: own kernel thread.
+    unsafe { look::publish_crowd_again(worker) };
     worker.enter_program();
 }
 

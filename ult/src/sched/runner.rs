@@ -6,9 +6,10 @@
 use core::ptr;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{Job, Next, Waiting, enter_program, look, next, switch_context, switch_to};
+use super::{Job, Next, Waiting, enter_program, enter_program_again, look, next, switch_context, switch_to};
 use crate::fork::{Dress, Seed};
 use crate::gang::GangTag;
+use crate::identity::Identity;
 use crate::ult::Ult;
 use crate::worker::{self, Locals, Own, Role, Worker};
 
@@ -111,26 +112,29 @@ unsafe fn run_job(worker: &'static Worker, job: Job, role: Role) -> Next {
 /// Runs a ULT from its start to its end, and those of its crew that follow it at once: each is a plain call, and what all of them tell their
 /// crew is told once. Returns what the worker does next.
 unsafe fn run_ults(worker: &'static Worker, seed: &'static Seed, tag: GangTag) -> Next {
-    let mut running = Running { seed, tag, dress: seed.identity(), charged: worker };
+    let mut running = Running { seed, tag, dress: seed.identity(worker), charged: worker };
     // SAFETY: own kernel thread; a runner between two ULTs has nothing that belongs to an identity.
     unsafe { worker::play(worker, running.role(worker)) };
     worker.count_hosted(1);
+    let mut looked = 0;
+    let mut follows = false;
     loop {
-        let worker = running.run();
-        match look::quickly(worker) {
-            Some(Next::Start(seed, tag)) if ptr::eq(seed.crew, running.seed.crew) => {
-                let dress = running.dress.pass_on(seed);
+        let worker = running.run(follows);
+        match look::after_ult(worker, running.seed.crew().region, &mut looked) {
+            Some(Next::Start(seed, tag)) if ptr::eq(seed.crew().data, running.seed.crew().data) => {
+                let dress = running.dress.pass_on(seed, worker);
                 let mate = Running { seed, tag, dress, charged: worker };
                 // SAFETY: own kernel thread; the ULT has ended, so nothing of its identity is in use any more.
                 unsafe { worker::play(worker, mate.role(worker)) };
-                running.dress.end_before(dress);
+                running.dress.end_before(dress, worker);
+                follows = running.tag == mate.tag && ptr::eq(running.seed.crew(), mate.seed.crew());
                 running.end(worker);
                 running = mate;
             }
             found => {
-                // SAFETY: as above.
-                unsafe { worker::play(worker, Role::none(worker)) };
-                running.dress.end();
+                // SAFETY: as above; who is resumed next wears its own from here on, which nobody else does while it is suspended here.
+                unsafe { worker::play(worker, Role { identity: worn_between(worker, found.as_ref()), ..Role::none(worker) }) };
+                running.dress.end(worker);
                 worker.count_hosted(-1);
                 running.end(worker);
                 // SAFETY: own kernel thread.
@@ -138,6 +142,14 @@ unsafe fn run_ults(worker: &'static Worker, seed: &'static Seed, tag: GangTag) -
                 return found.unwrap_or_else(|| next(worker));
             }
         }
+    }
+}
+
+/// What is worn between a ULT and what the worker does after it: that of who goes on then, to spare a change; else the worker's own.
+fn worn_between(worker: &'static Worker, next: Option<&Next>) -> Option<&'static Identity> {
+    match next {
+        Some(Next::Resume(entry)) => entry.role.identity,
+        _ => Role::none(worker).identity,
     }
 }
 
@@ -155,20 +167,21 @@ impl Running {
         // A ULT without a gang of its own runs for the one it was forked in.
         let ganged = self.tag != GangTag::NONE;
         Role {
-            tag: if ganged { self.tag } else { self.seed.tag },
-            region: self.seed.region,
+            tag: if ganged { self.tag } else { self.seed.crew().tag },
+            region: self.seed.crew().region,
             strand: ptr::from_ref(self.seed) as usize,
             identity: self.dress.or_native(worker),
             away: false,
         }
     }
 
-    /// Runs it; its role is played already. Returns the worker on which it has ended, in its scheduler.
-    fn run(&self) -> &'static Worker {
+    /// Runs it; its role is played already. `follows`: after one of the same gang and region, on this worker. Returns the worker on which it has
+    /// ended, in its scheduler.
+    fn run(&self, follows: bool) -> &'static Worker {
         worker::set_locals(Locals::default());
-        enter_program();
+        if follows { enter_program_again(self.charged) } else { enter_program() }
         // SAFETY: whoever made the seed vouches for it.
-        unsafe { (self.seed.run)(self.seed.data) };
+        unsafe { (self.seed.crew().run)(self.seed.data) };
         let worker = here();
         worker.enter_scheduler();
         look::stir(worker);
@@ -183,26 +196,32 @@ impl Running {
         unsafe {
             let ended = &mut (*worker.own()).ended;
             ended.count += 1;
-            ended.crew = Some((self.seed.settle, self.seed.crew));
-            (self.seed.end)(self.seed.data);
-        }
-        if self.tag != GangTag::NONE {
-            self.charged.count_gang_load(-1);
+            let crew = self.seed.crew();
+            ended.crew = Some((crew.settle, crew.data));
+            let ganged = self.tag != GangTag::NONE;
+            if ptr::eq(self.charged, worker) {
+                ended.ganged += i32::from(ganged);
+            } else if ganged {
+                self.charged.count_gang_load(-1);
+            }
+            (crew.end)(self.seed.data);
         }
     }
 }
 
-/// [`Seed::settle`].
+/// [`crate::fork::Crew::settle`].
 type Settle = unsafe fn(*mut (), u32);
 
 /// ULTs of one crew that have ended on a worker and have not been counted.
 pub(crate) struct Ended {
     crew: Option<(Settle, *mut ())>,
     count: u32,
+    /// Those of them that count as load of the worker.
+    ganged: i32,
 }
 
 impl Ended {
-    pub(crate) const NONE: Self = Self { crew: None, count: 0 };
+    pub(crate) const NONE: Self = Self { crew: None, count: 0, ganged: 0 };
 }
 
 /// Counts those that have ended here. At each entry to the scheduler but that at the end of a ULT.
@@ -214,7 +233,10 @@ pub(super) unsafe fn settle(worker: &'static Worker) {
     // SAFETY: as the caller says.
     let ended = unsafe { &mut (*worker.own()).ended };
     if let Some((settle, crew)) = ended.crew.take() {
-        let count = core::mem::take(&mut ended.count);
+        let (count, ganged) = (core::mem::take(&mut ended.count), core::mem::take(&mut ended.ganged));
+        if ganged != 0 {
+            worker.count_gang_load(-ganged);
+        }
         // SAFETY: whoever made the seeds vouches for it.
         unsafe { settle(crew, count) };
     }

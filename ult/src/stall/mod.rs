@@ -47,7 +47,7 @@ mod tests;
 mod watched;
 mod watcher;
 
-pub use objects::{is_program_code, refresh as refresh_objects, treat_as_program};
+pub use objects::{is_program_code, keep_up as keep_up_with_objects, refresh as refresh_objects, treat_as_program};
 pub use regions::{is_known_blocker, is_known_spinner, is_known_to_wait, is_known_wait, remember_wait};
 pub use signal::set_signal;
 pub use watched::{Mode, Watched};

@@ -90,6 +90,15 @@ pub fn refresh() {
     SCANNING.store(false, Release);
 }
 
+/// [`refresh`], if anybody has seen a change since the last one (`exceptions::refresh` asks the loader at each outermost fork). Two loads
+/// otherwise: regions that are forked inside of others, by several threads at once, do not meet at the loader's lock.
+pub fn keep_up() {
+    // ORDERING: Relaxed; who is at it has seen the change.
+    if objects::has_been_seen_to_change(SCANNED.load(Relaxed)) {
+        refresh();
+    }
+}
+
 /// [`refresh`], unless that was done within the last 10 ms. The loader's lock that it takes is not one that `fork` repairs
 /// in the child, so it is not to be taken thousands of times a second. For the watcher alone.
 pub(super) fn refresh_now_and_then(now: u64) {

@@ -495,18 +495,51 @@ fn a_blocked_worker_is_handed_off_once() {
 #[test]
 fn a_number_counted_early_does_not_overwrite_a_later_one() {
     static WATCHED: Watched = Watched::new();
-    let (queued, first) = (Cell::new(1), Cell::new(true));
+    let (queued, first) = (Cell::new(true), Cell::new(true));
     WATCHED.recount(|| queued.get());
-    queued.set(0);
+    queued.set(false);
     WATCHED.recount(|| {
         let early = queued.get();
         if first.replace(false) {
-            queued.set(1);
+            queued.set(true);
             WATCHED.recount(|| queued.get());
         }
         early
     });
     assert_eq!(WATCHED.crowd(), 1);
+}
+
+/// The owner's last suspended thread goes on while another thread queues a context.
+#[test]
+fn who_begins_to_wait_is_seen_although_the_owner_compares_without_a_fence() {
+    static WATCHED: Watched = Watched::new();
+    static SUSPENDED: AtomicBool = AtomicBool::new(false);
+    static QUEUED: AtomicBool = AtomicBool::new(false);
+    let waits = || SUSPENDED.load(Relaxed) || QUEUED.load(Relaxed);
+    let begin = std::sync::Barrier::new(2);
+    let end = std::sync::Barrier::new(2);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..5000 {
+                begin.wait();
+                QUEUED.store(true, Relaxed);
+                WATCHED.recount(waits);
+                end.wait();
+            }
+        });
+        for _ in 0..5000 {
+            SUSPENDED.store(true, Relaxed);
+            WATCHED.recount(waits);
+            begin.wait();
+            SUSPENDED.store(false, Relaxed);
+            WATCHED.recount_behind_fence(waits);
+            end.wait();
+            assert_eq!(WATCHED.crowd(), 1);
+            QUEUED.store(false, Relaxed);
+            WATCHED.recount(waits);
+            assert_eq!(WATCHED.crowd(), 0);
+        }
+    });
 }
 
 fn block_all(how: i32) {

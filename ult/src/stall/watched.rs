@@ -17,6 +17,7 @@ use super::alarm::Alarm;
 use super::episode::Episode;
 use super::spin::Sample;
 use super::{is_urgent, regions, signal, watcher};
+use crate::sync::CachePadded;
 
 /// What a worker is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,13 +37,13 @@ pub enum Mode {
 pub struct Watched {
     /// Switch points passed.
     turns: AtomicU32,
-    /// Contexts of other threads that are suspended on this worker or queued at it.
-    crowd: AtomicU32,
     mode: AtomicU32,
     /// The kernel thread; zero while no kernel thread uses the record.
     tid: AtomicI32,
     /// Code address of the parallel region that the running context belongs to; zero: unknown.
     region: AtomicUsize,
+    /// Contexts of other threads that are suspended on this worker or queued at it. Away from the turns: who queues something here looks at it.
+    crowd: CachePadded<AtomicU32>,
     /// Behind this record in the watcher's list; written once, before the record is in the list.
     pub(super) next: AtomicPtr<Watched>,
     /// The process (counted by forks) in whose list this record is, plus one; zero: in none.
@@ -92,10 +93,10 @@ impl Watched {
     pub const fn new() -> Self {
         Self {
             turns: AtomicU32::new(0),
-            crowd: AtomicU32::new(0),
             mode: AtomicU32::new(Mode::Idle as u32),
             tid: AtomicI32::new(0),
             region: AtomicUsize::new(0),
+            crowd: CachePadded(AtomicU32::new(0)),
             next: AtomicPtr::new(ptr::null_mut()),
             listed: AtomicU32::new(0),
             notes: Notes { cell: UnsafeCell::new(Episode::NONE) },
@@ -211,31 +212,42 @@ impl Watched {
         }
     }
 
-    /// As [`set_crowd`](Self::set_crowd), where the owner and others change what is counted at the same time: a number that
-    /// was counted early must not overwrite a later one, or the watcher would rest while somebody waits. Call after each
-    /// change, with relaxed loads in `count`. A load and a comparison when nobody waits and nobody did, else also a fence.
+    /// As [`set_crowd`](Self::set_crowd), where the owner and others change at the same time who waits: a "nobody" that was
+    /// seen early must not overwrite a later "somebody", or the watcher would rest while somebody waits. Call after each
+    /// change, with relaxed loads in `waits`, which says whether anybody does; the number is kept as one or zero. A load and a comparison
+    /// when nobody waits and nobody did, else also a fence.
     ///
-    /// When all calls have returned, the number is zero only if the last count is.
+    /// When all calls have returned, the number is zero only if nobody waits.
     #[inline]
-    pub fn recount(&self, count: impl Fn() -> u32) {
+    pub fn recount(&self, waits: impl Fn() -> bool) {
         loop {
-            let crowd = count();
-            if crowd != 0 {
+            let crowd = waits();
+            if crowd {
                 // ORDERING: pairs with the fence below, in the call of another thread: the change that this call is for
-                // is in its count, or its number is seen here.
+                // is seen by its look, or its number is seen here.
                 fence(SeqCst);
             }
             // ORDERING: Relaxed; ordered by the fence above.
             let before = self.crowd.load(Relaxed);
-            if before == crowd {
+            if (before != 0) == crowd {
                 return;
             }
             // ORDERING: Relaxed, and the fence behind it: pairs with the fence above.
-            self.crowd.store(crowd, Relaxed);
+            self.crowd.store(u32::from(crowd), Relaxed);
             fence(SeqCst);
             if before == 0 {
                 watcher::crowded(self);
             }
+        }
+    }
+
+    /// [`recount`](Self::recount) by who has passed a full fence since it last made somebody wait here, or never has: two loads and a
+    /// comparison while the answer stays.
+    #[inline]
+    pub fn recount_behind_fence(&self, waits: impl Fn() -> bool) {
+        // ORDERING: Relaxed; ordered by the fence of the caller.
+        if waits() != (self.crowd.load(Relaxed) != 0) {
+            self.recount(waits);
         }
     }
 

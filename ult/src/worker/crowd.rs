@@ -76,62 +76,71 @@ impl Worker {
     /// Counts a ULT that starts here or is adopted (1), ends or is adopted by another worker (−1).
     pub(crate) fn count_hosted(&self, change: i32) {
         // ORDERING: Relaxed; a hint for who lends the worker, see `is_unused`.
-        self.hosting.fetch_add(change, Ordering::Relaxed);
+        self.restless.hosting.fetch_add(change, Ordering::Relaxed);
     }
 
     /// Does it run nobody's ULTs, as far as can be seen from here?
     pub(crate) fn is_unused(&self) -> bool {
         // ORDERING: Relaxed; as above.
-        self.hosting.load(Ordering::Relaxed) == 0 && self.gang_deque.is_empty()
+        self.restless.hosting.load(Ordering::Relaxed) == 0 && self.gang_deque.is_empty()
     }
 
-    /// Notes how many other threads are suspended here; the owner.
-    pub(crate) fn set_suspended(&self, threads: u32) {
+    /// Notes whether other threads are suspended here, and tells the monitor whether anybody waits; the owner, before it runs program code.
+    #[inline]
+    pub(crate) fn set_suspended(&self, any: bool) {
         // ORDERING: Relaxed; the monitor takes any recent value.
-        if self.suspended.load(Ordering::Relaxed) != threads {
+        let before = self.restless.suspended.load(Ordering::Relaxed);
+        if before != any {
             // ORDERING: as above.
-            self.suspended.store(threads, Ordering::Relaxed);
+            self.restless.suspended.store(any, Ordering::Relaxed);
         }
-        self.publish_crowd();
+        if any && !before {
+            self.publish_crowd();
+        } else {
+            self.publish_crowd_behind_fence();
+        }
     }
 
     /// Nobody is suspended here any more; whoever has seized the worker.
     pub(crate) fn set_suspended_to_none(&self) {
         // ORDERING: Relaxed; the monitor takes any recent value.
-        self.suspended.store(0, Ordering::Relaxed);
+        self.restless.suspended.store(false, Ordering::Relaxed);
     }
 
-    /// Tells the monitor how many threads wait behind this worker. After something was queued, by whoever queued it.
+    /// Tells the monitor whether anybody waits behind this worker. After something was queued, by whoever queued it.
     pub(crate) fn publish_crowd(&self) {
-        self.watched.recount(|| {
-            // ORDERING: Relaxed; `recount` has the fences.
-            let suspended = self.suspended.load(Ordering::Relaxed) + self.calls();
-            suspended + self.gang_deque.len() as u32 + self.ults.len() as u32
-        });
+        self.watched.recount(|| self.has_others());
     }
 
-    /// Reasons to come to the scheduler beside what was there at the last switch point.
-    fn calls(&self) -> u32 {
+    /// [`Worker::publish_crowd`] by who has passed a full fence since it last queued or suspended something here.
+    #[inline]
+    pub(crate) fn publish_crowd_behind_fence(&self) {
+        self.watched.recount_behind_fence(|| self.has_others());
+    }
+
+    /// Is there a reason to come to the scheduler beside what was there at the last switch point?
+    #[inline]
+    fn is_called(&self) -> bool {
         // ORDERING: Relaxed, both; `publish_crowd` has the fences.
-        let returning = !self.returning.load(Ordering::Relaxed).is_null();
-        u32::from(returning) + u32::from(self.summoned.load(Ordering::Relaxed))
+        !self.returning.load(Ordering::Relaxed).is_null() || self.summoned.load(Ordering::Relaxed)
     }
 
-    /// Does anybody wait behind the running code, as far as its owner knows?
+    /// Does anybody wait behind the running code, as far as can be seen from here?
+    #[inline]
     pub(crate) fn has_others(&self) -> bool {
-        self.has_suspended() || self.has_queued()
+        self.has_queued() || self.has_suspended()
     }
 
     /// Are other threads suspended here?
     #[inline]
     pub(crate) fn has_suspended(&self) -> bool {
-        // ORDERING: Relaxed; the owner asks.
-        self.suspended.load(Ordering::Relaxed) != 0
+        // ORDERING: Relaxed; the owner asks, or `publish_crowd`, which has the fences.
+        self.restless.suspended.load(Ordering::Relaxed)
     }
 
     /// Is there a reason to come to the scheduler beside those who are suspended here?
     #[inline]
     pub(crate) fn has_queued(&self) -> bool {
-        self.calls() != 0 || !self.gang_deque.is_empty() || !self.ults.is_empty()
+        !self.gang_deque.is_empty() || !self.ults.is_empty() || self.is_called()
     }
 }

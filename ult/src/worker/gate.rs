@@ -26,7 +26,7 @@ impl Worker {
     #[inline]
     pub(crate) fn enter_scheduler(&self) {
         // ORDERING: Acquire, pairs with the Release in `let_go`: what a thief left. A failure publishes nothing.
-        while self.gate.compare_exchange_weak(PROGRAM, SCHEDULER, Ordering::Acquire, Ordering::Relaxed).is_err() {
+        while self.restless.gate.compare_exchange_weak(PROGRAM, SCHEDULER, Ordering::Acquire, Ordering::Relaxed).is_err() {
             arch::pause();
         }
         self.watched.enter_scheduler();
@@ -36,7 +36,7 @@ impl Worker {
     #[inline]
     pub(crate) fn is_in_scheduler(&self) -> bool {
         // ORDERING: Relaxed; it has written the value itself, or a thief has written another one over `PROGRAM`.
-        self.gate.load(Ordering::Relaxed) == SCHEDULER
+        self.restless.gate.load(Ordering::Relaxed) == SCHEDULER
     }
 
     /// It goes back to program code.
@@ -44,19 +44,19 @@ impl Worker {
     pub(crate) fn enter_program(&self) {
         self.watched.enter_user();
         // ORDERING: Release, pairs with the Acquire in `seize`: the owner's part is as it stays while program code runs.
-        self.gate.store(PROGRAM, Ordering::Release);
+        self.restless.gate.store(PROGRAM, Ordering::Release);
     }
 
     /// For another kernel thread: the owner's part, if the owner runs program code; until [`Worker::let_go`].
     pub(crate) fn seize(&self) -> bool {
         // ORDERING: Acquire, pairs with the Release in `enter_program`; a failure publishes nothing.
-        self.gate.compare_exchange(PROGRAM, THIEF, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        self.restless.gate.compare_exchange(PROGRAM, THIEF, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
     /// Ends what [`Worker::seize`] began.
     pub(crate) fn let_go(&self) {
         // ORDERING: Release, pairs with the Acquire in `enter_scheduler`.
-        self.gate.store(PROGRAM, Ordering::Release);
+        self.restless.gate.store(PROGRAM, Ordering::Release);
     }
 
     /// The worker that this is a part of.

@@ -17,7 +17,7 @@ use crate::ult::Ult;
 use crate::victim;
 
 use super::running::{WORD_WORKER, word};
-use super::{Locals, Role, Worker, current, set_locals};
+use super::{Locals, Role, Worker, current, running, set_locals};
 
 /// Workers that can be found by index; those beyond are nobody's victims and get no gang ULTs.
 pub const TABLE: usize = 1024;
@@ -72,8 +72,8 @@ pub fn uses_identities() -> bool {
 pub fn totals() -> (victim::Totals, u64) {
     let workers = || (0..table_len()).filter_map(at);
     // ORDERING: Relaxed; a statistic.
-    let switches = workers().map(|w| w.switches.load(Ordering::Relaxed)).sum();
-    (workers().map(|w| w.steals.read()).sum(), switches)
+    let switches = workers().map(|w| w.restless.switches.load(Ordering::Relaxed)).sum();
+    (workers().map(|w| w.restless.steals.read()).sum(), switches)
 }
 
 /// Records that no kernel thread uses, and the next index.
@@ -147,6 +147,7 @@ fn abandon_current() {
             return; // ends inside a wait (pthread_exit from a handler): the record cannot be used again
         }
     }
+    running::give_spare_identity_back(worker);
     worker.watched.end();
     worker.share(false);
     word(WORD_WORKER).set(0);
@@ -199,10 +200,17 @@ pub fn on_thread_exit(hook: ExitHook) {
 /// The calling kernel thread's worker; registers the thread when it is one of the program's own.
 ///
 /// The thread is given an alternate signal stack if it has none, and a destructor that runs when it ends.
+#[inline]
 pub fn register_current() -> &'static Worker {
-    if let Some(worker) = current() {
-        return worker;
+    match current() {
+        Some(worker) => worker,
+        None => register(),
     }
+}
+
+#[cold]
+#[inline(never)]
+fn register() -> &'static Worker {
     crate::pool::initialise();
     let worker = take_record();
     adopt(worker, identity::of_current_thread);

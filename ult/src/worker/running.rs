@@ -89,7 +89,7 @@ pub fn set_duty((tag, region): (GangTag, usize)) {
         role.tag = tag;
         role.region = region;
     }
-    worker.urgency.set_running(tag);
+    worker.restless.urgency.set_running(tag);
     worker.watched.pass();
     worker.watched.set_region(region);
 }
@@ -117,15 +117,24 @@ pub fn move_to_place(place: u32) -> bool {
 ///
 /// # Safety
 /// Own kernel thread; no address of thread-local storage is live in the caller, and nobody else wears the identity.
-#[inline(never)]
+#[inline]
 pub(crate) unsafe fn play(worker: &'static Worker, role: Role) {
     // SAFETY: as the caller says.
     unsafe {
+        // Field by field into its place: a copy in larger pieces would wait until the fields have been stored.
         (*worker.own()).role = role;
         if let Some(identity) = role.identity {
-            wear(worker, identity);
+            wear_by_call(worker, identity);
         }
     }
+}
+
+/// # Safety
+/// As [`play`], into whose callers it is not inlined.
+#[inline(never)]
+unsafe fn wear_by_call(worker: &'static Worker, identity: &'static Identity) {
+    // SAFETY: as the caller says.
+    unsafe { wear(worker, identity) };
 }
 
 /// Wears `identity` and carries the worker's word over to its thread block.
@@ -144,5 +153,33 @@ pub(crate) unsafe fn wear(worker: &'static Worker, identity: &'static Identity) 
         identity::wear(identity);
         word(WORD_WORKER).set(ptr::from_ref(worker) as usize);
         (*own).worn = Some(identity);
+    }
+}
+
+/// An identity that nobody wears, for a ULT that starts here: what the last one has worn on this worker, else one of the process's pool.
+/// `None` as in [`identity::borrow`].
+pub(crate) fn borrow_identity(worker: &'static Worker) -> Option<&'static Identity> {
+    // SAFETY: own kernel thread.
+    let spare = unsafe { (*worker.own()).spare.take() };
+    // One from before a fork is storage of a thread that does not exist here.
+    spare.filter(|identity| identity.is_of_this_process()).or_else(identity::borrow)
+}
+
+/// Returns what [`borrow_identity`] lent, on whatever worker; nobody wears it. One stays with the worker, so that those who start ULTs one
+/// after the other do not meet at the pool's lock each time.
+pub(crate) fn give_identity_back(worker: &'static Worker, identity: &'static Identity) {
+    // SAFETY: own kernel thread.
+    let spare = unsafe { &mut (*worker.own()).spare };
+    match spare {
+        Some(_) => identity::give_back(identity),
+        None => *spare = Some(identity),
+    }
+}
+
+/// The calling kernel thread, whose worker this is, ends or leaves the runtime: nothing stays with it.
+pub(super) fn give_spare_identity_back(worker: &'static Worker) {
+    // SAFETY: own kernel thread.
+    if let Some(identity) = unsafe { (*worker.own()).spare.take() } {
+        identity::give_back(identity);
     }
 }

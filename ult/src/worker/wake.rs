@@ -28,11 +28,25 @@ impl Worker {
         woken
     }
 
+    /// [`Worker::wake`], unless it is the calling kernel thread's, which comes to its scheduler next, or is there, and looks by itself.
+    #[inline]
+    pub fn wake_other(&self) {
+        if !super::current().is_some_and(|me| ptr::eq(me, self)) {
+            self.wake();
+        }
+    }
+
     /// Wakes it by [`unpark`](crate::park::Parker::unpark) alone. Who is woken counts as awake before it has a processor: it may take that
     /// of who wakes it, which then waits for the processor it gave.
     #[inline]
     pub(crate) fn unpark(&self) -> bool {
         self.parker.unpark_and(|| crate::sched::count_awake(true))
+    }
+
+    /// [`Worker::unpark`] by who has passed a full fence since it published what the worker should look at.
+    #[inline]
+    pub(crate) fn unpark_behind_fence(&self) -> bool {
+        self.parker.unpark_behind_fence(|| crate::sched::count_awake(true))
     }
 
     /// There is a job that no sleeper was found for: if a thread that waits here for its next region has to leave the worker to other

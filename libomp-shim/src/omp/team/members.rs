@@ -31,7 +31,10 @@ impl Team {
         let next = (self.epoch.0.load(Ordering::Relaxed) >> 16) + 1;
         // ORDERING: Release, pairs with the Acquire in `next_region`: the plan is complete.
         self.epoch.0.store(next << 16 | u64::from(size), Ordering::Release);
-        self.wake_members(size);
+        // Those of a shared team have left, and start anew when their seeds have been queued.
+        if self.housing != Housing::Shared {
+            self.wake_members(size);
+        }
     }
 
     /// The epoch, for a member that knows `seen`: `Some` when a region has started in which member `num` takes part.
@@ -57,7 +60,7 @@ impl Team {
         if self.is_joined_at(ending)
             && let Some(worker) = primary_worker
         {
-            worker.wake();
+            worker.wake_other();
         }
     }
 
@@ -185,7 +188,7 @@ impl Team {
         if u64::from(ending as u32) == ending / JOINED
             && let Some(worker) = primary_worker
         {
-            worker.wake();
+            worker.wake_other();
         }
         // SAFETY: worker records are never freed.
         if let Some(worker) = unsafe { dismisser.as_ref() } {

@@ -32,6 +32,13 @@ pub struct Body {
     pub count: usize,
 }
 
+impl PartialEq for Body {
+    fn eq(&self, other: &Self) -> bool {
+        let words = |b: &Self| [b.call as usize, b.function as usize, b.data as usize, b.count];
+        words(self) == words(other)
+    }
+}
+
 unsafe fn no_body(_: &Thread, _: &Body) {}
 
 impl Body {

@@ -68,8 +68,11 @@ impl Team {
         // ORDERING: Release, pairs with the Acquire in `notify_closer`. The full fences in `park_unless` (here) and
         // `notify_closer` (there) make sure that one side sees the other.
         self.closer.store(ptr::from_ref(thread.worker()).cast_mut(), Ordering::Release);
-        // To see whether the team is quiet means to look at all its threads; as long as there are tasks, it is not.
-        self.help_while(thread, &|| self.is_quiet(), &|| true, self.spin(), Place::Barrier);
+        // To see whether the team is quiet means to look at all its threads; as long as there are tasks, it is not. Nor while the thread
+        // itself has begun one and not ended it: then others are asked whether they go on here, again and again.
+        // SAFETY: own thread only: conditions are called on its worker.
+        let begun = || !unsafe { thread.own() }.tied.is_empty();
+        self.help_while(thread, &|| !begun() && self.is_quiet(), &|| true, self.spin(), Place::Barrier);
         // ORDERING: Relaxed; a late notifier wakes for nothing.
         self.closer.store(ptr::null_mut(), Ordering::Relaxed);
     }
