@@ -71,7 +71,8 @@ impl Spin {
 /// Our count of who is awake knows nothing of other programs. Where they want the processors too, looking takes from this worker's
 /// own share, which it misses when it has something to do. A worker that the kernel has pushed aside, and that has lost an eighth of its time
 /// awake so, or a tenth of a millisecond while it looked, is *modest*: [`FULL_LOOKS`] looks, for the next 64 waits at least. If the first wait
-/// after that is like this again, for twice as many, up to [`MOST_MODEST`]. Time that is lost and nobody was put in its place is the
+/// after that is like this again, for twice as many, up to [`MOST_MODEST`]. Where all who want to run on the machine have room on this process's
+/// processors, it was no other program ([`others_may_run`]). Time that is lost and nobody was put in its place is the
 /// hypervisor's, who gives it to other machines: sleeping earns nothing there, and each wake-up is dear.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Habit {
@@ -308,10 +309,11 @@ impl Patience {
         if self.first == Awake::UNKNOWN {
             self.first = Awake::now();
             self.seen = self.first.since;
-            self.pushed_away = self.awake.has_lost(self.first);
+            self.pushed_away = self.awake.has_lost(self.first) && others_may_run();
         } else {
             let now = micros();
-            self.pushed_away |= now - self.seen > AWAY && self.first.was_pushed(Awake::now());
+            let away = now - self.seen > AWAY && self.first.was_pushed(Awake::now());
+            self.pushed_away |= away && others_may_run();
             self.seen = now;
         }
         !self.pushed_away && self.seen - self.first.since < u64::from(self.limit)
@@ -332,6 +334,33 @@ impl Patience {
             habit.awake = if habit.awake == self.awake { self.first } else { habit.awake };
         }
     }
+}
+
+/// Do more kernel threads of this machine want to run than this process can use processors? If not, whoever was put in this thread's place has a processor
+/// of its own by now, or it was one of ours: a sleeper is often woken on the processor of who wakes it. True where the system does not tell.
+#[cold]
+fn others_may_run() -> bool {
+    let mut text = [0u8; 64];
+    // SAFETY: a string that ends with a zero, and room for so many bytes in a file that is open and known to nobody else. System calls, because the C
+    // library's functions are cancellation points, which waiting in OpenMP is not.
+    let length = unsafe {
+        let file = libc::syscall(libc::SYS_openat, libc::AT_FDCWD, c"/proc/loadavg".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        if file < 0 {
+            return true;
+        }
+        let length = libc::syscall(libc::SYS_read, file, text.as_mut_ptr(), text.len());
+        libc::syscall(libc::SYS_close, file);
+        length
+    };
+    let text = &text[..length.clamp(0, 64) as usize];
+    runnable(text).is_none_or(|count| count > cores())
+}
+
+/// The kernel threads that want to run, in the text of `/proc/loadavg`: three averages, then these of all.
+fn runnable(text: &[u8]) -> Option<usize> {
+    let field = text.split(|&byte| byte == b' ').nth(3)?;
+    let count = field.split(|&byte| byte == b'/').next()?;
+    core::str::from_utf8(count).ok()?.parse().ok()
 }
 
 /// Of the monotonic clock.
@@ -418,6 +447,14 @@ mod tests {
         std::thread::sleep(Duration::from_millis(2));
         habit.awakes();
         assert!(!habit.awake.has_lost(Awake::now()) || micros() - habit.awake.since > AWAY);
+    }
+
+    #[test]
+    fn those_who_want_to_run_are_the_fourth_field() {
+        assert_eq!(runnable(b"0.49 1.12 1.73 3/188 26338\n"), Some(3));
+        assert_eq!(runnable(b"0.49 1.12 1.73"), None);
+        assert_eq!(runnable(b""), None);
+        assert_eq!(runnable(b"0.49 1.12 1.73 many/188 1"), None);
     }
 
     #[test]
