@@ -19,7 +19,7 @@ const PATIENCE: u64 = 1_000_000;
 /// From this time between looks on, code that may be spinning is taken to be; it has stood still for twice that, ns.
 const DOUBT: u64 = 16 * QUICK;
 /// The first time between looks in a region that was seen computing, and never waiting, nanoseconds.
-const COMPUTING: u64 = 20 * QUICK;
+const COMPUTING: u64 = 80 * QUICK;
 /// Nanoseconds before code is looked at behind which only younger gangs wait, which do not hold it up by the order of gangs.
 const CALM: u64 = 2_000_000;
 /// How many looks in a row have to agree about that.
