@@ -1,13 +1,15 @@
 //! `cargo xtask bridge`: builds the bridge for every MPI of this machine, and checks or measures it under that MPI's launcher.
 //!
 //! Lives here: which MPIs there are and how a bridge is linked. `bridge/check.rs` has the list of checks, `bridge/ranks.rs` those of
-//! OpenMP programs whose devices are ranks, `bridge/aware.rs` those of programs that call MPI from their threads. A machine without MPI builds everything else and says here what it lacks.
+//! OpenMP programs whose devices are ranks, `bridge/aware.rs` those of programs that call MPI from their threads,
+//! `bridge/tool.rs` that of the command `gangway mpirun`. A machine without MPI builds everything else and says here what it lacks.
 //!
 //! Rejected: a build script of the crate (cargo would need an MPI to build the workspace, and could link one only).
 
 mod aware;
 mod check;
 mod ranks;
+mod tool;
 
 use crate::exec;
 use crate::programs::Places;
@@ -25,18 +27,16 @@ pub struct Mpi {
     launch: Vec<String>,
 }
 
-/// The names, the macro that tells them apart, and their launchers.
-const KNOWN: [(&str, &str, &[&str]); 2] = [
-    ("openmpi", "OMPI_MAJOR_VERSION", &["mpirun.openmpi", "mpirun"]),
-    ("mpich", "MPICH_VERSION", &["mpiexec.mpich", "mpiexec.hydra", "mpiexec"]),
-];
+/// The known ones, and the macro that tells them apart.
+const KNOWN: [(links::mpi::Mpi, &str); 2] = [(links::mpi::Mpi::OpenMpi, "OMPI_MAJOR_VERSION"), (links::mpi::Mpi::Mpich, "MPICH_VERSION")];
 
 /// The MPIs of this machine.
 fn installed(places: &Places) -> Vec<Mpi> {
-    let find = |&(name, macro_name, launchers): &(&'static str, &str, &[&str])| {
+    let find = |&(kind, macro_name): &(links::mpi::Mpi, &str)| {
+        let name = kind.name();
         let compilers = [format!("mpicc.{name}"), "mpicc".into()];
         let compiler = compilers.into_iter().find(|c| exec::on_path(c) && has_macro(places, c, macro_name))?;
-        let launcher = launchers.iter().find(|l| exec::on_path(l));
+        let launcher = kind.launchers().iter().find(|l| exec::on_path(l));
         let options: &[&str] = if name == "openmpi" { &["--oversubscribe", "--bind-to", "none", "-np"] } else { &["-n"] };
         let words = launcher.map(|l| [&[*l], options].concat().iter().map(|w| (*w).to_string()).collect());
         Some(Mpi { name, compiler, launch: words.unwrap_or_default() })
@@ -132,7 +132,7 @@ fn environment(more: &[(&str, &str)]) -> Vec<(String, String)> {
 /// Builds for every MPI; gives those whose bridge is there.
 fn build(places: &Places, report: &mut Report) -> Vec<Mpi> {
     let found = installed(places);
-    for (name, ..) in KNOWN.iter().filter(|(name, ..)| !found.iter().any(|m| m.name == *name)) {
+    for name in KNOWN.iter().map(|k| k.0.name()).filter(|name| !found.iter().any(|m| m.name == *name)) {
         report.skip(&format!("bridge [{name}]"), &format!("no compiler wrapper of {name} is installed (mpicc.{name} or mpicc)"));
     }
     if found.is_empty() {
@@ -171,6 +171,7 @@ pub fn check(places: &Places, filter: &str, report: &mut Report) {
     }
     ranks::run(places, &all, filter, report);
     aware::run(places, &all, filter, report);
+    tool::run(places, &all, filter, report);
 }
 
 /// Builds only, and says where the libraries are.

@@ -10,7 +10,6 @@ mod bridge;
 mod conform;
 mod conformance;
 mod demo;
-mod elf;
 mod exec;
 mod factorizations;
 mod lanes;
@@ -191,7 +190,7 @@ fn install_links(options: &mut Options, places: &Places) -> Result<bool, String>
         .ok_or("install-links needs a directory")?;
     let directory = PathBuf::from(options.words.remove(at));
     let library = library(options, places)?;
-    runtime::install_links(&library, &directory)
+    links::install::install(&library, &directory)
         .map_err(|e| format!("{}: {e}", directory.display()))?;
     println!(
         "LD_LIBRARY_PATH={} runs programs on {}",

@@ -1,9 +1,10 @@
 //! `cargo xtask symbols`: the one symbol table against the built library and against what binaries ask for.
 //!
 //! Lives here: the comparison of three lists (table, library, reference) and the check of what the library needs.
-//! May not live here: how the lists are read (`table`, `elf`) or how the gaps are written down (`status`).
+//! May not live here: how the lists are read (`table`, the crate `links`) or how the gaps are written down (`status`).
 
-use crate::{elf, exec, programs::Places, report::Report, status, table};
+use crate::{exec, programs::Places, report::Report, status, table};
+use links::interface;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -30,7 +31,7 @@ pub struct Request {
 
 /// Runs all checks and adds one row per check to `report`.
 pub fn run(root: &Path, request: &Request, report: &mut Report) {
-    let read = table::read(root).and_then(|rows| Ok((rows, elf::interface(&request.library)?)));
+    let read = table::read(root).and_then(|rows| Ok((rows, interface::read(&request.library)?)));
     let (rows, library) = match read {
         Ok(both) => both,
         Err(e) => return report.check("symbols: table and library can be read", vec![e]),
@@ -90,7 +91,7 @@ pub fn adopt(places: &Places) -> Result<usize, String> {
     ) {
         return Err("the library does not build".into());
     }
-    let library = elf::interface(&Path::new(&target).join("debug/libgangway.so"))?;
+    let library = interface::read(&Path::new(&target).join("debug/libgangway.so"))?;
     table::adopt(&places.root, &library.exports.into_iter().collect()).map_err(|e| e.to_string())
 }
 

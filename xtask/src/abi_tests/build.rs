@@ -12,7 +12,7 @@ use std::process::Command;
 
 use super::compilers::{Compiler, Family, OFFLOAD};
 use super::meta::{Language, Mode, file_stem};
-use crate::runtime::OFFLOAD_NAMES;
+use links::names;
 
 /// Where things are built and which library is under test.
 pub struct Builder {
@@ -170,8 +170,8 @@ impl Library {
         (path, data.len(), data.modified().map_err(problem)?).hash(&mut hasher);
         let symlinks = cache.join("symlinks");
         fs::create_dir_all(&symlinks).map_err(problem)?;
-        let offload = OFFLOAD_NAMES.iter().copied();
-        for name in ["libgomp.so.1", "libomp.so.5", "libiomp5.so", "libgangway.so"].into_iter().chain(offload) {
+        let offload = names::OFFLOAD.iter().copied();
+        for name in names::RUNTIMES.into_iter().chain([names::LIBRARY]).chain(offload) {
             let link = symlinks.join(name);
             let _ = fs::remove_file(&link);
             std::os::unix::fs::symlink(path, &link).map_err(problem)?;

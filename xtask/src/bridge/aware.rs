@@ -4,7 +4,6 @@ use super::{Mpi, built, environment, words};
 use crate::exec::{self, Ran};
 use crate::programs::Places;
 use crate::report::Report;
-use crate::runtime;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -55,7 +54,7 @@ pub fn run(places: &Places, mpis: &[Mpi], filter: &str, report: &mut Report) {
     if !library.exists() {
         return report.skip("aware", "the library has not been built (cargo build --release -p libomp-shim)");
     }
-    if let Err(why) = runtime::install_links(&library, &links) {
+    if let Err(why) = links::install::install(&library, &links) {
         return report.fail("aware: links", &why.to_string());
     }
     for mpi in mpis.iter().filter(|m| !m.launch.is_empty()) {

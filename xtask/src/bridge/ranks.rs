@@ -7,7 +7,6 @@ use super::{Mpi, environment, words};
 use crate::exec::{self, Ran};
 use crate::programs::Places;
 use crate::report::Report;
-use crate::runtime;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -127,7 +126,7 @@ pub fn run(places: &Places, mpis: &[Mpi], filter: &str, report: &mut Report) {
     if !library.exists() {
         return report.skip("ranks", "the library has not been built (cargo build --release -p libomp-shim)");
     }
-    if let Err(why) = runtime::install_links(&library, &links) {
+    if let Err(why) = links::install::install(&library, &links) {
         return report.fail("ranks: links", &why.to_string());
     }
     let room = Room { places, links };
@@ -143,6 +142,11 @@ pub fn run(places: &Places, mpis: &[Mpi], filter: &str, report: &mut Report) {
         }
         room.device_programs(mpis, *compiler, filter, report);
     }
+}
+
+/// A program for ranks that knows that it has some, for whoever starts it in another way.
+pub fn known_program(places: &Places) -> Result<PathBuf, String> {
+    Room { places, links: places.target.join("bridge/links") }.program(Gcc, "mpi-bridge/programs/ranks/where.c", "ranks-where")
 }
 
 struct Room<'a> {

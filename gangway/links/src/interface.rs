@@ -1,12 +1,14 @@
 //! Reads what a shared library exports and needs from its dynamic section.
 //!
 //! Lives here: the few structures of ELF64 (little endian) that the checks of the built library look at. May not live
-//! here: any opinion about what the library should export; that is `symbols`.
+//! here: any opinion about what the library should export; that is `cargo xtask symbols`.
 //!
 //! Rejected: calling `nm` and `readelf`. They belong to a package that a machine with Rust alone need not have, and
 //! their output is a format for people.
 
 use std::{fs, path::Path};
+
+use crate::{number, text};
 
 const SHT_DYNAMIC: u32 = 6;
 const SHT_DYNSYM: u32 = 11;
@@ -37,7 +39,7 @@ struct Section {
 ///
 /// # Errors
 /// A file that cannot be read or is not a 64-bit little-endian ELF file, as one line of text.
-pub fn interface(file: &Path) -> Result<Interface, String> {
+pub fn read(file: &Path) -> Result<Interface, String> {
     let bytes = fs::read(file).map_err(|e| format!("{}: {e}", file.display()))?;
     parse(&bytes).ok_or_else(|| format!("{}: not a 64-bit ELF library", file.display()))
 }
@@ -105,23 +107,13 @@ fn dynamic(file: &[u8], table: &Section, strings: &Section, found: &mut Interfac
     Some(())
 }
 
-fn number(file: &[u8], at: usize, bytes: usize) -> Option<u64> {
-    let slice = file.get(at..at + bytes)?;
-    Some(slice.iter().rev().fold(0, |n, b| n << 8 | u64::from(*b)))
-}
-
-fn text(file: &[u8], at: usize) -> Option<String> {
-    let end = file.get(at..)?.iter().position(|b| *b == 0)?;
-    String::from_utf8(file[at..at + end].to_vec()).ok()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{interface, parse};
+    use super::{parse, read};
 
     #[test]
     fn this_program_needs_the_c_library() {
-        let program = interface(&std::env::current_exe().unwrap()).unwrap();
+        let program = read(&std::env::current_exe().unwrap()).unwrap();
         assert!(
             program.needed.iter().any(|n| n == "libc.so.6"),
             "{:?}",

@@ -1,0 +1,35 @@
+//! How Gangway is put under a program that is already built.
+//!
+//! | room | what lives there |
+//! |---|---|
+//! | [`names`] | names of files: the library, what lies beside it, the runtimes that it stands for |
+//! | [`install`] | the directory of links |
+//! | [`interface`] | what a shared library exports and needs, from its sections |
+//! | [`object`] | what the loader is told about a program, from its segments |
+//! | [`mpi`] | the MPIs that are known, and which of them a program is linked with |
+//!
+//! For the tool `gangway` and for `cargo xtask`, which build and check with the same names. What may not live here: running
+//! anything, and messages for people. No dependencies, and no `unsafe`.
+//!
+//! Rejected: the crates `object` and `goblin` for ELF files. What is asked of them here is two tables and a list of strings.
+
+#![forbid(unsafe_code)]
+
+pub mod install;
+pub mod interface;
+pub mod mpi;
+pub mod names;
+pub mod object;
+
+/// The little-endian number of so many bytes at a place; `None` beyond the end.
+fn number(bytes: &[u8], at: usize, count: usize) -> Option<u64> {
+    let slice = bytes.get(at..at.checked_add(count)?)?;
+    Some(slice.iter().rev().fold(0, |n, b| n << 8 | u64::from(*b)))
+}
+
+/// The string that ends with a zero byte at a place.
+fn text(bytes: &[u8], at: usize) -> Option<String> {
+    let rest = bytes.get(at..)?;
+    let end = rest.iter().position(|b| *b == 0)?;
+    String::from_utf8(rest[..end].to_vec()).ok()
+}

@@ -1,0 +1,277 @@
+//! What the kernel and the loader are told about a program: for which machine it is, which loader it asks for, which libraries it
+//! needs, and where it wants them looked for.
+//!
+//! Read by segments, as the loader does, and in pieces: programs may be large. Symbols are looked at only to find a runtime that is
+//! linked in.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+
+use crate::{number, text};
+
+/// `e_machine` of x86-64.
+pub const X86_64: u16 = 62;
+
+const PT_LOAD: u64 = 1;
+const PT_DYNAMIC: u64 = 2;
+const PT_INTERP: u64 = 3;
+const DT_NEEDED: u64 = 1;
+const DT_STRTAB: u64 = 5;
+const DT_STRSZ: u64 = 10;
+const DT_RPATH: u64 = 15;
+const DT_RUNPATH: u64 = 29;
+const SHT_SYMTAB: u64 = 2;
+const SHT_DYNSYM: u64 = 11;
+const SYMBOL_BYTES: usize = 24;
+const HEADER_BYTES: usize = 64;
+/// A table that is longer than this is not read.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// Functions that every OpenMP runtime for GCC's or LLVM's code defines.
+const OF_RUNTIMES: [&str; 3] = ["GOMP_parallel", "__kmpc_fork_call", "GOMP_parallel_start"];
+
+/// An ELF file that the kernel or the loader may load.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Object {
+    /// `e_machine`.
+    pub machine: u16,
+    /// 64 bits and little endian; of others nothing else is known here.
+    pub is_wide: bool,
+    /// The loader that it asks for; none where it is linked statically, and in libraries.
+    pub loader: Option<String>,
+    /// Libraries that it needs, in order.
+    pub needed: Vec<String>,
+    /// Where it wants them looked for, as written.
+    pub paths: Vec<String>,
+    /// A function of an OpenMP runtime that it defines itself.
+    pub own_runtime: Option<&'static str>,
+}
+
+/// A segment, reduced to what is used here.
+struct Segment {
+    kind: u64,
+    offset: u64,
+    address: u64,
+    size: u64,
+}
+
+/// The file; `Ok(None)` if it is no ELF file, or one that is cut short.
+///
+/// # Errors
+/// It cannot be opened.
+pub fn read(path: &Path) -> io::Result<Option<Object>> {
+    let file = File::open(path)?;
+    Ok(parse(&|at, count| piece(&file, at, count)))
+}
+
+fn piece(file: &File, at: u64, count: u64) -> Option<Vec<u8>> {
+    if count > MOST_BYTES {
+        return None;
+    }
+    let mut bytes = vec![0; usize::try_from(count).ok()?];
+    file.read_exact_at(&mut bytes, at).ok()?;
+    Some(bytes)
+}
+
+/// So many bytes at a place of the file.
+type Source<'a> = &'a dyn Fn(u64, u64) -> Option<Vec<u8>>;
+
+fn parse(source: Source<'_>) -> Option<Object> {
+    let ident = source(0, 20)?;
+    if ident.get(..4)? != b"\x7fELF" {
+        return None;
+    }
+    let little = ident[5] == 1;
+    let machine = if little { u16::from_le_bytes([ident[18], ident[19]]) } else { u16::from_be_bytes([ident[18], ident[19]]) };
+    let is_wide = ident[4] == 2 && little;
+    if !is_wide {
+        return Some(Object { machine, ..Object::default() });
+    }
+    let header = source(0, HEADER_BYTES as u64)?;
+    let segments = segments(source, &header)?;
+    let mut object = Object { machine, is_wide, ..Object::default() };
+    if let Some(segment) = segments.iter().find(|s| s.kind == PT_INTERP) {
+        let mut bytes = source(segment.offset, segment.size)?;
+        bytes.push(0);
+        object.loader = text(&bytes, 0);
+    }
+    if let Some(segment) = segments.iter().find(|s| s.kind == PT_DYNAMIC) {
+        dynamic(source, &segments, segment, &mut object)?;
+    }
+    // A file without sections, or with wrong ones, runs all the same.
+    object.own_runtime = own_runtime(source, &header);
+    Some(object)
+}
+
+fn segments(source: Source<'_>, header: &[u8]) -> Option<Vec<Segment>> {
+    let (start, size, count) = (number(header, 0x20, 8)?, number(header, 0x36, 2)?, number(header, 0x38, 2)?);
+    let table = source(start, size * count)?;
+    let segment = |at: usize| {
+        Some(Segment {
+            kind: number(&table, at, 4)?,
+            offset: number(&table, at + 8, 8)?,
+            address: number(&table, at + 16, 8)?,
+            size: number(&table, at + 32, 8)?,
+        })
+    };
+    (0..count).map(|i| segment((i * size) as usize)).collect()
+}
+
+fn dynamic(source: Source<'_>, segments: &[Segment], segment: &Segment, object: &mut Object) -> Option<()> {
+    let table = source(segment.offset, segment.size)?;
+    let entries = (0..table.len() / 16).map_while(|i| {
+        let (tag, value) = (number(&table, i * 16, 8)?, number(&table, i * 16 + 8, 8)?);
+        (tag != 0).then_some((tag, value))
+    });
+    let entries: Vec<(u64, u64)> = entries.collect();
+    let value = |tag| entries.iter().find(|e| e.0 == tag).map(|e| e.1);
+    let (Some(address), Some(size)) = (value(DT_STRTAB), value(DT_STRSZ)) else { return Some(()) };
+    let holds = |s: &&Segment| s.kind == PT_LOAD && (s.address..s.address.saturating_add(s.size)).contains(&address);
+    let within = segments.iter().find(holds)?;
+    let strings = source(within.offset + (address - within.address), size)?;
+    for &(tag, value) in &entries {
+        let word = || text(&strings, usize::try_from(value).ok()?);
+        match tag {
+            DT_NEEDED => object.needed.push(word()?),
+            DT_RPATH | DT_RUNPATH => object.paths.extend(word()?.split(':').filter(|p| !p.is_empty()).map(str::to_string)),
+            _ => {}
+        }
+    }
+    Some(())
+}
+
+/// A symbol counts when it is defined, that is, in a section.
+fn own_runtime(source: Source<'_>, header: &[u8]) -> Option<&'static str> {
+    let (start, size, count) = (number(header, 0x28, 8)?, number(header, 0x3a, 2)?, number(header, 0x3c, 2)?);
+    let sections = source(start, size * count)?;
+    let field = |index: u64, offset: usize, bytes| number(&sections, (index * size) as usize + offset, bytes);
+    (0..count).filter(|&i| matches!(field(i, 4, 4), Some(SHT_SYMTAB | SHT_DYNSYM))).find_map(|i| {
+        let table = source(field(i, 24, 8)?, field(i, 32, 8)?)?;
+        let strings = field(i, 40, 4)?;
+        let strings = source(field(strings, 24, 8)?, field(strings, 32, 8)?)?;
+        (0..table.len() / SYMBOL_BYTES).find_map(|s| {
+            let at = s * SYMBOL_BYTES;
+            let name = strings.get(usize::try_from(number(&table, at, 4)?).ok()?..)?;
+            let is_defined = number(&table, at + 6, 2)? != 0;
+            OF_RUNTIMES.into_iter().find(|known| is_defined && name.starts_with(known.as_bytes()) && name.get(known.len()) == Some(&0))
+        })
+    })
+}
+
+/// The machine's name, for people.
+#[must_use]
+pub fn machine_name(machine: u16) -> String {
+    match machine {
+        3 => "i386".into(),
+        20 | 21 => "PowerPC".into(),
+        22 => "s390".into(),
+        40 => "ARM".into(),
+        X86_64 => "x86-64".into(),
+        183 => "aarch64".into(),
+        243 => "RISC-V".into(),
+        258 => "LoongArch".into(),
+        other => format!("machine {other} of the ELF specification"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(bytes: &[u8]) -> Option<Object> {
+        parse(&|at, count| {
+            let at = usize::try_from(at).ok()?;
+            Some(bytes.get(at..at.checked_add(usize::try_from(count).ok()?)?)?.to_vec())
+        })
+    }
+
+    #[test]
+    fn this_program_is_loaded_by_the_c_library_s_loader() {
+        let program = read(&std::env::current_exe().unwrap()).unwrap().unwrap();
+        assert!(program.is_wide && program.loader.as_ref().is_some_and(|l| l.contains("ld-linux")), "{program:?}");
+        assert!(program.needed.iter().any(|n| n == "libc.so.6"), "{program:?}");
+        assert_eq!(program.own_runtime, None);
+    }
+
+    /// A file with these segments (kind, bytes), each at an address of its own, and a loaded one over all.
+    fn made(machine: u16, pieces: &[(u32, &[u8])]) -> Vec<u8> {
+        let count = pieces.len() + 1;
+        let mut bytes = vec![0; HEADER_BYTES + 56 * count];
+        bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        bytes[18..20].copy_from_slice(&machine.to_le_bytes());
+        bytes[0x20] = HEADER_BYTES as u8;
+        (bytes[0x36], bytes[0x38]) = (56, count as u8);
+        let mut places = Vec::new();
+        for (kind, piece) in pieces {
+            places.push((*kind, bytes.len() as u64, piece.len() as u64));
+            bytes.extend_from_slice(piece);
+        }
+        places.push((PT_LOAD as u32, 0, bytes.len() as u64));
+        for (i, (kind, offset, size)) in places.into_iter().enumerate() {
+            let at = HEADER_BYTES + 56 * i;
+            bytes[at..at + 4].copy_from_slice(&kind.to_le_bytes());
+            bytes[at + 8..at + 16].copy_from_slice(&offset.to_le_bytes());
+            bytes[at + 16..at + 24].copy_from_slice(&(offset + 0x1000).to_le_bytes());
+            bytes[at + 32..at + 40].copy_from_slice(&size.to_le_bytes());
+        }
+        bytes
+    }
+
+    fn entries(list: &[(u64, u64)]) -> Vec<u8> {
+        list.iter().flat_map(|(tag, value)| [tag.to_le_bytes(), value.to_le_bytes()].concat()).collect()
+    }
+
+    #[test]
+    fn loader_libraries_and_paths_are_found() {
+        let strings = b"\0libmpi.so.40\0$ORIGIN/../lib:/opt/mpi\0";
+        let loader = b"/lib64/ld-linux-x86-64.so.2\0";
+        // The strings come first, behind the header and four program headers.
+        let address = 0x1000 + (HEADER_BYTES + 56 * 4) as u64;
+        let dynamic = entries(&[(DT_NEEDED, 1), (DT_RUNPATH, 14), (DT_STRTAB, address), (DT_STRSZ, strings.len() as u64), (0, 0), (DT_NEEDED, 1)]);
+        let file = made(X86_64, &[(99, strings), (PT_INTERP as u32, loader), (PT_DYNAMIC as u32, &dynamic)]);
+        let object = of(&file).unwrap();
+        assert_eq!(object.loader.as_deref(), Some("/lib64/ld-linux-x86-64.so.2"));
+        assert_eq!((object.needed, object.paths), (vec!["libmpi.so.40".to_string()], vec!["$ORIGIN/../lib".into(), "/opt/mpi".into()]));
+        assert_eq!((object.machine, object.is_wide, object.own_runtime), (X86_64, true, None));
+        assert_eq!(of(&file[..file.len() - 40]), None, "cut short");
+    }
+
+    #[test]
+    fn programs_without_a_loader_and_of_other_machines() {
+        let object = of(&made(183, &[])).unwrap();
+        assert_eq!((object.loader, machine_name(object.machine)), (None, "aarch64".into()));
+        let mut narrow = made(3, &[]);
+        narrow[4] = 1;
+        assert_eq!(of(&narrow), Some(Object { machine: 3, ..Object::default() }));
+        assert_eq!((of(b"#!/bin/sh\n# twenty bytes and more"), of(b"\x7fELF"), of(b"")), (None, None, None));
+    }
+
+    #[test]
+    fn a_runtime_that_is_linked_in_is_found() {
+        for (name, section, found) in [("GOMP_parallel", 7, true), ("GOMP_parallel", 0, false), ("GOMP_parallels", 7, false), ("__kmpc_fork_call", 1, true)] {
+            let mut file = made(X86_64, &[]);
+            let strings = [b"\0", name.as_bytes(), b"\0"].concat();
+            let mut symbols = vec![0; 2 * SYMBOL_BYTES];
+            (symbols[SYMBOL_BYTES], symbols[SYMBOL_BYTES + 6]) = (1, section);
+            let tables = [(SHT_SYMTAB, symbols), (3, strings)].map(|(kind, bytes)| {
+                let at = file.len() as u64;
+                file.extend_from_slice(&bytes);
+                (kind, at, bytes.len() as u64)
+            });
+            let start = file.len() as u64;
+            for (kind, at, size) in tables {
+                let mut header = vec![0; 64];
+                header[4..8].copy_from_slice(&(kind as u32).to_le_bytes());
+                header[24..32].copy_from_slice(&at.to_le_bytes());
+                header[32..40].copy_from_slice(&size.to_le_bytes());
+                header[40] = 1;
+                file.extend_from_slice(&header);
+            }
+            file[0x28..0x30].copy_from_slice(&start.to_le_bytes());
+            (file[0x3a], file[0x3c]) = (64, 2);
+            assert_eq!(of(&file).unwrap().own_runtime.is_some(), found, "{name} in section {section}");
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! What the tests of the command share: a directory each, the library if it has been built, and the command itself.
+
+#![allow(dead_code, reason = "each test program uses a part")]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// An empty directory for one test.
+pub fn directory(name: &str) -> PathBuf {
+    let at = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    drop(fs::remove_dir_all(&at));
+    fs::create_dir_all(&at).expect("a directory for the test");
+    at
+}
+
+/// The library: that of `GANGWAY_LIB`, or one that cargo has built; otherwise says why a test is left out.
+pub fn library(test: &str) -> Option<PathBuf> {
+    let target = Path::new(env!("CARGO_BIN_EXE_gangway")).ancestors().nth(2).expect("target/PROFILE/gangway");
+    let built = ["release", "debug"].map(|profile| target.join(profile).join("libgangway.so"));
+    let found = std::env::var_os("GANGWAY_LIB").map(PathBuf::from).into_iter().chain(built).find(|f| f.is_file());
+    if found.is_none() {
+        eprintln!("{test} is left out: libgangway.so has not been built (cargo build --release -p libomp-shim)");
+    }
+    found
+}
+
+/// The command, with the library named and a cache of its own.
+pub fn gangway(library: &Path, cache: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gangway"));
+    command.env("GANGWAY_LIB", library).env("XDG_CACHE_HOME", cache);
+    for name in ["LD_PRELOAD", "LD_LIBRARY_PATH", "OMP_NUM_THREADS"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// Status, standard output and standard error.
+pub fn outcome(command: &mut Command) -> (Option<i32>, String, String) {
+    let Output { status, stdout, stderr } = command.output().expect("the command starts");
+    (status.code(), String::from_utf8_lossy(&stdout).into_owned(), String::from_utf8_lossy(&stderr).into_owned())
+}
+
+/// Writes an executable file.
+pub fn executable(file: &Path, bytes: &[u8]) {
+    fs::write(file, bytes).expect("the file can be written");
+    fs::set_permissions(file, fs::Permissions::from_mode(0o755)).expect("and made executable");
+}
