@@ -8,16 +8,19 @@
 //! | [`run`] | `gangway run`: environment, and the program in this process's place |
 //! | [`launcher`] | which MPI launcher |
 //! | [`mpirun`] | `gangway mpirun`: the launcher's command |
+//! | [`autotune`], [`probe`] | `gangway autotune`: has ranks measured, and what each of them does |
 //! | [`failure`] | the line and the exit status of what does not work |
 //!
 //! Exit statuses are those of `env` and `timeout`: 127 the program is not there, 126 it cannot be run (on Gangway), 125 anything else of
 //! ours, otherwise the program's own. What may not live here: names of files and what is read from ELF files (`links`), which
 //! `cargo xtask` shares.
 
+mod autotune;
 mod failure;
 mod home;
 mod launcher;
 mod mpirun;
+mod probe;
 mod program;
 mod run;
 mod words;
@@ -53,6 +56,8 @@ fn act(given: Vec<OsString>) -> Result<(), Failure> {
     match matches.subcommand() {
         Some(("run", options)) => run::run(options),
         Some(("mpirun", options)) => mpirun::run(options),
+        Some(("autotune", options)) => autotune::run(options),
+        Some((probe::COMMAND, options)) => probe::run(options),
         _ => Err(Failure::own("there is no command; gangway --help lists them")),
     }
 }

@@ -39,12 +39,21 @@ pub fn run(options: &ArgMatches) -> Result<(), Failure> {
     let linked = mpi::linked(&program.file);
     let mode = Mode(options.get_one::<String>("mode").map_or("head", String::as_str));
     let links = home::links(options.get_one::<PathBuf>("links").map(PathBuf::as_path))?;
-    let launcher = launcher(options, linked, &links, mode)?;
+    let launcher = launcher(options, linked, &|mpi| mode.is_off() || links.join(mpi.bridge()).is_file())?;
+    if !mode.is_off() {
+        run::is_there(&links, &launcher.mpi.bridge(), launcher.mpi)?;
+        run::is_there(&links, names::START, launcher.mpi)?;
+    }
     warn_of_own_mpi(&program, linked, mode);
     let aware = run::aware(options, &links, || Some(launcher.mpi), &program)?;
     let command = Plan { launcher: &launcher, options, links: &links, mode, aware, program: &program.word, arguments: &arguments }.words();
+    start(options, &command)
+}
+
+/// Runs a launcher's command in this process's place, or prints it.
+pub fn start(options: &ArgMatches, command: &[OsString]) -> Result<(), Failure> {
     if options.get_flag("dry-run") {
-        println!("{}", shown(&command));
+        println!("{}", shown(command));
         return Ok(());
     }
     let why = Command::new(&command[0]).args(&command[1..]).exec();
@@ -65,16 +74,21 @@ fn warn_of_own_mpi(program: &Program, linked: Option<Mpi>, mode: Mode<'_>) {
     }
 }
 
-fn launcher(options: &ArgMatches, linked: Option<Mpi>, links: &Path, mode: Mode<'_>) -> Result<Launcher, Failure> {
+/// The launcher for a program that is linked with this MPI, or with none.
+pub fn launcher(options: &ArgMatches, linked: Option<Mpi>, is_served: &dyn Fn(Mpi) -> bool) -> Result<Launcher, Failure> {
     let named = options.get_one::<String>("mpi").and_then(|which| Mpi::named(which));
-    let served = |mpi: Mpi| mode.is_off() || links.join(mpi.bridge()).is_file();
     let given = options.get_one::<OsString>("launcher").map(OsString::as_os_str);
-    let launcher = launcher::choose(&Wish { given, program: named.or(linked), is_served: &served }, &launcher::Here)?;
-    if !mode.is_off() {
-        run::is_there(links, &launcher.mpi.bridge(), launcher.mpi)?;
-        run::is_there(links, names::START, launcher.mpi)?;
+    launcher::choose(&Wish { given, program: named.or(linked), is_served }, &launcher::Here)
+}
+
+/// The launcher with its number of ranks and its own options.
+pub fn head(launcher: &Launcher, options: &ArgMatches) -> Vec<OsString> {
+    let mut words = vec![launcher.word.clone()];
+    if let Some(ranks) = options.get_one::<u32>("ranks") {
+        words.extend(["-n".into(), ranks.to_string().into()]);
     }
-    Ok(launcher)
+    words.extend(options.get_many::<OsString>(words::LAUNCHERS).into_iter().flatten().cloned());
+    words
 }
 
 /// A command that is to be put together.
@@ -90,11 +104,7 @@ struct Plan<'a> {
 
 impl Plan<'_> {
     fn words(&self) -> Vec<OsString> {
-        let mut words = vec![self.launcher.word.clone()];
-        if let Some(ranks) = self.options.get_one::<u32>("ranks") {
-            words.extend(["-n".into(), ranks.to_string().into()]);
-        }
-        words.extend(self.options.get_many::<OsString>(words::LAUNCHERS).into_iter().flatten().cloned());
+        let mut words = head(self.launcher, self.options);
         words.push("env".into());
         words.extend(self.variables());
         words.push(self.program.to_os_string());

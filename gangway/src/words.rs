@@ -2,7 +2,7 @@
 //!
 //! Options of a launcher are its own business, so `gangway mpirun` takes any. What is before `--` and is no option of ours is the launcher's.
 //! Without `--` the first word that is no option of ours is the program; if that word begins with a dash, it is the launcher's, and nobody can say where
-//! its options end: then `--` is asked for.
+//! its options end: then `--` is asked for. `gangway autotune` has no program, and gives the launcher whatever is not ours.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -24,13 +24,28 @@ pub fn command() -> Command {
         .override_usage("gangway mpirun [OPTIONS] [LAUNCHER'S OPTIONS] -- PROGRAM [ARGUMENTS]...")
         .after_help("Options that are not in this list go to the launcher; then -- has to stand before the program.")
         .args(common())
+        .args([mode()])
         .args(launching());
+    let autotune = Command::new("autotune")
+        .about("Measures copies between MPI ranks and their speed, for the policies that place regions")
+        .override_usage("gangway autotune [OPTIONS] [LAUNCHER'S OPTIONS]")
+        .after_help("Options that are not in this list go to the launcher.")
+        .args(launching())
+        .args([
+            valued("mpi", "WHICH", "Which MPI, where several are installed").value_parser(PossibleValuesParser::new(["openmpi", "mpich"])),
+            links(),
+            valued("out", "FILE", "Where the rates are written; without it where the policies look").value_parser(value_parser!(PathBuf)),
+        ]);
+    let probe = Command::new(crate::probe::COMMAND).hide(true).about("A rank of autotune").args([
+        valued("bridge", "FILE", "The library of its MPI").required(true).value_parser(value_parser!(PathBuf)),
+        valued("out", "FILE", "Where the rates are written").required(true).value_parser(value_parser!(PathBuf)),
+    ]);
     Command::new("gangway")
         .version(env!("CARGO_PKG_VERSION"))
         .about("An OpenMP runtime under programs that are already built")
         .disable_help_subcommand(true)
         .subcommand_required(true)
-        .subcommands([run, mpirun])
+        .subcommands([run, mpirun, autotune, probe])
 }
 
 fn valued(name: &'static str, value: &'static str, help: &'static str) -> Arg {
@@ -41,7 +56,18 @@ fn flag(name: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
 }
 
-/// Options of both commands, and the program.
+fn links() -> Arg {
+    valued("links", "DIR", "The directory of links to the library; made if it is not there. Without it one in the user's cache")
+        .value_parser(value_parser!(PathBuf))
+}
+
+fn mode() -> Arg {
+    valued("mode", "MODE", "What the ranks are: devices of rank 0, devices of all, nothing")
+        .value_parser(PossibleValuesParser::new(["head", "spmd", "off"]))
+        .default_value("head")
+}
+
+/// Options of `run` and `mpirun`, and the program.
 fn common() -> Vec<Arg> {
     vec![
         valued("threads", "N", "Sets OMP_NUM_THREADS; a list (8,2) is for nested regions").value_parser(threads),
@@ -51,20 +77,16 @@ fn common() -> Vec<Arg> {
             .require_equals(true)
             .default_missing_value("linked")
             .value_parser(PossibleValuesParser::new(["linked", "openmpi", "mpich"])),
-        valued("links", "DIR", "The directory of links to the library; made if it is not there. Without it one in the user's cache")
-            .value_parser(value_parser!(PathBuf)),
+        links(),
         flag("anyway", "Runs a program that Gangway cannot be put under; those that it starts may be on Gangway"),
         Arg::new("program").value_name("PROGRAM").required(true).num_args(1..).trailing_var_arg(true).value_parser(value_parser!(OsString)),
     ]
 }
 
-/// Options of `mpirun`.
+/// Options of those that use a launcher.
 fn launching() -> Vec<Arg> {
     vec![
         Arg::new("ranks").short('n').long("np").value_name("N").help("How many ranks (also -np)").value_parser(ranks),
-        valued("mode", "MODE", "What the ranks are: devices of rank 0, devices of all, nothing")
-            .value_parser(PossibleValuesParser::new(["head", "spmd", "off"]))
-            .default_value("head"),
         valued("launcher", "PATH", "The launcher to use").value_parser(value_parser!(OsString)),
         flag("dry-run", "Prints the launcher's command instead of running it"),
         Arg::new(LAUNCHERS).long(LAUNCHERS).hide(true).action(ArgAction::Append).value_parser(value_parser!(OsString)),
@@ -102,16 +124,15 @@ pub fn in_one_line(said: &clap::Error) -> Failure {
 /// The option that takes the launcher's words through clap, one each; nobody has to write it.
 pub const LAUNCHERS: &str = "launcher-options";
 
-/// Puts the words behind `mpirun` into an order that clap understands: our options, the launcher's as values of
+/// Puts the words behind a command that uses a launcher into an order that clap understands: our options, the launcher's as values of
 /// [`LAUNCHERS`], `--` and the program.
 /// Other commands are left as they are.
 pub fn ours_first(command: &Command, given: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
-    if given.get(1).is_none_or(|word| word != "mpirun") {
-        return Ok(given);
-    }
-    let mut own = command.find_subcommand("mpirun").cloned().unwrap_or_else(|| Command::new("mpirun"));
+    let named = given.get(1).and_then(|word| command.find_subcommand(word)).filter(|c| c.get_arguments().any(|a| a.get_id() == LAUNCHERS));
+    let Some(mut own) = named.cloned() else { return Ok(given) };
     own.build();
-    let split = split(&own, &given[2..])?;
+    let has_program = own.get_arguments().any(|a| a.get_id() == "program");
+    let split = split(&own, has_program, &given[2..])?;
     let mut words = given[..2].to_vec();
     words.extend(split.ours);
     words.extend(split.launchers.into_iter().map(|word| {
@@ -124,7 +145,7 @@ pub fn ours_first(command: &Command, given: Vec<OsString>) -> Result<Vec<OsStrin
     Ok(words)
 }
 
-/// The words behind `mpirun`.
+/// The words behind such a command.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Split {
     ours: Vec<OsString>,
@@ -132,7 +153,7 @@ struct Split {
     program: Vec<OsString>,
 }
 
-fn split(own: &Command, words: &[OsString]) -> Result<Split, Failure> {
+fn split(own: &Command, has_program: bool, words: &[OsString]) -> Result<Split, Failure> {
     let mut split = Split::default();
     let mut rest = words.iter();
     while let Some(word) = rest.next() {
@@ -145,14 +166,14 @@ fn split(own: &Command, words: &[OsString]) -> Result<Split, Failure> {
             if option.has_value_behind && rest.as_slice().first().is_some_and(|w| w != "--") {
                 split.ours.extend(rest.next().cloned());
             }
-        } else if begins_with_dash(word) || !split.launchers.is_empty() {
+        } else if begins_with_dash(word) || !split.launchers.is_empty() || !has_program {
             split.launchers.push(word.clone());
         } else {
             split.program = [word].into_iter().chain(rest).cloned().collect();
             break;
         }
     }
-    let is_open = split.program.is_empty() && words.iter().all(|w| w != "--");
+    let is_open = has_program && split.program.is_empty() && words.iter().all(|w| w != "--");
     match &split.launchers[..] {
         [first, _, ..] if is_open => {
             let first = first.display();
@@ -257,6 +278,16 @@ mod tests {
         assert_eq!(of_mpirun("./a.out"), (None, nothing(), "./a.out".into()));
         let (ranks, launchers, program) = of_mpirun("--bind-to none -n 2 --host a,b --dry-run --mpi -- ./a.out 1 -- 2");
         assert_eq!((ranks, launchers.join(" "), program.as_str()), (Some(2), "--bind-to none --host a,b".into(), "./a.out 1 -- 2"));
+    }
+
+    #[test]
+    fn measuring_takes_a_launcher_s_options_too() {
+        let all = matches("gangway autotune --bind-to none -np 2 --host a,b --out f").unwrap();
+        let options = all.subcommand_matches("autotune").unwrap();
+        let launchers: Vec<_> = options.get_many::<OsString>(LAUNCHERS).into_iter().flatten().cloned().collect();
+        assert_eq!((options.get_one::<u32>("ranks"), launchers), (Some(&2), words("--bind-to none --host a,b")));
+        assert_eq!(options.get_one::<PathBuf>("out"), Some(&PathBuf::from("f")));
+        assert!(matches("gangway autotune -n 2 -- a").is_err());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! What lives here, from the bottom up: [`fabric`] (what is asked of MPI, and a stand-in for tests), [`packet`] (what the bytes
 //! mean), [`pair`] (batches and credits between two ranks), [`wave`] (barrier and quiescence), [`engine`] (one look at
-//! everything), [`bridge`] (what callers touch), [`table`] (the same for C). `shim/mpi.c` holds all calls to MPI; it is
+//! everything), [`bridge`] (what callers touch), [`table`] (the same for C), [`load`] (for who opens the library). `shim/mpi.c` holds all calls to MPI; it is
 //! compiled once per MPI and linked with this crate into a shared library by `cargo xtask bridge`.
 //! What may not: OpenMP's meaning, scheduling, and any dependency on the core library. `docs/protocols/bridge.md` is the
 //! agreement between ranks and threads.
@@ -17,6 +17,7 @@ mod entry;
 pub mod engine;
 pub mod fabric;
 pub mod gate;
+pub mod load;
 pub mod packet;
 pub mod pair;
 mod progress;

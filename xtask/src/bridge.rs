@@ -2,7 +2,7 @@
 //!
 //! Lives here: which MPIs there are and how a bridge is linked. `bridge/check.rs` has the list of checks, `bridge/ranks.rs` those of
 //! OpenMP programs whose devices are ranks, `bridge/aware.rs` those of programs that call MPI from their threads,
-//! `bridge/tool.rs` that of the command `gangway mpirun`. A machine without MPI builds everything else and says here what it lacks.
+//! `bridge/tool.rs` those of the command `gangway`. A machine without MPI builds everything else and says here what it lacks.
 //!
 //! Rejected: a build script of the crate (cargo would need an MPI to build the workspace, and could link one only).
 

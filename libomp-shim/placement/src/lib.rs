@@ -12,6 +12,7 @@
 //! | [`simulate`] | runs a graph on devices in virtual time under any policy |
 //! | [`choice`] | policies by their names, as in `OMPX_SCHED` |
 //! | [`file`], [`manual`] | a recorded graph as text; a placement written by hand |
+//! | [`rates`] | measured rates of ranks |
 //! | [`record`] | a graph from what tasks were seen to read and write |
 //! | [`examples`] | graphs to try policies on |
 //!
@@ -34,6 +35,7 @@ pub mod manual;
 pub mod online;
 pub mod planned;
 pub mod policy;
+pub mod rates;
 pub mod record;
 pub mod replay;
 pub mod simulate;

@@ -163,6 +163,7 @@ fn others(s: &Settings) -> Vec<(&'static str, String)> {
         ("KMP_WARNINGS", on(report::warnings())),
         ("OMPX_DEVICE_MEMORY", s.device_memory.map(|bytes| size(bytes as usize)).unwrap_or_default()),
         ("OMPX_GRAPH", s.graph_file.clone().unwrap_or_default()),
+        ("OMPX_RATES", s.rates.clone().unwrap_or_default()),
         ("OMPX_SCHED", s.placement.to_string()),
         ("OMP_GANG_SCHED", s.gang.to_string()),
     ]

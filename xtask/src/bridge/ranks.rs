@@ -145,8 +145,9 @@ pub fn run(places: &Places, mpis: &[Mpi], filter: &str, report: &mut Report) {
 }
 
 /// A program for ranks that knows that it has some, for whoever starts it in another way.
-pub fn known_program(places: &Places) -> Result<PathBuf, String> {
-    Room { places, links: places.target.join("bridge/links") }.program(Gcc, "mpi-bridge/programs/ranks/where.c", "ranks-where")
+pub fn known_program(places: &Places, name: &str) -> Result<PathBuf, String> {
+    let room = Room { places, links: places.target.join("bridge/links") };
+    room.program(Gcc, &format!("mpi-bridge/programs/ranks/{name}.c"), &format!("ranks-{name}"))
 }
 
 struct Room<'a> {

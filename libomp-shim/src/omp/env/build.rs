@@ -93,6 +93,7 @@ impl Settings {
             placement,
             graph_file,
             device_memory,
+            rates: r.vars.get("OMPX_RATES").filter(|v| !v.is_empty()).map(str::to_owned),
             reduction_method: reduction_method(&mut r),
             num_teams,
             teams_thread_limit: threads::teams_thread_limit(&mut r),

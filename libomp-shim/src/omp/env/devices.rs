@@ -183,6 +183,7 @@ mod tests {
             (s.placement.to_string(), s.graph_file, s.device_memory)
         };
         assert_eq!(read(&[]), ("least".into(), None, None));
+        assert_eq!((good(&[]).rates, good(&[("OMPX_RATES", "r.txt")]).rates), (None, Some("r.txt".into())));
         let all = [("OMPX_SCHED", "HEFTMC:lambda=0.7"), ("OMPX_GRAPH", "g.txt"), ("OMPX_DEVICE_MEMORY", "3M")];
         assert_eq!(read(&all), ("heftmc:lambda=0.7".into(), Some("g.txt".into()), Some(3 << 20)));
         let (settings, lines) = build(&[("OMPX_SCHED", "heftmc:lambda=2")]);

@@ -131,6 +131,8 @@ pub struct Settings {
     pub graph_file: Option<String>,
     /// `OMPX_DEVICE_MEMORY`: how many bytes of each device they may use; `None` = as many as there are.
     pub device_memory: Option<u64>,
+    /// `OMPX_RATES`: the file with the measured rates of ranks, or `off`; `None` = the usual one, if it is there.
+    pub rates: Option<String>,
     /// `GANGWAY_STATS`: print the counters of [`super::stats`] at exit.
     pub stats: bool,
     /// `GANGWAY_STALL_SIGNAL`: a real-time signal for interrupting workers; `None` = the first free one.

@@ -8,12 +8,12 @@
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use placement::graph::{Device, Graph, Machine};
+use placement::graph::{Graph, Machine};
 use placement::policy::Policy;
 use placement::record::{Record, Use};
 use placement::replay::replay;
 
-use super::{Announced, LATENCY, RATE};
+use super::{Announced, rates};
 use crate::omp::device::map::{Flags, Item};
 use crate::omp::device::rank::modules;
 use crate::omp::{env, report};
@@ -73,12 +73,6 @@ extern "C" fn write() {
     }
 }
 
-/// The devices as the policies that plan see them.
-fn machine(devices: usize, memory: Option<u64>) -> Machine {
-    let device = |at: usize| Device::new(&format!("device_{at}"), memory.unwrap_or(u64::MAX)).at(LATENCY as f64 / 2.0, RATE as f64);
-    Machine { devices: (0..devices).map(device).collect() }
-}
-
 /// Has the policy plan the graph of the file.
 ///
 /// # Errors
@@ -87,7 +81,7 @@ pub(super) fn plan(policy: &mut dyn Policy, devices: usize, memory: Option<u64>)
     let file = env::settings().graph_file.as_ref().ok_or("no graph is known ahead, OMPX_GRAPH names none")?;
     let text = std::fs::read_to_string(file).map_err(|e| format!("graph {file}: {e}, this run records it"))?;
     let graph = placement::file::read(&text).map_err(|why| format!("graph {file}: {why}"))?;
-    let machine = machine(devices, memory);
+    let machine = rates::machine(devices, memory);
     if devices == 0 {
         return Err("there is no device".into());
     }

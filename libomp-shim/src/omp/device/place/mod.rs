@@ -5,6 +5,7 @@
 //! | [`load`] | what a device has to do, and how much of its memory is in use or promised |
 //! | [`policies`] | the policy in force: `OMPX_SCHED`, `ompx_set_sched` |
 //! | [`graph`] | the graph of the regions: recording it, planning by it (`OMPX_GRAPH`) |
+//! | [`rates`] | how long copies take: measured (`OMPX_RATES`), or taken for granted |
 //! | [`library`] | policies from shared objects of the user's |
 //! | [`hints`] | what the program declares before a region |
 //!
@@ -29,6 +30,7 @@ pub mod hints;
 pub mod library;
 pub mod load;
 pub mod policies;
+mod rates;
 
 /// A region whose device is to be chosen.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,10 +49,6 @@ pub fn next_number() -> u32 {
     NUMBER.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Bytes per nanosecond that copies to a device are taken to make (1 GB/s), and what they take at least.
-const RATE: u64 = 1;
-const LATENCY: u64 = 20_000;
-
 /// The device as the policy sees it.
 fn view(slot: &Slot, items: &[Item], scratch: u64, limit: Option<u64>) -> View {
     // A table that somebody works with is not waited for: nothing counts as present then.
@@ -62,7 +60,7 @@ fn view(slot: &Slot, items: &[Item], scratch: u64, limit: Option<u64>) -> View {
         present: need.present,
         running: slot.load() + load.sent(),
         wait: u64::from(slot.load() + load.sent()) * load.usual_time(),
-        bring: if need.to > 0 { LATENCY + need.to / RATE } else { 0 },
+        bring: rates::bring(slot.number, need.to),
     }
 }
 

@@ -21,7 +21,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use mpi_bridge::bridge::Bridge;
-use mpi_bridge::table::{ABI, Config, DEDICATED, Identity, Table, code};
+use mpi_bridge::table::{Config, DEDICATED, Identity, Table, code};
 
 use super::{CLUSTER, Cluster, Peer, death, link, modules, serve};
 use crate::omp::device::{self, program};
@@ -69,21 +69,7 @@ fn load(mpi: &str) -> Result<&'static Table, String> {
         let beside = directories.last().map(|d| d.display().to_string()).unwrap_or_default();
         return Err(format!("{name} is not in {beside}, beside this library (cargo xtask bridge builds it)"));
     };
-    let path = CString::new(path.display().to_string()).unwrap_or_default();
-    // SAFETY: a path and a name; the library's constructors are MPI's.
-    unsafe {
-        let library = libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL);
-        if library.is_null() {
-            let why = libc::dlerror().as_ref().map(|s| CStr::from_ptr(s).to_string_lossy().into_owned());
-            return Err(format!("{name} cannot be loaded: {}", why.unwrap_or_default()));
-        }
-        let get = libc::dlsym(library, c"gangway_bridge_table".as_ptr());
-        if get.is_null() {
-            return Err(format!("{name} is no bridge"));
-        }
-        let get = core::mem::transmute::<*mut c_void, unsafe extern "C" fn(u32) -> *const Table>(get);
-        get(ABI).as_ref().ok_or_else(|| format!("{name} is of another version"))
-    }
+    mpi_bridge::load::table(&path)
 }
 
 /// What all ranks must have alike besides their executable: the shared objects with code for devices that are loaded now.

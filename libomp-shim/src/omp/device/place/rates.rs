@@ -1,0 +1,98 @@
+//! How long copies to a device take: what `gangway autotune` measured between the ranks, or the same for all.
+//!
+//! `OMPX_RATES` names the file, or says `off`; without it the machine's file in the user's cache is read, if there is one. It is read when the first
+//! device is chosen, and only where ranks are devices.
+
+use std::fs;
+use std::sync::OnceLock;
+
+use placement::graph::{Device, Machine};
+use placement::rates::{self, Rates};
+
+use crate::omp::device::rank;
+use crate::omp::{env, report};
+
+/// Bytes per nanosecond that copies to a device are taken to make (1 GB/s), and what they take at least, where nothing was measured.
+const RATE: u64 = 1;
+const LATENCY: u64 = 20_000;
+
+/// The words for it.
+const INSTEAD: &str = "copies are taken to make 1 GB/s after 20 us";
+
+static RATES: OnceLock<Option<Rates>> = OnceLock::new();
+
+/// What was measured.
+fn measured() -> Option<&'static Rates> {
+    rank::cluster()?;
+    RATES.get_or_init(|| find(env::settings().rates.as_deref()).unwrap_or_else(said)).as_ref()
+}
+
+fn said(line: String) -> Option<Rates> {
+    report::warn_environment(line);
+    None
+}
+
+/// The rates of the file that is named, or of the usual one; no file at all is no mistake.
+///
+/// # Errors
+/// A line.
+fn find(named: Option<&str>) -> Result<Option<Rates>, String> {
+    let parsed = |name: &str, text: &str| Rates::read(text).map(Some).map_err(|why| format!("OMPX_RATES='{name}': {why}; {INSTEAD}"));
+    match named {
+        Some("off") => Ok(None),
+        Some(name) => {
+            let text = fs::read_to_string(name).map_err(|why| format!("OMPX_RATES='{name}': {why}; {INSTEAD}"))?;
+            parsed(name, &text)
+        }
+        None => {
+            let Some(file) = rates::usual_file(|name| std::env::var(name).ok()) else { return Ok(None) };
+            fs::read_to_string(&file).map_or(Ok(None), |text| parsed(&file.display().to_string(), &text))
+        }
+    }
+}
+
+/// How many nanoseconds a copy of so many bytes to the device with this number takes.
+pub(super) fn bring(device: i32, bytes: u64) -> u64 {
+    match (bytes, measured().zip(rank::cluster())) {
+        (0, _) => 0,
+        (_, Some((rates, cluster))) => rates.between(cluster.rank as usize, device as usize + rank::first_device(cluster)).time(bytes),
+        (_, None) => LATENCY + bytes / RATE,
+    }
+}
+
+/// The devices as the policies that plan see them.
+pub(super) fn machine(devices: usize, memory: Option<u64>) -> Machine {
+    let memory = memory.unwrap_or(u64::MAX);
+    if let Some((rates, cluster)) = measured().zip(rank::cluster()) {
+        return rates.machine(rank::first_device(cluster), devices, memory);
+    }
+    let device = |at: usize| Device::new(&format!("device_{at}"), memory).at(LATENCY as f64 / 2.0, RATE as f64);
+    Machine { devices: (0..devices).map(device).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_ranks_all_devices_are_alike() {
+        assert_eq!([bring(0, 0), bring(3, 1), bring(0, 1_000_000)], [0, 20_001, 1_020_000]);
+        let machine = machine(2, None);
+        assert_eq!((machine.devices.len(), machine.transfer(1000, 0, 1)), (2, 21_000));
+    }
+
+    #[test]
+    fn a_named_file_is_read_and_mistakes_are_told() {
+        let file = std::env::temp_dir().join(format!("gangway-rates-{}", std::process::id()));
+        let name = file.display().to_string();
+        let of = |text: &str| {
+            fs::write(&file, text).unwrap();
+            find(Some(&name))
+        };
+        assert!(of("gangway-rates 1\nrank 0 1 2 3 a\n").is_ok_and(|r| r.is_some()));
+        assert_eq!(of("rates"), Err(format!("OMPX_RATES='{name}': does not begin with 'gangway-rates 1'; {INSTEAD}")));
+        fs::remove_file(&file).unwrap();
+        assert!(find(Some(&name)).is_err_and(|line| line.starts_with("OMPX_RATES=") && line.ends_with(INSTEAD)));
+        assert_eq!(find(Some("off")), Ok(None));
+    }
+}
