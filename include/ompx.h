@@ -4,8 +4,8 @@
  * another OpenMP library defines OMPX_WEAK before it includes this file, is built with -fPIC, and asks
  * `if (ompx_get_counters)` before it calls.
  *
- * All functions but ompx_cluster_init may be called by any thread at any time, inside and outside of parallel regions, and do
- * not fail.
+ * All functions but ompx_cluster_init may be called by any thread at any time, inside and outside of parallel regions. Those that
+ * can fail say so.
  * Fortran: ompx_lib.f90, beside this file.
  */
 #ifndef OMPX_H
@@ -58,6 +58,8 @@ typedef struct ompx_counters_t {
     uint64_t regions_served;  /* target regions run for other MPI ranks */
     uint64_t bytes_sent;      /* bytes copied to other MPI ranks */
     uint64_t bytes_fetched;   /* bytes fetched from other MPI ranks */
+    uint64_t invokes_sent;    /* functions invoked (ompx_invoke), on this rank or another */
+    uint64_t invokes_served;  /* functions run here that were invoked or that an event fired */
 } ompx_counters_t;
 
 /* Writes the counters to `out`: its first `size` bytes, at most as many as the library knows. Returns how many bytes the
@@ -139,6 +141,120 @@ OMPX_API void ompx_suspend_until(int (*ready)(void *argument), void *argument);
 /* The caller is about to wait in a library, for some time: OpenMP threads behind it on the same worker that could go on do so on another
  * kernel thread, without the time that the runtime needs to find out. */
 OMPX_API void ompx_blocks(void);
+
+/* Functions on other ranks, futures and events (docs/remote.md), after PREMA on user-level threads (Thomadakis et al., "Towards Runtime
+ * Support for Unstructured and Dynamic Exascale-era Applications", sections 3 and 4). A process without ranks is rank 0 of one: everything runs in
+ * it, with the same answers.
+ *
+ * Results: 0, or a negative number, one of the following, and a line on standard error that names the function and the mistake; then the call
+ * has changed nothing. Where a handle is another rank's, the caller cannot know what is wrong with it: the call returns 0, and the owner
+ * prints the line. What cannot be done any more when it is found (a rank without the module of an invoked function, no memory for what a message
+ * brings) ends all ranks with a line. */
+enum {
+    OMPX_E_RANK = -1,     /* there is no such rank: 0 to ompx_cluster_size() - 1 */
+    OMPX_E_ARGUMENT = -2, /* a pointer is null that must not be; data may be, where their size is 0 */
+    OMPX_E_FUNCTION = -3, /* the function lies in no executable and no shared object */
+    OMPX_E_MEMORY = -4,   /* no memory for a copy of the bytes */
+    OMPX_E_STALE = -5,    /* the handle names nothing: freed, fired, or never made */
+    OMPX_E_FOREIGN = -6,  /* another rank's, and only its owner may ask for this */
+    OMPX_E_SET = -7,      /* it was set or satisfied before; or the future is an invocation's, which sets it */
+    OMPX_E_SIZE = -8,     /* the value has another size */
+    OMPX_E_WAITED = -9,   /* somebody waits for it */
+    OMPX_E_ENDED = -10,   /* the ranks have parted, or this is the child of a fork */
+    OMPX_E_SLOT = -11     /* the event has no dependence of this number */
+};
+
+/* A future: a value that comes once. Made by one rank, its owner; plain numbers, which may be copied, sent and compared. All zero: none. */
+typedef struct ompx_future_t {
+    int32_t rank;  /* the owner */
+    uint32_t id;   /* its place there */
+    uint64_t generation; /* never twice for one place, never 0 */
+} ompx_future_t;
+
+/* What an invoked function returns its value through. */
+typedef struct ompx_result_t ompx_result_t;
+
+/* A function that can be invoked. `args` is a copy of `bytes` bytes, aligned to 16, for this call; null if there are none. It runs as an untied
+ * explicit task of the rank's pool: it may wait, fork, make tasks, launch target regions, invoke. Its own tasks need not have ended when it returns. */
+typedef void (*ompx_handler)(const void *args, size_t bytes, ompx_result_t *result);
+
+/* Runs fn(args, bytes, result) on rank `rank`, which may be the caller's. `fn` is a function of the executable or of a shared object that the other rank
+ * has loaded in the same version. The bytes, any number of them, are copied before the call returns. It does not wait for the function; it may be suspended while
+ * too many messages wait for that rank.
+ *
+ * If `future` is not null, a future of the calling rank is written there: its value is what the function gave to ompx_result_set, 0 bytes if
+ * nothing, and it comes when the function has returned. It has to be freed, which may be done before: then nobody wants the value.
+ *
+ * Invocations begin in any order and run at the same time. All are done before the program ends (docs/remote.md).
+ * OMPX_E_RANK, _ARGUMENT, _FUNCTION, _MEMORY, _ENDED; then no future was made. */
+OMPX_API int ompx_invoke(int rank, ompx_handler fn, const void *args, size_t bytes, ompx_future_t *future);
+
+/* The value of the running function is a copy of these bytes; a later call replaces them. By the function itself, or by a task that it waits for; not
+ * two at a time. OMPX_E_ARGUMENT, _MEMORY. */
+OMPX_API int ompx_result_set(ompx_result_t *result, const void *data, size_t bytes);
+
+/* A future of this rank, without a value, to be set by ompx_future_set. OMPX_E_ARGUMENT. */
+OMPX_API int ompx_future_create(ompx_future_t *future);
+
+/* Gives a future of any rank its value: a copy of these bytes. Once; not for the future of an invocation. Here: OMPX_E_SET, _STALE. Always: _ARGUMENT, _MEMORY,
+ * _ENDED, and _STALE where the handle names no rank. */
+OMPX_API int ompx_future_set(ompx_future_t future, const void *data, size_t bytes);
+
+/* The following are for the owner of the future: OMPX_E_FOREIGN elsewhere, _STALE, _ENDED. */
+
+/* 1 if the value is there, 0 if not yet, or an error. Looks after messages, so a loop around it comes to an end. */
+OMPX_API int ompx_future_test(ompx_future_t future);
+
+/* Returns when the value is there. The calling task is suspended and its worker is not held: this is a task scheduling point at which the thread may
+ * start any task of its team, tied ones that do not descend from the waiting one included. Up to 20,000 tasks of a process wait so; those beyond hold
+ * their thread. Several may wait for one future. */
+OMPX_API int ompx_future_wait(ompx_future_t future);
+
+/* Waits, then writes the number of bytes of the value. OMPX_E_ARGUMENT. */
+OMPX_API int ompx_future_size(ompx_future_t future, size_t *bytes);
+
+/* Waits, then copies the value to `into`, as often as one likes. It has to be of exactly `bytes` bytes: else OMPX_E_SIZE. OMPX_E_ARGUMENT. */
+OMPX_API int ompx_future_get(ompx_future_t future, void *into, size_t bytes);
+
+/* The future is not used any more; its handles name nothing from here on. OMPX_E_WAITED. */
+OMPX_API int ompx_future_free(ompx_future_t future);
+
+/* An event: a function that runs once, on the rank that made the event, when each of its dependences has been satisfied by somebody. A handle like
+ * that of a future. */
+typedef struct ompx_event_t {
+    int32_t rank;
+    uint32_t id;
+    uint64_t generation;
+} ompx_event_t;
+
+/* What came with one dependence; null and 0 if nothing did. Aligned to 16. */
+typedef struct ompx_part_t {
+    const void *bytes;
+    size_t size;
+} ompx_part_t;
+
+/* The function of an event: a copy of the data given to ompx_event_create, and `count` parts, in the order of the dependences. All valid for this
+ * call. A task as ompx_handler. */
+typedef void (*ompx_event_handler)(const void *data, size_t bytes, const ompx_part_t *parts, size_t count);
+
+/* Makes an event of this rank with so many dependences. With 0 its function runs at once. When it has fired, its handles name nothing.
+ * OMPX_E_ARGUMENT, _FUNCTION, _MEMORY, _ENDED. */
+OMPX_API int ompx_event_create(uint32_t dependences, ompx_event_handler fn, const void *data, size_t bytes, ompx_event_t *event);
+
+/* For `slot` of ompx_event_satisfy: the first dependence that is not satisfied yet. */
+#define OMPX_ANY_SLOT (-1)
+
+/* Satisfies dependence `slot` (0 to dependences - 1, or OMPX_ANY_SLOT) of an event of any rank, and sends a copy of these bytes to its function. Each once. Here:
+ * OMPX_E_SET, _SLOT, _STALE. Always: _ARGUMENT, _MEMORY, _ENDED, and _STALE where the handle names no rank. */
+OMPX_API int ompx_event_satisfy(ompx_event_t event, int slot, const void *data, size_t bytes);
+
+/* An event of this rank that has not fired never will. By its owner: OMPX_E_FOREIGN elsewhere. _STALE, _ENDED. */
+OMPX_API int ompx_event_free(ompx_event_t event);
+
+/* Returns when condition(argument) has answered with another value than 0, for what tasks, handlers and messages make true. As ompx_suspend_until, which
+ * is for waits inside of libraries, but always a task scheduling point like ompx_future_wait, whatever OMPX_TASK_AWARE_MPI says. Outside of parallel
+ * regions the kernel thread yields between two questions. PREMA calls it wait_until. */
+OMPX_API void ompx_wait_until(int (*condition)(void *argument), void *argument);
 
 #ifdef __cplusplus
 }

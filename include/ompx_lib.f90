@@ -1,13 +1,16 @@
 ! ompx_lib: what Gangway offers beyond OpenMP, for Fortran 2003 and later. ompx.h, beside this file, says the same for C,
 ! with more words. Compile this file with the program's own compiler, `use ompx_lib`, and link with libgangway.so.
 !
-! All routines may be called by any thread at any time, inside and outside of parallel regions; none of them fails.
+! All routines may be called by any thread at any time, inside and outside of parallel regions. Those that can fail are functions
+! whose result is 0, or negative as in ompx.h, with a line on standard error.
 module ompx_lib
-  use, intrinsic :: iso_c_binding, only: c_int, c_int64_t, c_size_t
+  use, intrinsic :: iso_c_binding, only: c_funptr, c_int, c_int32_t, c_int64_t, c_ptr, c_size_t
   implicit none
   private
   public :: ompx_counters_t, ompx_set_gang_sched, ompx_reset_gang_sched, ompx_get_counters, &
-            ompx_cluster_rank, ompx_cluster_size
+            ompx_cluster_rank, ompx_cluster_size, ompx_future_t, ompx_event_t, ompx_part_t, ompx_invoke, ompx_result_set, &
+            ompx_future_create, ompx_future_set, ompx_future_test, ompx_future_wait, ompx_future_size, ompx_future_get, &
+            ompx_future_free, ompx_event_create, ompx_event_satisfy, ompx_event_free
 
   ! What the runtime has done since the process was started: numbers of events, none ever shrinks.
   type, bind(c) :: ompx_counters_t
@@ -29,6 +32,24 @@ module ompx_lib
     integer(c_int64_t) :: regions_served = 0  ! target regions run for other MPI ranks
     integer(c_int64_t) :: bytes_sent = 0      ! bytes copied to other MPI ranks
     integer(c_int64_t) :: bytes_fetched = 0   ! bytes fetched from other MPI ranks
+    integer(c_int64_t) :: invokes_sent = 0    ! functions invoked, on this rank or another
+    integer(c_int64_t) :: invokes_served = 0  ! functions run here that were invoked or that an event fired
+  end type
+
+  ! A future, and an event: plain numbers, which may be copied and sent (docs/remote.md).
+  type, bind(c) :: ompx_future_t
+    integer(c_int32_t) :: rank = 0, id = 0
+    integer(c_int64_t) :: generation = 0
+  end type
+  type, bind(c) :: ompx_event_t
+    integer(c_int32_t) :: rank = 0, id = 0
+    integer(c_int64_t) :: generation = 0
+  end type
+
+  ! What came with a dependence of an event.
+  type, bind(c) :: ompx_part_t
+    type(c_ptr) :: bytes
+    integer(c_size_t) :: size
   end type
 
   interface
@@ -57,6 +78,92 @@ module ompx_lib
     function ompx_cluster_size() bind(c, name='ompx_cluster_size') result(ranks)
       import :: c_int
       integer(c_int) :: ranks
+    end function
+
+    ! Runs a subroutine fn(args, bytes, result) bind(c), with type(c_ptr), value :: args, result and integer(c_size_t),
+    ! value :: bytes, on a rank. c_loc(future) gets the future of its value; c_null_ptr: none is wanted.
+    function ompx_invoke(rank, fn, args, bytes, future) bind(c, name='ompx_invoke') result(code)
+      import :: c_int, c_funptr, c_ptr, c_size_t
+      integer(c_int), value, intent(in) :: rank
+      type(c_funptr), value, intent(in) :: fn
+      type(c_ptr), value, intent(in) :: args, future
+      integer(c_size_t), value, intent(in) :: bytes
+      integer(c_int) :: code
+    end function
+    ! The value of the running function.
+    function ompx_result_set(result, data, bytes) bind(c, name='ompx_result_set') result(code)
+      import :: c_int, c_ptr, c_size_t
+      type(c_ptr), value, intent(in) :: result, data
+      integer(c_size_t), value, intent(in) :: bytes
+      integer(c_int) :: code
+    end function
+
+    function ompx_future_create(future) bind(c, name='ompx_future_create') result(code)
+      import :: c_int, ompx_future_t
+      type(ompx_future_t), intent(out) :: future
+      integer(c_int) :: code
+    end function
+    function ompx_future_set(future, data, bytes) bind(c, name='ompx_future_set') result(code)
+      import :: c_int, c_ptr, c_size_t, ompx_future_t
+      type(ompx_future_t), value, intent(in) :: future
+      type(c_ptr), value, intent(in) :: data
+      integer(c_size_t), value, intent(in) :: bytes
+      integer(c_int) :: code
+    end function
+    ! 1 if the value is there, 0 if not yet.
+    function ompx_future_test(future) bind(c, name='ompx_future_test') result(code)
+      import :: c_int, ompx_future_t
+      type(ompx_future_t), value, intent(in) :: future
+      integer(c_int) :: code
+    end function
+    function ompx_future_wait(future) bind(c, name='ompx_future_wait') result(code)
+      import :: c_int, ompx_future_t
+      type(ompx_future_t), value, intent(in) :: future
+      integer(c_int) :: code
+    end function
+    function ompx_future_size(future, bytes) bind(c, name='ompx_future_size') result(code)
+      import :: c_int, c_size_t, ompx_future_t
+      type(ompx_future_t), value, intent(in) :: future
+      integer(c_size_t), intent(out) :: bytes
+      integer(c_int) :: code
+    end function
+    function ompx_future_get(future, into, bytes) bind(c, name='ompx_future_get') result(code)
+      import :: c_int, c_ptr, c_size_t, ompx_future_t
+      type(ompx_future_t), value, intent(in) :: future
+      type(c_ptr), value, intent(in) :: into
+      integer(c_size_t), value, intent(in) :: bytes
+      integer(c_int) :: code
+    end function
+    function ompx_future_free(future) bind(c, name='ompx_future_free') result(code)
+      import :: c_int, ompx_future_t
+      type(ompx_future_t), value, intent(in) :: future
+      integer(c_int) :: code
+    end function
+
+    ! The function: subroutine fn(data, bytes, parts, count) bind(c), with type(c_ptr), value :: data, parts (count times
+    ! ompx_part_t) and integer(c_size_t), value :: bytes, count.
+    function ompx_event_create(dependences, fn, data, bytes, event) bind(c, name='ompx_event_create') result(code)
+      import :: c_int, c_int32_t, c_funptr, c_ptr, c_size_t, ompx_event_t
+      integer(c_int32_t), value, intent(in) :: dependences
+      type(c_funptr), value, intent(in) :: fn
+      type(c_ptr), value, intent(in) :: data
+      integer(c_size_t), value, intent(in) :: bytes
+      type(ompx_event_t), intent(out) :: event
+      integer(c_int) :: code
+    end function
+    ! slot: 0 to dependences - 1, or -1: the first that is not satisfied.
+    function ompx_event_satisfy(event, slot, data, bytes) bind(c, name='ompx_event_satisfy') result(code)
+      import :: c_int, c_ptr, c_size_t, ompx_event_t
+      type(ompx_event_t), value, intent(in) :: event
+      integer(c_int), value, intent(in) :: slot
+      type(c_ptr), value, intent(in) :: data
+      integer(c_size_t), value, intent(in) :: bytes
+      integer(c_int) :: code
+    end function
+    function ompx_event_free(event) bind(c, name='ompx_event_free') result(code)
+      import :: c_int, ompx_event_t
+      type(ompx_event_t), value, intent(in) :: event
+      integer(c_int) :: code
     end function
   end interface
 end module

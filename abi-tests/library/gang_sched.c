@@ -6,7 +6,7 @@
 
 static const char *const names[] = {"regions", "gangs", "gang_ults_run", "steal_attempts", "steal_successes", "steals_aborted", "stalls",
     "interrupts", "preemptions", "hand_offs", "yields", "donors", "switches", "workers", "regions_sent", "regions_served", "bytes_sent",
-    "bytes_fetched"};
+    "bytes_fetched", "invokes_sent", "invokes_served"};
 enum { KNOWN = sizeof(ompx_counters_t), COUNTERS = KNOWN / sizeof(uint64_t) };
 
 static ompx_counters_t read_counters(void)
@@ -65,7 +65,7 @@ int main(void)
 {
     int threads = omp_get_max_threads();
     omp_set_max_active_levels(2);
-    CHECK_EQ(KNOWN, 18 * 8);
+    CHECK_EQ(KNOWN, 20 * 8);
     CHECK_EQ(sizeof names / sizeof *names, COUNTERS);
     CHECK_EQ(ompx_get_counters(NULL, 0), KNOWN);
     uint64_t few[3] = {7, 7, 7};

@@ -15,6 +15,7 @@
 //! | [`lock`] | locks, and what critical is made of |
 //! | [`yielding`] | what `sched_yield` means |
 //! | [`outside`] | waiting for the requests of other libraries |
+//! | [`remote`] | functions that run on other ranks, futures, events |
 //! | [`stats`] | counters |
 //! | [`report`] | messages to the user |
 pub mod affinity;
@@ -34,6 +35,7 @@ pub mod outside;
 pub mod parallel;
 pub mod queue;
 pub mod reduction;
+pub mod remote;
 pub mod report;
 pub mod root;
 pub mod shelf;

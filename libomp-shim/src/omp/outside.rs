@@ -1,7 +1,7 @@
 //! Threads and tasks that wait for what the runtime cannot see: the requests of a message library.
 //!
-//! What lives here: who may be suspended for such a wait, and what its thread does meanwhile. What may not: the list of those who wait,
-//! and who asks for them ([`ult::sched::wait_polled`]); MPI (`mpi-bridge/shim/aware.c` calls us through `ompx_suspend_until`).
+//! What lives here: who may be suspended for such a wait, and what its thread does meanwhile; also for futures (`omp::remote`), which anything may set.
+//! What may not: the list of those who wait, and who asks for them ([`ult::sched::wait_polled`]); MPI (`mpi-bridge/shim/aware.c` calls us through `ompx_suspend_until`).
 //!
 //! The standard knows no task scheduling point in such a call, so by default the worker goes to other threads only, and the
 //! thread that waits starts nothing. With `OMPX_TASK_AWARE_MPI` it starts other tasks of the team. They need not descend from those that it has
@@ -10,6 +10,8 @@
 //! deque is suspended in its own right, and does not run them by a plain call (`queue::throttle`).
 
 use core::sync::atomic::{AtomicU32, Ordering};
+
+use ult::worker::Worker;
 
 use super::env;
 use super::queue;
@@ -35,21 +37,56 @@ pub fn suspend_until(ready: &dyn Fn() -> bool) {
     }
 }
 
-fn help_until(here: Here, ready: &dyn Fn() -> bool) {
-    // ORDERING: Relaxed; a limit that need not be exact.
-    let waiting = WAITING.fetch_add(1, Ordering::Relaxed);
-    if waiting >= MOST_WAITING {
-        ult::sched::wait_polled(ready, None, None);
+/// As [`suspend_until`], and the calling task's thread runs other tasks in any case. Outside of parallel regions the kernel thread yields
+/// between two questions.
+pub fn wait_until(ready: &dyn Fn() -> bool) {
+    if may_suspend() {
+        help_until(Here::get(), ready);
     } else {
-        // SAFETY: own thread only.
-        unsafe { here.thread.own() }.loose += 1;
+        while !ready() {
+            std::thread::yield_now();
+        }
+    }
+}
+
+fn help_until(here: Here, ready: &dyn Fn() -> bool) {
+    let help = || {
         // After each task the scheduler is asked whether the wait is over.
         let seek = |look| queue::find(here.thread, look, &|| false);
         ult::sched::wait_polled(ready, Some(&seek), Some(here.team().sleepers()));
-        // SAFETY: own thread only.
-        unsafe { here.thread.own() }.loose -= 1;
         queue::end_help(here.thread);
         here.team().pass_wake_up_on();
+    };
+    loosely(here, &help, &|| ult::sched::wait_polled(ready, None, None));
+}
+
+/// Waits until `ready`, which may rely on any other task: the calling task is suspended, and its thread runs whichever task of the team it finds.
+/// `enter` gets the worker that whoever makes `ready` true is to wake; without it the condition is looked at without end.
+pub fn help_with_anything(ready: &dyn Fn() -> bool, enter: Option<&dyn Fn(&'static Worker)>) {
+    let here = Here::get();
+    let help = || match enter {
+        Some(enter) => {
+            // SAFETY: workers are never freed.
+            enter(unsafe { &*core::ptr::from_ref(here.thread.worker()) });
+            here.team().help_until(here.thread, ready);
+        }
+        None => here.team().help_polling(here.thread, ready),
+    };
+    loosely(here, &help, &|| here.team().wait_polling(ready));
+}
+
+/// Waits by `help`, in which the thread may start any task; where too many wait so already, by `alone`, in which it starts none.
+fn loosely(here: Here, help: &dyn Fn(), alone: &dyn Fn()) {
+    // ORDERING: Relaxed; a limit that need not be exact.
+    let waiting = WAITING.fetch_add(1, Ordering::Relaxed);
+    if waiting >= MOST_WAITING {
+        alone();
+    } else {
+        // SAFETY: own thread only.
+        unsafe { here.thread.own() }.loose += 1;
+        help();
+        // SAFETY: own thread only.
+        unsafe { here.thread.own() }.loose -= 1;
     }
     // ORDERING: Relaxed; as above.
     WAITING.fetch_sub(1, Ordering::Relaxed);

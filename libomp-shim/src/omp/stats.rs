@@ -12,6 +12,7 @@
 //! | `donors` | the identities, [`read`] asks them |
 //! | `switches` | the scheduler, [`read`] asks it |
 //! | `regions_sent`, `regions_served`, `bytes_sent`, `bytes_fetched` | the ranks, [`read`] asks them |
+//! | `invokes_sent`, `invokes_served` | [`super::remote`], [`read`] asks it |
 //!
 //! What is counted here costs a load and a store: a worker with a small index is the only writer of its shard. The
 //! rest share the last shard and pay for an atomic addition. Rejected: one counter for all (a line that every fork of every
@@ -83,6 +84,10 @@ counters! {
     bytes_sent,
     /// Bytes fetched from other ranks.
     bytes_fetched,
+    /// Functions invoked, on this rank or another.
+    invokes_sent,
+    /// Functions run that were invoked or that an event fired.
+    invokes_served,
 }
 
 /// What is counted in this file.
@@ -190,6 +195,7 @@ pub fn read() -> Counters {
     let monitor = ult::stall::counters();
     let (steals, switches) = worker::totals();
     let [regions_sent, regions_served, bytes_sent, bytes_fetched] = super::device::rank::counters();
+    let [invokes_sent, invokes_served] = super::remote::counters();
     Counters {
         regions: TALLY.sum(Event::Region),
         gangs: TALLY.sum(Event::Gang),
@@ -209,6 +215,8 @@ pub fn read() -> Counters {
         regions_served,
         bytes_sent,
         bytes_fetched,
+        invokes_sent,
+        invokes_served,
     }
 }
 

@@ -79,7 +79,11 @@ const fn wrong(argument: &'static str, wanted: Wanted) -> Test {
     Test { name: "wrong", compilers: &[Gcc], ranks: &[2], argument, wanted, ..PLAIN }
 }
 
-const TESTS: [Test; 14] = [
+const fn misused(argument: &'static str, wanted: Wanted) -> Test {
+    Test { name: "invoke_wrong", ..wrong(argument, wanted) }
+}
+
+const TESTS: [Test; 23] = [
     Test { name: "where", ranks: &[1, 2, 4], ..PLAIN },
     Test { name: "data", ranks: &[2], ..PLAIN },
     Test { name: "data", compilers: &[Gcc], ranks: &[1, 4], ..PLAIN },
@@ -94,6 +98,15 @@ const TESTS: [Test; 14] = [
     wrong("2", Wanted::Line("rank 1: the program called exit(3) in a target region")),
     wrong("3", Wanted::Ended),
     wrong("4", Wanted::Line("a part is mapped already")),
+    Test { name: "invoke", compilers: &[Gcc], ranks: &[1, 2, 4], ..PLAIN },
+    Test { name: "invoke", compilers: &[Gcc], ranks: &[2], progress: "idle", ..PLAIN },
+    Test { name: "invoke", compilers: &[Gcc], ranks: &[3], mode: "spmd", ..PLAIN },
+    misused("1", Wanted::Line("rank 1: SIGSEGV at 0x10 in a target region or handler")),
+    misused("2", Wanted::Line("rank 1: the program called exit(3) in a target region or handler")),
+    misused("3", Wanted::Line("rank 1: rank 0 has invoked a function of a module that is not loaded here")),
+    misused("4", Wanted::Warning("ompx_future_set by rank 1 for rank 0: it was set before")),
+    misused("5", Wanted::Warning("ompx_event_satisfy by rank 1 for rank 0: it was set before")),
+    misused("6", Wanted::Warning("ompx_future_wait: the handle is another rank's")),
 ];
 
 /// Programs of `abi-tests/device` that hold where memory is not shared, with the compilers that they are for.

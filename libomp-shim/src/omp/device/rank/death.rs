@@ -52,7 +52,7 @@ impl Write for Line {
 fn line(rank: u32, signal: c_int, address: usize) -> Line {
     let mut line = Line { text: [0; 256], length: 0 };
     let name = SIGNALS.iter().find(|(s, _)| *s == signal).map_or("a signal", |(_, name)| name);
-    let _ = write!(line, "gangway: rank {rank}: {name} at {address:#x} in a target region");
+    let _ = write!(line, "gangway: rank {rank}: {name} at {address:#x} in a target region or handler");
     let _ = match signal {
         libc::SIGSEGV | libc::SIGBUS => writeln!(line, " (is what it uses mapped?); all ranks stop"),
         _ => writeln!(line, "; all ranks stop"),
@@ -77,8 +77,8 @@ mod tests {
     fn the_line_names_rank_signal_and_address() {
         let said = line(2, libc::SIGSEGV, 0x10);
         let text = core::str::from_utf8(&said.text[..said.length]).expect("text");
-        assert_eq!(text, "gangway: rank 2: SIGSEGV at 0x10 in a target region (is what it uses mapped?); all ranks stop\n");
+        assert_eq!(text, "gangway: rank 2: SIGSEGV at 0x10 in a target region or handler (is what it uses mapped?); all ranks stop\n");
         let said = line(1, libc::SIGFPE, 0x20);
-        assert!(said.text[..said.length].ends_with(b"SIGFPE at 0x20 in a target region; all ranks stop\n"));
+        assert!(said.text[..said.length].ends_with(b"SIGFPE at 0x20 in a target region or handler; all ranks stop\n"));
     }
 }

@@ -9,7 +9,7 @@ use core::ffi::{CStr, c_int, c_void};
 use core::ptr;
 use core::sync::atomic::Ordering;
 
-use mpi_bridge::table::{Message, Piece, code};
+use mpi_bridge::table::{Arrival, Block, DoneFn, Message, Piece, code};
 use ult::sched::undisturbed;
 
 use super::pending::Outcome;
@@ -98,6 +98,32 @@ impl Cluster {
         // SAFETY: the bridge is open, and copies the pieces.
         let send = || unsafe { (self.table.send)(self.bridge, to, verb, pieces.as_ptr(), 2, ptr::null(), 0, flags) };
         self.insist(&send)
+    }
+
+    /// Sends a message with a block beside it.
+    ///
+    /// # Errors
+    /// The bridge's; then nothing was begun.
+    /// # Safety
+    /// The block's bytes stay as they are until its `done` is called.
+    pub unsafe fn post_block(&self, to: u32, verb: u32, words: &[u64], block: &Block) -> Result<(), Failure> {
+        let head = bytes(words);
+        let piece = Piece { bytes: head.as_ptr().cast(), length: head.len() as u64 };
+        // SAFETY: the bridge is open, and copies the piece; the block as the caller says.
+        let send = || unsafe { (self.table.send)(self.bridge, to, verb, &raw const piece, 1, block, 1, 0) };
+        self.insist(&send)
+    }
+
+    /// Takes a block that came beside a message; `done(context)` when it is there. Also in handlers.
+    ///
+    /// # Errors
+    /// The bridge's; then nothing was begun.
+    /// # Safety
+    /// As many bytes as the block has may be written at `into` until `done` is called.
+    pub unsafe fn accept(&self, block: &Arrival, into: *mut u8, done: DoneFn, context: *mut c_void) -> Result<(), Failure> {
+        // SAFETY: as the caller says.
+        let accept = || unsafe { (self.table.accept)(self.bridge, block, into.cast(), Some(done), context) };
+        self.insist(&accept)
     }
 
     /// Sends a request: `words` and `tail` behind its ticket, which is returned.
@@ -234,7 +260,7 @@ pub(super) unsafe extern "C" fn answered(_: *mut c_void, message: *const Message
 ///
 /// # Safety
 /// The bridge's message, during its handler.
-pub(super) unsafe fn opened<'a>(message: *const Message) -> (Reader<'a>, u32) {
+pub unsafe fn opened<'a>(message: *const Message) -> (Reader<'a>, u32) {
     // SAFETY: as the caller says.
     let message = unsafe { &*message };
     if message.length == 0 {
@@ -243,6 +269,20 @@ pub(super) unsafe fn opened<'a>(message: *const Message) -> (Reader<'a>, u32) {
     // SAFETY: as above.
     let bytes = unsafe { core::slice::from_raw_parts(message.bytes.cast::<u8>(), message.length as usize) };
     (Reader(bytes), message.source)
+}
+
+/// The blocks beside a message.
+///
+/// # Safety
+/// As [`opened`].
+pub unsafe fn blocks<'a>(message: *const Message) -> &'a [Arrival] {
+    // SAFETY: as the caller says.
+    let message = unsafe { &*message };
+    if message.block_count == 0 {
+        return &[];
+    }
+    // SAFETY: as above.
+    unsafe { core::slice::from_raw_parts(message.blocks, message.block_count as usize) }
 }
 
 impl Cluster {

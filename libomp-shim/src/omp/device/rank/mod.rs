@@ -8,7 +8,7 @@
 //! | [`pending`] | operations that are under way |
 //! | [`remote`] | the device: what a rank asks another for |
 //! | [`arena`] | memory of another rank, portioned out here |
-//! | [`serve`] | what a rank does for others |
+//! | [`serve`] | what a rank does for others; the team that does it is `omp::remote::server` |
 //! | [`modules`] | executables and shared objects, by something that is the same on every rank |
 //! | [`death`] | the last line of a rank that crashes |
 //!
@@ -26,7 +26,7 @@
 //!
 //! Rejected: memory windows of MPI (`docs/bridge.md`), and a request to allocate per mapping (a round trip each; [`arena`]).
 
-use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use mpi_bridge::bridge::Bridge;
@@ -106,6 +106,19 @@ pub fn cluster() -> Option<&'static Cluster> {
     CLUSTER.get()
 }
 
+impl Cluster {
+    /// Have all ranks ended, so that nothing comes any more?
+    pub fn is_over(&self) -> bool {
+        // ORDERING: Acquire, pairs with the Release where it is set (`start`).
+        self.over.load(Ordering::Acquire)
+    }
+
+    /// Does a thread of the bridge look after messages?
+    pub fn is_dedicated(&self) -> bool {
+        self.dedicated
+    }
+}
+
 /// The rank that is device 0.
 pub fn first_device(cluster: &Cluster) -> usize {
     usize::from(!cluster.spmd)
@@ -120,5 +133,5 @@ pub fn devices(cluster: &'static Cluster) -> Vec<Box<dyn Device>> {
 pub fn counters() -> [u64; 4] {
     let Some(c) = cluster().map(|c| &c.counts) else { return [0; 4] };
     // ORDERING: Relaxed; sums for people.
-    [&c.launched, &c.served, &c.out, &c.back].map(|n| n.load(core::sync::atomic::Ordering::Relaxed))
+    [&c.launched, &c.served, &c.out, &c.back].map(|n| n.load(Ordering::Relaxed))
 }

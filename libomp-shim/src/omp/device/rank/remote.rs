@@ -52,6 +52,22 @@ impl Debts {
         self.any.store(true, Ordering::Relaxed);
     }
 
+    /// All of it: rank, source, writes.
+    fn all(&self) -> Vec<(u32, u32, u64)> {
+        // ORDERING: Relaxed; see `owe`.
+        if !self.any.load(Ordering::Relaxed) {
+            return Vec::new();
+        }
+        lock(&self.owed).iter().flat_map(|(&rank, by)| by.iter().map(move |(&source, &writes)| (rank, source, writes))).collect()
+    }
+
+    /// So many copies of `source` have been made on `rank`.
+    fn paid(&self, rank: u32, source: u32, writes: u64) {
+        if let Some(by) = lock(&self.owed).get_mut(&rank) {
+            by.retain(|&from, owed| from != source || *owed > writes);
+        }
+    }
+
     /// What is owed to `rank`, which forgets it.
     fn take(&self, rank: u32) -> Option<HashMap<u32, u64>> {
         // ORDERING: Relaxed; see `owe`.
@@ -90,6 +106,19 @@ pub fn fence(cluster: &Cluster) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Waits until all small copies are made that who hears from here may rely on: those sent from here, and those we were told of. Costs a
+/// load per rank if they are.
+///
+/// # Errors
+/// The bridge's.
+pub fn settle(cluster: &Cluster) -> Result<(), Failure> {
+    for (rank, source, writes) in cluster.debts.all() {
+        cluster.ask(rank, verb::AWAIT, &[source.into(), writes], &[])?;
+        cluster.debts.paid(rank, source, writes);
+    }
+    fence(cluster)
 }
 
 impl Rank {

@@ -1,22 +1,16 @@
-//! What a rank does for others: handlers of requests, and the team that runs regions.
+//! What a rank does for others: handlers of requests, and the jobs that they leave.
 //!
-//! Handlers run in the middle of the bridge and must be short: they write, count, answer, or leave a [`Job`]. A serving rank is a
-//! parallel region each of whose threads takes jobs, makes them explicit tasks, and runs tasks. So a region is a task of the rank's own
-//! pool, may fork, make tasks, launch elsewhere, and is suspended while it waits.
-//!
-//! Tasks run on stacks of their own, so a thread's loop stays on its worker's bench while a task of it waits for another rank: new jobs are
-//! taken as long as one worker is not computing. Rejected: one thread that takes them all (it runs tasks, too, and while it
-//! computed nobody else would get any).
+//! Handlers run in the middle of the bridge and must be short: they write, count, answer, or leave a [`Job`] for the team
+//! that serves (`omp::remote::server`).
 
 use core::ffi::{CStr, c_void};
-use core::ptr::{self, NonNull};
-use core::sync::atomic::{AtomicU64, Ordering};
-use std::collections::{HashMap, VecDeque};
+use core::ptr;
+use core::sync::atomic::Ordering;
+use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::Mutex;
 
 use mpi_bridge::table::{HandlerFn, Message};
-use ult::worker::Worker;
 
 use super::link::opened;
 use super::pending::Outcome;
@@ -27,11 +21,9 @@ use crate::omp::device::host::run_here;
 use crate::omp::device::image::{self, Object};
 use crate::omp::device::interface::{Code, Convention, Failure, Launch, Module};
 use crate::omp::device::program;
-use crate::omp::parallel::{self, Request};
-use crate::omp::task::{self, Flags, Task};
-use crate::omp::team::Body;
-use crate::omp::thread::{Here, Thread};
-use crate::omp::{env, lock as omp_lock};
+use crate::omp::lock as omp_lock;
+use crate::omp::remote::server::SERVER;
+use crate::omp::remote::wire::HANDLERS as REMOTE;
 
 /// What is to be done outside of the handlers.
 enum Job {
@@ -62,14 +54,9 @@ struct Order {
     ticket: u64,
 }
 
-/// What a rank does for others.
+/// What a rank has for others.
 #[derive(Default)]
 pub struct Served {
-    queue: Mutex<VecDeque<Order>>,
-    /// Jobs that are not over.
-    open: AtomicU64,
-    /// Those who host the threads that take jobs.
-    servers: Mutex<Vec<&'static Worker>>,
     /// Who waits for writes: source, how many, who asks, ticket.
     awaited: Mutex<Vec<(u32, u64, u32, u64)>>,
     /// Guards `objects`, while an image is loaded.
@@ -78,38 +65,10 @@ pub struct Served {
     objects: Mutex<(HashMap<u64, u64>, Vec<Object>)>,
 }
 
-impl Served {
-    /// Is there nothing to do?
-    pub fn is_idle(&self) -> bool {
-        // ORDERING: Acquire, pairs with the Release in `carry_out`.
-        self.open.load(Ordering::Acquire) == 0
-    }
-
-    fn leave(&self, order: Order) {
-        // ORDERING: Relaxed; taken off by who has taken the order from the queue.
-        self.open.fetch_add(1, Ordering::Relaxed);
-        lock(&self.queue).push_back(order);
-        self.wake_one();
-    }
-
-    /// Wakes one of those who take jobs, if none is awake who would find it by himself.
-    fn wake_one(&self) {
-        let servers = lock(&self.servers);
-        let _ = servers.iter().any(|server| server.wake());
-    }
-
-    /// Wakes them all.
-    pub fn wake_all(&self) {
-        for server in lock(&self.servers).iter() {
-            server.wake();
-        }
-    }
-}
-
 // ---- handlers -----------------------------------------------------------------------------------------------------------
 
 /// All handlers, by number.
-pub const HANDLERS: [(u32, HandlerFn); 11] = [
+pub const HANDLERS: [(u32, HandlerFn); 14] = [
     (verb::WRITE, written),
     (verb::RUN, asked_to_run),
     (verb::COPY, asked_to_copy),
@@ -121,6 +80,9 @@ pub const HANDLERS: [(u32, HandlerFn); 11] = [
     (verb::FENCE, fenced),
     (verb::ANSWER, super::link::answered),
     (verb::AWAIT, awaited),
+    REMOTE[0],
+    REMOTE[1],
+    REMOTE[2],
 ];
 
 macro_rules! handlers {
@@ -206,33 +168,33 @@ handlers! {
         let wanted = (0..reader.word()).map(|_| (reader.word() as usize, reader.word() as usize)).collect();
         let arguments = reader.words().map(|word| word as usize).collect();
         let region = Region { device, convention, thread_limit: limit, kind, code, arguments, wanted, into };
-        cluster.served.leave(Order { job: Job::Run(region), source, ticket });
+        leave(Order { job: Job::Run(region), source, ticket });
     }
 
     /// [`verb::COPY`].
-    fn asked_to_copy(cluster, reader, source) {
+    fn asked_to_copy(_cluster, reader, source) {
         let ticket = reader.word();
         let job = Job::Copy { to: reader.word() as usize, from: reader.word() as usize, size: reader.word() as usize };
-        cluster.served.leave(Order { job, source, ticket });
+        leave(Order { job, source, ticket });
     }
 
     /// [`verb::LOAD`].
-    fn asked_to_load(cluster, reader, source) {
+    fn asked_to_load(_cluster, reader, source) {
         let ticket = reader.word();
-        cluster.served.leave(Order { job: Job::Load { identity: reader.word() }, source, ticket });
+        leave(Order { job: Job::Load { identity: reader.word() }, source, ticket });
     }
 
     /// [`verb::FIND`].
-    fn asked_to_find(cluster, reader, source) {
+    fn asked_to_find(_cluster, reader, source) {
         let (ticket, object) = (reader.word(), reader.word());
         let name = CString::new(reader.0).unwrap_or_default();
-        cluster.served.leave(Order { job: Job::Find { object, name }, source, ticket });
+        leave(Order { job: Job::Find { object, name }, source, ticket });
     }
 
     /// [`verb::BASE`].
-    fn asked_for_base(cluster, reader, source) {
+    fn asked_for_base(_cluster, reader, source) {
         let ticket = reader.word();
-        cluster.served.leave(Order { job: Job::Base { identity: reader.word() }, source, ticket });
+        leave(Order { job: Job::Base { identity: reader.word() }, source, ticket });
     }
 }
 
@@ -251,6 +213,15 @@ fn map(size: usize) -> Outcome {
 
 // ---- jobs ---------------------------------------------------------------------------------------------------------------
 
+/// Has an order carried out by the team.
+fn leave(order: Order) {
+    SERVER.leave(Box::new(move || {
+        if let Some(cluster) = CLUSTER.get() {
+            order.carry_out(cluster);
+        }
+    }));
+}
+
 impl Order {
     /// Does what was asked for, and answers.
     fn carry_out(self, cluster: &Cluster) {
@@ -267,8 +238,6 @@ impl Order {
             Job::Base { identity } => modules::base(identity).map(|base| base as u64).ok_or_else(|| not_here(cluster)),
         };
         cluster.answer(self.source, self.ticket, outcome, &bytes);
-        // ORDERING: Release, pairs with the Acquire in `is_idle`: what was answered has been sent.
-        cluster.served.open.fetch_sub(1, Ordering::Release);
     }
 }
 
@@ -339,69 +308,6 @@ fn load_locked(served: &Served, identity: u64) -> Outcome {
 fn find(served: &Served, object: u64, name: &CStr) -> usize {
     let object = lock(&served.objects).1.get(object as usize).copied();
     object.and_then(|object| object.find(name)).unwrap_or(0)
-}
-
-// ---- the team -----------------------------------------------------------------------------------------------------------
-
-/// Does what others ask for until all ranks are through. The calling kernel thread becomes an initial thread.
-pub fn serve() {
-    let body = Body { call: take_part, function: ptr::null(), data: ptr::null_mut(), count: 0 };
-    // A second thread, so that there is a team: on one worker it shares it.
-    let threads = env::settings().workers.max(2);
-    parallel::parallel(Here::get(), body, Request { num_threads: threads, ..Request::default() });
-}
-
-/// A thread of the team: takes jobs until all ranks are through, then goes to the end of the region, where it runs the last ones.
-unsafe fn take_part(_: &Thread, _: &Body) {
-    let Some(cluster) = CLUSTER.get() else { return };
-    let worker: *const Worker = ptr::from_ref(Here::get().thread.worker());
-    // SAFETY: workers are never freed.
-    lock(&cluster.served.servers).push(unsafe { &*worker });
-    loop {
-        // ORDERING: Acquire, pairs with the Release where it is set: nothing comes any more.
-        let over = cluster.over.load(Ordering::Acquire);
-        let next = lock(&cluster.served.queue).pop_front();
-        match next {
-            Some(order) => defer(Here::get(), order),
-            None if over => return,
-            None => await_order(cluster),
-        }
-    }
-}
-
-fn await_order(cluster: &Cluster) {
-    let here = Here::get();
-    // ORDERING: Acquire; see `take_part`.
-    let here_is_one = || !lock(&cluster.served.queue).is_empty() || cluster.over.load(Ordering::Acquire);
-    let ready = || {
-        here_is_one() || {
-            cluster.progress();
-            here_is_one()
-        }
-    };
-    if cluster.dedicated {
-        here.team().help_until(here.thread, &ready);
-    } else {
-        here.team().help_polling(here.thread, &ready);
-    }
-}
-
-/// Makes the order an explicit task.
-fn defer(here: Here, order: Order) {
-    const { assert!(align_of::<Order>() <= align_of::<Task>()) };
-    let task: NonNull<Task> = Task::allocate(here, size_of::<Order>(), run, Flags::UNTIED);
-    // SAFETY: a fresh task with room for an order.
-    unsafe { task.as_ref().payload().cast::<Order>().write(order) };
-    task::submit(here, task);
-}
-
-unsafe fn run(_: &Thread, task: &Task, _: bool) -> bool {
-    // SAFETY: `defer` wrote the order, and a task is run once.
-    let order = unsafe { task.payload().cast::<Order>().read() };
-    if let Some(cluster) = CLUSTER.get() {
-        order.carry_out(cluster);
-    }
-    true
 }
 
 #[cfg(test)]

@@ -16,8 +16,6 @@ use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use mpi_bridge::bridge::Bridge;
@@ -26,14 +24,13 @@ use mpi_bridge::table::{Config, DEDICATED, Identity, Table, code};
 use super::{CLUSTER, Cluster, Peer, death, link, modules, serve};
 use crate::omp::device::{self, program};
 use crate::omp::env::{self, ClusterMode};
+use crate::omp::remote::server::{self, SERVER};
 use crate::omp::report;
 
 /// The process that has started, 0 before.
 static STARTED: AtomicI32 = AtomicI32::new(0);
 /// It has parted from the others.
 static PARTED: AtomicBool = AtomicBool::new(false);
-/// The thread that serves beside `main`.
-static SERVER: Mutex<Option<JoinHandle<()>>> = Mutex::new(None);
 
 /// Which MPI started this process, and as which rank.
 fn launched(var: &dyn Fn(&str) -> Option<String>) -> Option<(&'static str, u32)> {
@@ -125,6 +122,9 @@ pub fn init() -> Started {
     if device::are_counted() {
         refuse(speaks, "ompx_cluster_init was called after the devices had been counted: it has to be the first call");
     }
+    if SERVER.has_begun() {
+        refuse(speaks, "ompx_cluster_init was called after the first ompx_invoke: it has to be the first call");
+    }
     let table = load(mpi).unwrap_or_else(|why| refuse(speaks, &why));
     let dedicated = env::settings().dedicated_progress;
     let Some(bridge) = join(table, dedicated) else { std::process::exit(1) };
@@ -164,6 +164,10 @@ fn begin(table: &'static Table, bridge: *const Bridge, mode: ClusterMode, dedica
         closed: AtomicBool::new(false),
         counts: super::Counts::default(),
     });
+    if !runs_main || spmd {
+        // From the first message on it is known that there will be a team.
+        SERVER.announce();
+    }
     // SAFETY: the functions live as long as this library, which is never unloaded.
     unsafe {
         for (number, handler) in serve::HANDLERS {
@@ -175,13 +179,12 @@ fn begin(table: &'static Table, bridge: *const Bridge, mode: ClusterMode, dedica
     }
     if !runs_main {
         death::watch(rank);
-        serve::serve();
+        server::serve();
         part(cluster);
         std::process::exit(0);
     }
     if spmd {
-        let thread = std::thread::Builder::new().name("gangway-serve".into()).spawn(serve::serve);
-        *super::remote::lock(&SERVER) = Some(thread.unwrap_or_else(|why| refuse(true, &format!("no thread to serve with: {why}"))));
+        SERVER.start();
     }
     if ranks == 1 && !spmd { Started::Alone } else { Started::Together }
 }
@@ -197,7 +200,7 @@ unsafe extern "C" fn is_idle(_: *mut c_void) -> c_int {
     let idle = |cluster: &Cluster| {
         // ORDERING: Acquire, pairs with the Release in `at_exit`.
         let ended = cluster.main_ended.load(Ordering::Acquire);
-        ended && cluster.served.is_idle() && cluster.pending.count() == 0
+        ended && SERVER.is_idle() && cluster.pending.count() == 0
     };
     CLUSTER.get().is_none_or(idle).into()
 }
@@ -206,7 +209,7 @@ unsafe extern "C" fn all_are_through(_: *mut c_void, _: c_int) {
     if let Some(cluster) = CLUSTER.get() {
         // ORDERING: Release, pairs with the Acquire of those who wait for it.
         cluster.over.store(true, Ordering::Release);
-        cluster.served.wake_all();
+        SERVER.wake_all();
     }
 }
 
@@ -220,8 +223,8 @@ unsafe extern "C" fn at_exit(status: c_int, _: *mut c_void) {
         return;
     }
     // ORDERING: Relaxed; written at the start, or by this function.
-    if cluster.main_ended.load(Ordering::Relaxed) {
-        abort(cluster, &format!("the program called exit({status}) in a target region"));
+    if cluster.main_ended.load(Ordering::Relaxed) || SERVER.is_inside() {
+        abort(cluster, &format!("the program called exit({status}) in a target region or handler"));
     } else if status != 0 && cluster.pending.count() != 0 {
         abort(cluster, &format!("the program ended with status {status} while target regions were running"));
     }
@@ -232,10 +235,7 @@ unsafe extern "C" fn at_exit(status: c_int, _: *mut c_void) {
         cluster.progress();
         std::thread::sleep(Duration::from_micros(50));
     }
-    let server = super::remote::lock(&SERVER).take();
-    if let Some(server) = server {
-        drop(server.join());
-    }
+    SERVER.join();
     part(cluster);
 }
 

@@ -1,0 +1,205 @@
+//! Futures: values that come once, from any rank, and are waited for by tasks of the rank that made the future.
+//!
+//! Invariant **woken**: who waits has entered its worker in the future's list while there was no value, or has seen the value. Who sets the value
+//! takes the list under the same lock, and wakes all of it afterwards; a worker that is about to sleep asks once more (`docs/protocols/park.md`). So nobody
+//! sleeps over a value. Without a thread that looks after messages (`OMPX_PROGRESS=idle`) those who wait look themselves, and do not sleep.
+
+use core::cell::RefCell;
+use core::mem;
+use std::sync::Arc;
+
+use ult::worker::Worker;
+
+use super::bytes::Bytes;
+use super::table::Table;
+use super::wire;
+use super::{Fault, Handle, Owner, me, own, owner};
+use crate::omp::device::rank::{self, Cluster};
+use crate::omp::outside;
+
+/// What is known of a future.
+#[derive(Default)]
+struct Future {
+    value: Option<Arc<Bytes>>,
+    /// Whose handler's end sets it: nobody else may.
+    bound: bool,
+    /// Calls that wait for it.
+    waiting: u32,
+    /// Who is to be woken; see "woken".
+    sleepers: Vec<&'static Worker>,
+}
+
+static FUTURES: Table<Future> = Table::EMPTY;
+
+/// Who sets a future.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// The program.
+    Program,
+    /// The end of the handler that the future was made for. If it has been freed meanwhile nobody wants to know.
+    Handler,
+}
+
+fn with<R>(handle: Handle, look: impl FnOnce(&mut Future) -> R) -> Result<R, Fault> {
+    FUTURES.with(handle.id, handle.generation, look).ok_or(Fault::Stale)
+}
+
+/// A future without a value; `bound`: an invocation's.
+pub fn create(bound: bool) -> Handle {
+    let (id, generation) = FUTURES.insert(Future { bound, ..Future::default() });
+    Handle { rank: me(), id, generation }
+}
+
+/// Sets the value of a future of this rank, and wakes who waits.
+///
+/// # Errors
+/// It has a value, or is nobody's to set, or is gone.
+pub fn set_here(handle: Handle, value: Bytes, by: By) -> Result<(), Fault> {
+    let entered = with(handle, |future| {
+        if future.bound && by == By::Program {
+            return Err(Fault::Bound);
+        }
+        if future.value.is_some() {
+            return Err(Fault::Set);
+        }
+        future.value = Some(Arc::new(value));
+        Ok(mem::take(&mut future.sleepers))
+    });
+    match entered {
+        Ok(sleepers) => {
+            for worker in sleepers? {
+                worker.wake();
+            }
+            Ok(())
+        }
+        Err(Fault::Stale) if by == By::Handler => Ok(()),
+        Err(why) => Err(why),
+    }
+}
+
+/// Sets the value of a future, wherever it is.
+///
+/// # Errors
+/// As [`set_here`] where it is here; elsewhere those are said by its owner, and only what keeps the message from going is an error.
+/// # Safety
+/// `length` bytes at `from` are readable.
+pub unsafe fn set(handle: Handle, from: *const u8, length: usize, by: By) -> Result<(), Fault> {
+    match owner(handle.rank) {
+        Ok(Owner::Here) => {
+            // SAFETY: as the caller says.
+            set_here(handle, unsafe { Bytes::copy(from, length) }.ok_or(Fault::Memory)?, by)
+        }
+        // SAFETY: as the caller says.
+        Ok(Owner::There(cluster, rank)) => unsafe { wire::set(cluster, rank, handle, by, from, length) },
+        Err(Fault::Rank) => Err(Fault::Stale),
+        Err(why) => Err(why),
+    }
+}
+
+/// The value if it is there, after a look at what has come.
+fn value(handle: Handle) -> Result<Option<Arc<Bytes>>, Fault> {
+    let now = with(handle, |future| future.value.clone())?;
+    let Some(cluster) = rank::cluster().filter(|_| now.is_none()) else { return Ok(now) };
+    cluster.progress();
+    with(handle, |future| future.value.clone())
+}
+
+/// Has a future of this rank its value?
+///
+/// # Errors
+/// It is gone, or another rank's.
+pub fn test(handle: Handle) -> Result<bool, Fault> {
+    own(handle)?;
+    value(handle).map(|value| value.is_some())
+}
+
+/// Waits for the value of a future of this rank: the task is suspended, its thread runs any other task of the team.
+///
+/// # Errors
+/// It is gone, or another rank's.
+pub fn wait(handle: Handle) -> Result<Arc<Bytes>, Fault> {
+    own(handle)?;
+    if let Some(value) = value(handle)? {
+        return Ok(value);
+    }
+    with(handle, |future| future.waiting += 1)?;
+    let seen = RefCell::new(None);
+    let ready = || {
+        let mut seen = seen.borrow_mut();
+        if seen.is_none() {
+            *seen = value(handle).transpose();
+        }
+        seen.is_some()
+    };
+    let enter: &dyn Fn(&'static Worker) = &|worker| {
+        // It is not gone: `waiting` keeps it.
+        let _ = with(handle, |future| {
+            if future.value.is_none() {
+                future.sleepers.push(worker);
+            }
+        });
+    };
+    let told = rank::cluster().is_none_or(Cluster::is_dedicated);
+    outside::help_with_anything(&ready, told.then_some(enter));
+    with(handle, |future| future.waiting -= 1)?;
+    // In the child of a fork the wait may be over without a value.
+    seen.into_inner().unwrap_or(Err(Fault::Ended))
+}
+
+/// Forgets a future of this rank.
+///
+/// # Errors
+/// Somebody waits for it; it is gone, or another rank's.
+pub fn free(handle: Handle) -> Result<(), Fault> {
+    own(handle)?;
+    let may = |future: &Future| if future.waiting == 0 { Ok(()) } else { Err(Fault::Waited) };
+    FUTURES.take(handle.id, handle.generation, may).ok_or(Fault::Stale)?.map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(text: &[u8]) -> Bytes {
+        // SAFETY: a slice.
+        unsafe { Bytes::copy(text.as_ptr(), text.len()) }.expect("memory")
+    }
+
+    #[test]
+    fn a_value_comes_once() {
+        let handle = create(false);
+        assert_eq!(test(handle), Ok(false));
+        assert_eq!(set_here(handle, bytes(b"one"), By::Program), Ok(()));
+        assert_eq!(set_here(handle, bytes(b"two"), By::Program), Err(Fault::Set));
+        let value = wait(handle).expect("set");
+        // SAFETY: as many as there are.
+        assert_eq!(unsafe { core::slice::from_raw_parts(value.address(), value.size()) }, b"one");
+        assert_eq!((test(handle), free(handle), free(handle)), (Ok(true), Ok(()), Err(Fault::Stale)));
+        assert_eq!((test(handle), set_here(handle, Bytes::EMPTY, By::Program)), (Err(Fault::Stale), Err(Fault::Stale)));
+    }
+
+    #[test]
+    fn an_invocation_sets_its_own() {
+        let handle = create(true);
+        assert_eq!(set_here(handle, Bytes::EMPTY, By::Program), Err(Fault::Bound));
+        assert_eq!(set_here(handle, Bytes::EMPTY, By::Handler), Ok(()));
+        assert_eq!(free(handle), Ok(()));
+        assert_eq!(set_here(handle, Bytes::EMPTY, By::Handler), Ok(()), "nobody wants to know");
+    }
+
+    #[test]
+    fn who_waits_keeps_it() {
+        let handle = create(false);
+        assert_eq!(with(handle, |future| future.waiting += 1), Ok(()));
+        assert_eq!(free(handle), Err(Fault::Waited));
+        assert_eq!(with(handle, |future| future.waiting -= 1), Ok(()));
+        assert_eq!(free(handle), Ok(()));
+    }
+
+    #[test]
+    fn handles_of_others_and_of_nobody_are_told_apart() {
+        assert_eq!(test(Handle { rank: 0, id: 0, generation: 0 }), Err(Fault::Stale));
+        assert_eq!(test(Handle { rank: 1, id: 0, generation: 1 }), Err(Fault::Stale), "there is no rank 1");
+        assert_eq!(test(Handle { rank: -1, id: 0, generation: 1 }), Err(Fault::Stale));
+    }
+}

@@ -1,0 +1,106 @@
+//! Invocations: a function of the program runs, as a task, on a rank that is named.
+
+use core::ptr;
+
+use super::bytes::Bytes;
+use super::future::{self, By};
+use super::server::SERVER;
+use super::wire;
+use super::{COUNTS, Fault, Handle, Owner, begin_function, count, owner};
+use crate::omp::device::rank::modules;
+
+/// What a handler returns its value through: `ompx_result_t`.
+#[derive(Debug)]
+pub struct Answer {
+    value: Bytes,
+    /// Somebody has a future for it.
+    wanted: bool,
+}
+
+impl Answer {
+    /// The value is a copy of these bytes, in place of what was said before.
+    ///
+    /// # Errors
+    /// There is no memory for it.
+    /// # Safety
+    /// `length` bytes at `from` are readable.
+    pub unsafe fn set(&mut self, from: *const u8, length: usize) -> Result<(), Fault> {
+        if self.wanted {
+            // SAFETY: as the caller says.
+            self.value = unsafe { Bytes::copy(from, length) }.ok_or(Fault::Memory)?;
+        }
+        Ok(())
+    }
+}
+
+/// A function that can be invoked: `ompx_handler`.
+pub type Function = unsafe extern "C-unwind" fn(args: *const u8, bytes: usize, result: *mut Answer);
+
+/// A function that is to run here, and what it gets.
+pub struct Invocation {
+    /// A [`Function`].
+    pub function: usize,
+    /// What it gets.
+    pub args: Bytes,
+    /// The future that its end sets.
+    pub future: Option<Handle>,
+}
+
+impl Invocation {
+    /// Runs it, and tells its future. In a task.
+    pub fn run(self) {
+        begin_function();
+        let mut answer = Answer { value: Bytes::EMPTY, wanted: self.future.is_some() };
+        // SAFETY: the invoker's promise, on this rank or, for the same function of the same module, on another.
+        unsafe {
+            let function = core::mem::transmute::<usize, Function>(self.function);
+            function(self.args.address(), self.args.size(), &raw mut answer);
+        }
+        drop(self.args);
+        if let Some(future) = self.future {
+            // SAFETY: the answer's own bytes.
+            let told = unsafe { future::set(future, answer.value.address(), answer.value.size(), By::Handler) };
+            if let Err(why) = told {
+                wire::lost(format_args!("the value of an invoked function cannot be sent: {why}"));
+            }
+        }
+    }
+
+    /// Has it run by a task of this process.
+    pub fn leave(self) {
+        SERVER.leave(Box::new(move || self.run()));
+    }
+}
+
+/// Invokes `function` on `rank` with a copy of `length` bytes; with a future for its value if `into` is not null, which is written before the
+/// function can run.
+///
+/// # Errors
+/// See [`Fault`]; nothing has happened then.
+/// # Safety
+/// `length` bytes at `args` are readable, `into` is null or writable, and the function may be called once as [`Function`] says.
+pub unsafe fn invoke(rank: i32, function: usize, args: *const u8, length: usize, into: *mut Handle) -> Result<(), Fault> {
+    let owner = owner(rank)?;
+    let place = modules::place(function).ok_or(Fault::Function)?;
+    let future = (!into.is_null()).then(|| future::create(true));
+    if let Some(future) = future {
+        // SAFETY: as the caller says.
+        unsafe { ptr::write(into, future) };
+    }
+    let begun = match owner {
+        Owner::Here => {
+            // SAFETY: as the caller says.
+            let args = unsafe { Bytes::copy(args, length) }.ok_or(Fault::Memory);
+            args.map(|args| Invocation { function, args, future }.leave())
+        }
+        // SAFETY: as the caller says.
+        Owner::There(cluster, rank) => unsafe { wire::invoke(cluster, rank, place, future, args, length) },
+    };
+    match (begun, future) {
+        (Ok(()), _) => count(&COUNTS.sent),
+        // Nobody knows of it, so it goes.
+        (Err(_), Some(future)) => future::free(future)?,
+        (Err(_), None) => {}
+    }
+    begun
+}

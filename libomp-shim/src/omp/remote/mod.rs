@@ -1,0 +1,180 @@
+//! Functions that run on other ranks, and what ranks tell each other by them: invocations, futures, events (`include/ompx.h`, `docs/remote.md`).
+//!
+//! After PREMA on user-level threads: handlers that may wait (§3), futures (§4.1), events with several dependences (§4.2).
+//!
+//! | room | what lives there |
+//! |---|---|
+//! | [`invoke`] | running a function of the program here or on another rank |
+//! | [`future`] | values that are waited for, by the task and not by its worker |
+//! | [`event`] | functions that run when all they depend on has come |
+//! | [`server`] | the team that runs all of them, and target regions for other ranks |
+//! | [`wire`] | their messages |
+//! | [`table`], [`bytes`] | handles; copies of somebody's bytes |
+//!
+//! What may not live here: how messages get to a rank ([`super::device::rank::link`]), how a task waits ([`super::outside`]).
+//!
+//! A future or event lives in the table of the rank that made it. Its handle is plain numbers, good on every rank; what concerns it goes to its
+//! owner by a message that nobody answers, and takes effect there under the lock of a table's part. A process without ranks is rank 0 of one: there is no
+//! message then, and everything else is the same.
+//!
+//! *Order.* Invocations, and what sets and satisfies, take effect in any order: tasks are stolen, and long bytes come later than short ones. A message
+//! to another rank goes when the copies are made that its receiver may rely on ([`super::device::rank::remote::settle`]).
+//!
+//! *The end.* An invocation is open work of the rank it is for from its message on, and messages under way keep the bridge from being quiet; so
+//! all of them are done before the ranks part, and those that they make. Futures and events without anybody to wait for them keep nobody.
+
+use core::fmt;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use super::device::rank::{self, Cluster};
+use super::thread::Here;
+use server::SERVER;
+
+pub mod bytes;
+pub mod event;
+pub mod future;
+pub mod invoke;
+pub mod server;
+pub mod table;
+pub mod wire;
+
+/// Names a future or an event on every rank: `ompx_future_t`, `ompx_event_t`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Handle {
+    /// The rank that made it.
+    pub rank: i32,
+    /// Its place there.
+    pub id: u32,
+    /// What tells it from others that had the place.
+    pub generation: u64,
+}
+
+/// Why a call changed nothing. The numbers are those of `ompx.h`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// No such rank.
+    Rank,
+    /// A null pointer where something has to be.
+    Argument,
+    /// The function lies in no executable and no shared object.
+    Function,
+    /// No memory for a copy.
+    Memory,
+    /// Freed, fired, or never made.
+    Stale,
+    /// Another rank's.
+    Foreign,
+    /// Set before.
+    Set,
+    /// An invocation's future.
+    Bound,
+    /// Of another size.
+    Size,
+    /// Somebody waits for it.
+    Waited,
+    /// The ranks have parted, or this is the child of a fork.
+    Ended,
+    /// No such dependence.
+    Slot,
+}
+
+impl Fault {
+    /// The result of the C functions.
+    pub fn code(self) -> i32 {
+        match self {
+            Self::Rank => -1,
+            Self::Argument => -2,
+            Self::Function => -3,
+            Self::Memory => -4,
+            Self::Stale => -5,
+            Self::Foreign => -6,
+            Self::Set | Self::Bound => -7,
+            Self::Size => -8,
+            Self::Waited => -9,
+            Self::Ended => -10,
+            Self::Slot => -11,
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Rank => "there is no such rank",
+            Self::Argument => "a pointer is null that must not be",
+            Self::Function => "the function lies in no executable and no shared object",
+            Self::Memory => "out of memory for the copy of the bytes",
+            Self::Stale => "the handle names nothing: freed, fired, or never made",
+            Self::Foreign => "the handle is another rank's",
+            Self::Set => "it was set before",
+            Self::Bound => "the future is an invocation's, which sets it",
+            Self::Size => "the value has another size",
+            Self::Waited => "somebody waits for it",
+            Self::Ended => "the ranks have parted, or this is the child of a fork",
+            Self::Slot => "there is no such dependence",
+        })
+    }
+}
+
+/// Where something is to happen.
+#[derive(Clone, Copy)]
+enum Owner {
+    Here,
+    There(&'static Cluster, u32),
+}
+
+/// This rank; 0 without ranks.
+fn me() -> i32 {
+    rank::cluster().map_or(0, |c| c.rank as i32)
+}
+
+/// Who is rank `rank`.
+fn owner(rank: i32) -> Result<Owner, Fault> {
+    match (rank::cluster(), u32::try_from(rank)) {
+        _ if SERVER.is_lost() => Err(Fault::Ended),
+        (None, Ok(0)) => Ok(Owner::Here),
+        (Some(cluster), Ok(rank)) if rank == cluster.rank => Ok(Owner::Here),
+        (Some(cluster), Ok(rank)) if rank < cluster.ranks => Ok(Owner::There(cluster, rank)),
+        _ => Err(Fault::Rank),
+    }
+}
+
+/// Is what the handle names ours? What only its owner may ask for.
+fn own(handle: Handle) -> Result<(), Fault> {
+    match owner(handle.rank) {
+        Ok(Owner::Here) => Ok(()),
+        Ok(Owner::There(..)) => Err(Fault::Foreign),
+        Err(Fault::Rank) => Err(Fault::Stale),
+        Err(why) => Err(why),
+    }
+}
+
+/// What has been invoked from here, and what has been run here.
+struct Counts {
+    sent: AtomicU64,
+    served: AtomicU64,
+}
+
+static COUNTS: Counts = Counts { sent: AtomicU64::new(0), served: AtomicU64::new(0) };
+
+/// A function of the program begins, in a task of the team that serves. The region of that team is none of the program's: the function may nest as many
+/// active ones as `main` may.
+fn begin_function() {
+    count(&COUNTS.served);
+    let control = &Here::get().task.icv;
+    let mut values = control.get();
+    values.max_active_levels = values.max_active_levels.saturating_add(1);
+    control.set(values);
+}
+
+fn count(what: &AtomicU64) {
+    // ORDERING: Relaxed; a sum for people.
+    what.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Invocations made by this process, functions run by it that were invoked or that an event fired.
+pub fn counters() -> [u64; 2] {
+    // ORDERING: Relaxed; sums for people.
+    [&COUNTS.sent, &COUNTS.served].map(|n| n.load(Ordering::Relaxed))
+}

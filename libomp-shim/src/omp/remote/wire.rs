@@ -1,0 +1,197 @@
+//! Messages of invocations, futures and events: some words, then bytes. None is answered.
+//!
+//! Few bytes travel in the message itself. More are a block beside it, which the sender has copied: the receiver makes room and takes it, and the
+//! message counts when all is there. What arrives is handled in the middle of the bridge: it is put where it belongs and somebody is woken;
+//! functions of the program run in tasks.
+
+use core::ffi::{c_int, c_void};
+use core::fmt;
+
+use mpi_bridge::table::{Arrival, Block, HandlerFn, Message, code};
+
+use super::bytes::Bytes;
+use super::event::satisfy_here;
+use super::future::{By, set_here};
+use super::invoke::Invocation;
+use super::server::SERVER;
+use super::{Fault, Handle, me};
+use crate::omp::device::rank::link::{blocks, opened};
+use crate::omp::device::rank::remote::settle;
+use crate::omp::device::rank::wire::verb;
+use crate::omp::device::rank::{Cluster, cluster, modules, start};
+use crate::omp::report;
+
+/// Up to this size bytes travel in the message.
+const SMALL: usize = 4096;
+/// Words of each message.
+const WORDS: usize = 5;
+
+/// Who receives these messages.
+pub const HANDLERS: [(u32, HandlerFn); 3] =
+    [(verb::INVOKE, arrived::<{ verb::INVOKE }>), (verb::SET, arrived::<{ verb::SET }>), (verb::SATISFY, arrived::<{ verb::SATISFY }>)];
+
+// ---- sending ------------------------------------------------------------------------------------------------------------
+
+/// Invokes the function at `place` of its module on rank `to`.
+///
+/// # Errors
+/// No memory, or the ranks have parted.
+/// # Safety
+/// `length` bytes at `from` are readable.
+pub unsafe fn invoke(cluster: &Cluster, to: u32, place: (u64, u64), future: Option<Handle>, from: *const u8, length: usize) -> Result<(), Fault> {
+    let (id, generation) = future.map_or((0, 0), |future| (future.id, future.generation));
+    // SAFETY: as the caller says.
+    unsafe { send(cluster, to, verb::INVOKE, [place.0, place.1, future.is_some().into(), id.into(), generation], from, length) }
+}
+
+/// Sets a future of rank `to`.
+///
+/// # Errors
+/// As [`invoke`].
+/// # Safety
+/// As [`invoke`].
+pub unsafe fn set(cluster: &Cluster, to: u32, future: Handle, by: By, from: *const u8, length: usize) -> Result<(), Fault> {
+    let words = [future.id.into(), future.generation, (by == By::Handler).into(), 0, 0];
+    // SAFETY: as the caller says.
+    unsafe { send(cluster, to, verb::SET, words, from, length) }
+}
+
+/// Satisfies a dependence of an event of rank `to`.
+///
+/// # Errors
+/// As [`invoke`].
+/// # Safety
+/// As [`invoke`].
+pub unsafe fn satisfy(cluster: &Cluster, to: u32, event: Handle, slot: i32, from: *const u8, length: usize) -> Result<(), Fault> {
+    let words = [event.id.into(), event.generation, u64::from(slot as u32), 0, 0];
+    // SAFETY: as the caller says.
+    unsafe { send(cluster, to, verb::SATISFY, words, from, length) }
+}
+
+/// # Safety
+/// `length` bytes at `from` are readable.
+unsafe fn send(cluster: &Cluster, to: u32, verb: u32, words: [u64; WORDS], from: *const u8, length: usize) -> Result<(), Fault> {
+    settle(cluster).map_err(|_| Fault::Ended)?;
+    if length <= SMALL {
+        let bytes: &[u8] = match length {
+            0 => &[],
+            // SAFETY: as the caller says.
+            _ => unsafe { core::slice::from_raw_parts(from, length) },
+        };
+        return cluster.post(to, verb, &words, bytes, 0).map_err(|_| Fault::Ended);
+    }
+    // SAFETY: as the caller says.
+    let copy = Box::new(unsafe { Bytes::copy(from, length) }.ok_or(Fault::Memory)?);
+    let from = copy.address().cast();
+    let context: *mut Bytes = Box::into_raw(copy);
+    let block = Block { from, bytes: length as u64, done: Some(taken), context: context.cast() };
+    // SAFETY: the copy stays until `taken`.
+    unsafe { cluster.post_block(to, verb, &words, &block) }.map_err(|_| {
+        // SAFETY: nothing was begun, so the box is ours.
+        drop(unsafe { Box::from_raw(context) });
+        Fault::Ended
+    })
+}
+
+/// The receiver has the block, or the bridge has failed and ends all ranks.
+unsafe extern "C" fn taken(context: *mut c_void, _: c_int) {
+    // SAFETY: `send` made the box for this one call.
+    drop(unsafe { Box::from_raw(context.cast::<Bytes>()) });
+}
+
+// ---- receiving ----------------------------------------------------------------------------------------------------------
+
+/// A message without its bytes.
+#[derive(Clone, Copy)]
+struct Letter {
+    verb: u32,
+    source: u32,
+    words: [u64; WORDS],
+}
+
+/// One whose bytes are under way.
+struct Coming {
+    letter: Letter,
+    bytes: Bytes,
+}
+
+unsafe extern "C" fn arrived<const VERB: u32>(_: *mut c_void, message: *const Message) {
+    let Some(cluster) = cluster() else { return };
+    // SAFETY: the bridge's message.
+    let ((mut reader, source), blocks) = unsafe { (opened(message), blocks(message)) };
+    let letter = Letter { verb: VERB, source, words: core::array::from_fn(|_| reader.word()) };
+    match blocks.first() {
+        Some(block) => letter.await_block(cluster, block),
+        None => {
+            // SAFETY: the rest of the message.
+            let bytes = unsafe { Bytes::copy(reader.0.as_ptr(), reader.0.len()) };
+            letter.deliver(bytes.unwrap_or_else(|| no_room(reader.0.len() as u64, source)));
+        }
+    }
+}
+
+fn no_room(length: u64, source: u32) -> ! {
+    lost(format_args!("out of memory for {length} bytes that rank {source} has sent"))
+}
+
+/// Something was promised and cannot be done: ends all ranks with a line.
+pub fn lost(why: fmt::Arguments<'_>) -> ! {
+    match cluster() {
+        Some(cluster) => start::abort(cluster, &why.to_string()),
+        None => report::end(format_args!("{why}; the program stops")),
+    }
+}
+
+impl Letter {
+    /// Makes room for the block of bytes, and takes it.
+    fn await_block(self, cluster: &Cluster, block: &Arrival) {
+        let room = usize::try_from(block.bytes).ok().and_then(Bytes::zeroed);
+        let bytes = room.unwrap_or_else(|| no_room(block.bytes, self.source));
+        let into = bytes.address();
+        let context = Box::into_raw(Box::new(Coming { letter: self, bytes }));
+        // SAFETY: the room is as large as the block, and stays until `all_there`.
+        let accepted = unsafe { cluster.accept(block, into, all_there, context.cast()) };
+        if let Err(why) = accepted {
+            lost(format_args!("bytes of rank {} cannot be taken: {why}", self.source));
+        }
+    }
+
+    /// Does what the message says.
+    fn deliver(self, bytes: Bytes) {
+        let [a, b, c, d, e] = self.words;
+        let mine = |id: u64, generation: u64| Handle { rank: me(), id: id as u32, generation };
+        match self.verb {
+            verb::INVOKE => {
+                let future = (c != 0).then_some(Handle { rank: self.source as i32, id: d as u32, generation: e });
+                let source = self.source;
+                // Where the module lies may take a look at all of them: not in the middle of the bridge.
+                SERVER.leave(Box::new(move || match modules::base(a) {
+                    Some(base) => Invocation { function: base + b as usize, args: bytes, future }.run(),
+                    None => lost(format_args!("rank {source} has invoked a function of a module that is not loaded here, or another version of it")),
+                }));
+            }
+            verb::SET => {
+                let by = if c != 0 { By::Handler } else { By::Program };
+                self.complain("ompx_future_set", set_here(mine(a, b), bytes, by));
+            }
+            _ => self.complain("ompx_event_satisfy", satisfy_here(mine(a, b), c as u32 as i32, bytes)),
+        }
+    }
+
+    /// The caller has gone on: a line here says what was wrong.
+    fn complain(self, call: &str, result: Result<(), Fault>) {
+        if let Err(why) = result {
+            report::warn(format_args!("{call} by rank {} for rank {}: {why}; that call changes nothing", self.source, me()));
+        }
+    }
+}
+
+/// The bytes of a message are all there.
+unsafe extern "C" fn all_there(context: *mut c_void, status: c_int) {
+    // SAFETY: `await_block` made the box for this one call.
+    let coming = *unsafe { Box::from_raw(context.cast::<Coming>()) };
+    if status != code::OK {
+        lost(format_args!("bytes of rank {} got lost on their way", coming.letter.source));
+    }
+    coming.letter.deliver(coming.bytes);
+}
