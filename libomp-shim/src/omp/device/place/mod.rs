@@ -11,16 +11,18 @@
 //!
 //! A choice and the promise that follows from it are made under one lock, so that two regions cannot both count on the last room. With
 //! `OMPX_DEVICE_MEMORY` a region for which no device has room now waits for other regions of this process to end; where none is under way, or inside of
-//! another region, which such an end may depend on, it runs on the host. Memory that the program takes by `omp_target_alloc` is not counted.
+//! another region, which such an end may depend on, it runs on the host, or ends the program under `OMP_TARGET_OFFLOAD=mandatory`. Memory that the program takes by `omp_target_alloc` is not counted.
 
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use placement::policy::{Request, View};
 
 use super::map::{Item, Need};
 use super::{Slot, transfer, usable};
-use crate::omp::env;
+use crate::omp::env::{self, TargetOffload};
 use crate::omp::report;
+use crate::omp::target;
 use crate::omp::team::ON_HOST;
 use crate::omp::thread::Here;
 pub use load::{Load, Promise};
@@ -69,6 +71,7 @@ pub fn choose(here: Here, region: Announced, code: usize, items: &[Item]) -> Opt
     let limit = env::settings().device_memory;
     loop {
         if usable().is_empty() {
+            target::refuse_if_mandatory(here, i64::from(super::choose::ANY));
             return None;
         }
         let (seen, under_way) = (load::given_back(), load::outstanding() > 0);
@@ -78,7 +81,7 @@ pub fn choose(here: Here, region: Announced, code: usize, items: &[Item]) -> Opt
             return Some(promise);
         }
         if is_sure && (!under_way || here.team().plan().device != ON_HOST) {
-            say_that_nobody_has_room(region);
+            say_that_nobody_has_room(region, items, limit);
             return None;
         }
         let ready = || load::given_back() != seen || !is_sure && usable().iter().all(|slot| slot.try_lock().is_some());
@@ -98,11 +101,21 @@ fn try_choose(region: Announced, code: usize, items: &[Item], limit: Option<u64>
     Some(Promise::new(slot, region.number, view.need, private + region.scratch))
 }
 
-fn say_that_nobody_has_room(region: Announced) {
-    static SAID: AtomicU64 = AtomicU64::new(0);
-    // ORDERING: Relaxed; a count.
-    if SAID.fetch_add(1, Ordering::Relaxed) == 0 {
-        let number = region.number;
-        report::warn(format_args!("no device has room for target region {number}; it runs on the host, as others may that fit nowhere"));
+fn say_that_nobody_has_room(region: Announced, items: &[Item], limit: Option<u64>) {
+    static SAID: Mutex<bool> = Mutex::new(false);
+    // Locked until the program has stopped, if it is to: one thread says why.
+    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_mandatory = target::offload() == TargetOffload::Mandatory;
+    if *said && !is_mandatory {
+        return;
     }
+    *said = true;
+    let views = usable().iter().map(|slot| view(slot, items, region.scratch, limit));
+    let (need, room) = views.map(|view| (view.need, view.room)).min_by_key(|(need, room)| need.saturating_sub(*room)).unwrap_or_default();
+    let number = region.number;
+    let what = format!("no device has room for target region {number}, which needs {need} bytes where {room} are free");
+    if is_mandatory {
+        report::fatal(format_args!("{what}, and OMP_TARGET_OFFLOAD is MANDATORY; the program stops"));
+    }
+    report::warn(format_args!("{what}; it runs on the host, as others may that fit nowhere"));
 }
