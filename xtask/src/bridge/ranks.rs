@@ -3,7 +3,7 @@
 //! Programs of `mpi-bridge/programs/ranks` know that they have ranks; those of `abi-tests/device` do not: they are a choice of
 //! the ABI tests, which run there on host devices. Each meets one MPI and one compiler at a time where there are many.
 
-use super::{Mpi, environment, words};
+use super::{Mpi, environment, examples, words};
 use crate::exec::{self, Ran};
 use crate::programs::Places;
 use crate::report::Report;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// Who compiles.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Compiler {
+pub enum Compiler {
     Gcc,
     Clang,
 }
@@ -22,12 +22,12 @@ use Compiler::{Clang, Gcc};
 const BOTH: &[Compiler] = &[Gcc, Clang];
 
 impl Compiler {
-    fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         if self == Gcc { "gcc" } else { "clang" }
     }
 
     /// The command with the options for target regions. No other images: the host's functions, and images for this machine.
-    fn command(self) -> Option<Vec<String>> {
+    pub fn command(self) -> Option<Vec<String>> {
         let (names, options): (&[&str], &str) = match self {
             Gcc => (&["gcc-12", "gcc-13", "gcc-14", "gcc"], "-fopenmp -foffload=disable"),
             Clang => (&["clang-19", "clang-22", "clang-21", "clang-20"], "-fopenmp -fopenmp-targets=x86_64-pc-linux-gnu"),
@@ -130,7 +130,7 @@ const DEVICE: [(&str, &[Compiler]); 16] = [
 ];
 
 /// Seconds that a run may take on a machine that is busy with something else.
-const LIMIT: u32 = 60;
+pub const LIMIT: u32 = 60;
 
 /// Runs all whose name contains `filter`.
 pub fn run(places: &Places, mpis: &[Mpi], filter: &str, report: &mut Report) {
@@ -154,6 +154,7 @@ pub fn run(places: &Places, mpis: &[Mpi], filter: &str, report: &mut Report) {
             }
         }
         room.device_programs(mpis, *compiler, filter, report);
+        examples::run(&room, mpis, *compiler, filter, report);
     }
 }
 
@@ -163,9 +164,10 @@ pub fn known_program(places: &Places, name: &str) -> Result<PathBuf, String> {
     room.program(Gcc, &format!("mpi-bridge/programs/ranks/{name}.c"), &format!("ranks-{name}"))
 }
 
-struct Room<'a> {
-    places: &'a Places,
-    links: PathBuf,
+/// Where programs are built, and the directory of links that they run with.
+pub struct Room<'a> {
+    pub places: &'a Places,
+    pub links: PathBuf,
 }
 
 impl Room<'_> {

@@ -1,0 +1,124 @@
+//! The programs of `examples/distributed`, by the command lines of their page (`docs/distributed.md`): the same binary has to give the same answer on
+//! one to four ranks, as devices of rank 0 and as devices of all, under each MPI.
+//!
+//! A program's first line is its answer. What comes after it (times, who ran what) may differ.
+
+use super::ranks::{Compiler, LIMIT, Room};
+use super::{Mpi, environment, words};
+use crate::exec::{self, Ran};
+use crate::report::Report;
+use std::path::{Path, PathBuf};
+
+const EXAMPLES: [&str; 9] = ["cholesky", "fib", "jacobi", "nbody", "pi", "ring", "saxpy", "sgemm", "strassen"];
+
+/// How many ranks, and what they are for each other.
+const RANKS: [(u32, &str); 4] = [(1, "head"), (2, "spmd"), (3, "head"), (4, "spmd")];
+
+/// Those that need more memory than one rank gives: name, size, what a rank gives.
+const LARGE: [(&str, &str, &str); 2] = [("saxpy", "1048576", "4M"), ("sgemm", "512", "900K")];
+
+/// What a rank without room says.
+const NO_ROOM: &str = "no device has room for target region";
+
+/// Runs all whose name contains `filter`; all of them for "examples". Two at a time: starting and ending ranks is mostly waiting.
+pub fn run(room: &Room<'_>, mpis: &[Mpi], compiler: Compiler, filter: &str, report: &mut Report) {
+    let mpis: Vec<&Mpi> = mpis.iter().filter(|m| !m.launch.is_empty()).collect();
+    let is_chosen = |name: &&&str| !mpis.is_empty() && ("examples".contains(filter) || name.contains(filter));
+    let chosen: Vec<&str> = EXAMPLES.iter().filter(is_chosen).copied().collect();
+    let every_second = |first: usize| -> Vec<Outcome> {
+        chosen.iter().skip(first).step_by(2).flat_map(|name| outcomes(room, &mpis, compiler, name)).collect()
+    };
+    let done = std::thread::scope(|scope| {
+        let other = scope.spawn(|| every_second(1));
+        let mut done = every_second(0);
+        done.extend(other.join().unwrap_or_else(|_| vec![("examples".into(), vec!["the check itself has failed".into()])]));
+        done
+    });
+    for (name, problems) in done {
+        report.check(&name, problems);
+    }
+}
+
+/// What was checked, and what is wrong.
+type Outcome = (String, Vec<String>);
+
+fn outcomes(room: &Room<'_>, mpis: &[&Mpi], compiler: Compiler, name: &str) -> Vec<Outcome> {
+    let title = format!("examples [{}]: {name}", compiler.name());
+    let program = match build(room, compiler, name) {
+        Ok(program) => program,
+        Err(why) => return vec![(title, vec![why])],
+    };
+    let mut all = vec![(format!("{title}, one answer on 1 to 4 ranks"), same_answer(room, mpis, &program))];
+    for (_, size, memory) in LARGE.iter().filter(|(large, ..)| *large == name) {
+        all.push((format!("{title}, larger than one rank"), larger_than_one(room, mpis[0], &program, size, memory)));
+    }
+    all
+}
+
+fn build(room: &Room<'_>, compiler: Compiler, name: &str) -> Result<PathBuf, String> {
+    let program = room.places.target.join(format!("bridge/example-{name}-{}", compiler.name()));
+    let mut line = compiler.command().ok_or("not installed")?;
+    line.extend(words(&["-O2", "-fPIC", "-Wall", "-Wextra", "-Werror", "-Wno-unused-variable", "-Iinclude"]));
+    line.extend([format!("examples/distributed/{name}.c"), "-o".into(), program.display().to_string(), "-lm".into()]);
+    let ran = exec::run(&line, &[], &room.places.root, 120);
+    match ran.problem {
+        None => Ok(program),
+        Some(problem) => Err(format!("{problem}: {}", exec::last_line(&ran.stderr))),
+    }
+}
+
+fn launch(room: &Room<'_>, mpi: &Mpi, (ranks, mode): (u32, &str), more: &[String], program: &Path, size: &str) -> Ran {
+    let mut line = mpi.launch.clone();
+    line.extend([ranks.to_string(), "env".into(), format!("LD_LIBRARY_PATH={}", room.links.display())]);
+    line.extend(words(&["LD_PRELOAD=libgangway_start.so:libomp.so.5", "OMP_NUM_THREADS=2"]));
+    line.push(format!("OMPX_CLUSTER={mode}"));
+    line.extend_from_slice(more);
+    line.push(program.display().to_string());
+    line.extend((!size.is_empty()).then(|| size.to_string()));
+    exec::run(&line, &environment(&[]), &room.places.root, LIMIT)
+}
+
+/// The first line of what a program said, if it ended well and the library had nothing to say.
+fn answer(ran: &Ran) -> Result<&str, String> {
+    let said = || ran.stderr.lines().find(|l| !l.trim().is_empty()).unwrap_or_default();
+    match &ran.problem {
+        Some(problem) => Err(format!("{problem}: {}{}", ran.stdout.lines().next().unwrap_or_default(), said())),
+        None if ran.stderr.contains("gangway: ") => Err(format!("says: {}", said())),
+        None => ran.stdout.lines().next().ok_or_else(|| "says nothing".into()),
+    }
+}
+
+/// What is wrong with the answers, which have to be alike.
+fn same_answer(room: &Room<'_>, mpis: &[&Mpi], program: &Path) -> Vec<String> {
+    let (mut first, mut problems) = (None, Vec::new());
+    for mpi in mpis {
+        for (ranks, mode) in RANKS {
+            let ran = launch(room, mpi, (ranks, mode), &[], program, "");
+            let problem = match answer(&ran) {
+                Err(why) => Some(why),
+                Ok(line) if first.as_deref().is_some_and(|first| first != line) => Some(format!("says: {line}; before: {}", first.as_deref().unwrap_or_default())),
+                Ok(line) => {
+                    first = Some(line.to_string());
+                    None
+                }
+            };
+            problems.extend(problem.map(|p| format!("[{}, {ranks} ranks, {mode}] {p}", mpi.name)));
+        }
+    }
+    problems
+}
+
+/// With a limit one rank has no room for the data, and a line says so. Four have, but regions under a limit may hang on ranks (`docs/status.in.md`), so that is
+/// not run here.
+fn larger_than_one(room: &Room<'_>, mpi: &Mpi, program: &Path, size: &str, memory: &str) -> Vec<String> {
+    let limit = [format!("OMPX_DEVICE_MEMORY={memory}"), "OMP_TARGET_OFFLOAD=mandatory".to_string()];
+    let mut problems = Vec::new();
+    let on_one = launch(room, mpi, (1, "spmd"), &limit, program, size);
+    let lines: Vec<&str> = on_one.stderr.lines().filter(|l| l.contains("gangway: ")).collect();
+    if on_one.problem.is_none() {
+        problems.push("one rank has room for it".into());
+    } else if lines.len() != 1 || !lines[0].contains(NO_ROOM) {
+        problems.push(format!("says {} lines: {}", lines.len(), lines.first().unwrap_or(&exec::last_line(&on_one.stderr))));
+    }
+    problems
+}
