@@ -12,7 +12,8 @@
 //! *Held back*: a gang ULT that is not eligible, or a context that could go on while one of a deeper or older gang is
 //! suspended here, on a worker that would sleep otherwise. Everything here waits visibly, so nobody spins for it yet; but
 //! what it waits for may need that very thread (a lock that another root holds across its region). After [`HOLD_BACK`]
-//! the worker takes it all the same. `docs/models/gang.md` has the runs that show both sides.
+//! the worker takes it all the same: one that sleeps at the end of that sleep, one that looks without an end by the clock ([`Refused`]).
+//! `docs/models/gang.md` has the runs that show both sides.
 
 use core::ptr::NonNull;
 use core::sync::atomic::{Ordering, fence};
@@ -262,6 +263,29 @@ pub(super) fn what_was_held_back(worker: &'static Worker) -> Option<Next> {
     let bench = unsafe { &mut (*worker.own()).bench };
     let ready = bench.best_ready(false, false).map(|(at, _)| Next::Resume(bench.take_at(at)));
     ready.or_else(|| if may_help(worker) { everybody().find_map(|victim| take_gang_ult(worker, victim, |_| true)) } else { None })
+}
+
+/// What a worker that never comes to sleep holds back. It would wait for ever if only the end of a sleep let it go.
+pub(super) struct Refused {
+    /// When this was asked, in microseconds; 0: not yet.
+    asked: u64,
+    /// Was somebody held back then?
+    somebody: bool,
+}
+
+impl Refused {
+    pub(super) const NOBODY: Self = Self { asked: 0, somebody: false };
+
+    /// Goes there, if somebody was held back [`HOLD_BACK`] ago or earlier, and still is.
+    pub(super) fn take(&mut self, worker: &'static Worker, now: u64) -> Option<Next> {
+        if now.saturating_sub(self.asked) < HOLD_BACK.as_micros() as u64 {
+            return None;
+        }
+        self.asked = now;
+        let found = if self.somebody { what_was_held_back(worker) } else { None };
+        self.somebody = found.is_none() && held_back(worker);
+        found
+    }
 }
 
 fn everybody() -> impl Iterator<Item = &'static Worker> {

@@ -252,6 +252,7 @@ pub(crate) fn next(worker: &'static Worker) -> Next {
     let (spin, habit) = unsafe { ((*worker.own()).bench.spin(), (*worker.own()).habit) };
     let mut patience = Patience::new(spin, habit);
     let (mut looks, mut naps) = (0_u32, 0_u32);
+    let mut refused = look::Refused::NOBODY;
     loop {
         if let Some(found) = look::everywhere(worker, looks.is_multiple_of(STEAL_EVERY)) {
             // SAFETY: own kernel thread.
@@ -272,6 +273,10 @@ pub(crate) fn next(worker: &'static Worker) -> Next {
                 Slept::Woken => 0,
             };
             patience = Patience::new(spin, *habit);
+        } else if let Some(found) = patience.time_awake().and_then(|now| refused.take(worker, now)) {
+            // SAFETY: own kernel thread.
+            patience.teach(unsafe { &mut (*worker.own()).habit });
+            return found;
         }
     }
 }
@@ -402,4 +407,46 @@ fn set_errno(value: i32) {
 /// In the child of a fork one kernel thread is left.
 pub(crate) fn reset_after_fork() {
     patience::reset_after_fork();
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::gang::GangTag;
+    use core::cell::Cell;
+    use core::time::Duration;
+    use std::time::Instant;
+
+    const fn gang(id: i64) -> (GangTag, usize) {
+        (GangTag { id, level: 0 }, 0)
+    }
+
+    /// A job of a younger gang: waits for what has happened when it is asked again, and says that it went on.
+    unsafe fn younger(data: *mut ()) {
+        worker::set_duty(gang(2));
+        let asked = Cell::new(false);
+        let ready = || asked.replace(true);
+        wait(&Wait { ready: &ready, seek: None, sleepers: None, spin: Spin::NONE, yields: false, finished: false });
+        // SAFETY: the test's, which stays until the test has waited for it.
+        unsafe { (*data.cast::<Cell<bool>>()).set(true) };
+    }
+
+    /// However the context of the older gang looks: without an end the worker never sleeps, and its sleep is not what lets the younger one go on.
+    #[test]
+    fn what_is_held_back_goes_on_in_the_end() {
+        for spin in [Spin::NONE, Spin::POLLING, Spin::ANSWERS, Spin::FOREVER] {
+            let alone = std::thread::spawn(move || {
+                let (went_on, begun) = (Cell::new(false), Cell::new(false));
+                let start = Instant::now();
+                let ready = || went_on.get() || start.elapsed() > Duration::from_secs(10);
+                let seek = |_: Look| (!begun.replace(true)).then_some(Job { run: younger, data: (&raw const went_on).cast_mut().cast() });
+                worker::register_current();
+                worker::set_duty(gang(1));
+                wait(&Wait { ready: &ready, seek: Some(&seek), sleepers: None, spin, yields: false, finished: false });
+                worker::set_duty((GangTag::NONE, 0));
+                assert!(went_on.get(), "{spin:?}");
+            });
+            alone.join().unwrap();
+        }
+    }
 }

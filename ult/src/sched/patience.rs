@@ -234,6 +234,8 @@ pub(super) struct Patience {
     /// When a wait for an answer was begun.
     began: u64,
     pushed_away: bool,
+    /// A nap was taken at the last look.
+    napped: bool,
 }
 
 /// The most looks before sleeping while more kernel threads are awake than can run: some 40 us. Those that are awake may sleep in the program's
@@ -258,7 +260,7 @@ impl Patience {
         let (limit, learns) = (habit.limit(spin), spin.least < spin.most);
         let modest = learns && habit.modest != 0;
         let (awake, first) = (habit.awake, Awake::UNKNOWN);
-        Self { spin, limit, modest, few: habit.crowded, crowded: false, looks: 0, awake, first, seen: 0, began: 0, pushed_away: false }
+        Self { spin, limit, modest, few: habit.crowded, crowded: false, looks: 0, awake, first, seen: 0, began: 0, pushed_away: false, napped: false }
     }
 
     pub(super) fn go_on(&mut self) -> bool {
@@ -266,6 +268,7 @@ impl Patience {
             return false;
         }
         self.looks += 1;
+        self.napped = false;
         arch::pause();
         if self.spin.polls {
             return self.is_early() || self.nap();
@@ -298,11 +301,19 @@ impl Patience {
     }
 
     /// Between two of many looks, or instead of sleep.
-    fn nap(&self) -> bool {
-        if self.looks > CROWDED_LOOKS {
+    fn nap(&mut self) -> bool {
+        self.napped = self.looks > CROWDED_LOOKS;
+        if self.napped {
             crate::park::nap();
         }
         true
+    }
+
+    /// What the clock says, in microseconds, for a worker that never comes to sleep: at every glance, and behind every nap.
+    pub(super) fn time_awake(&self) -> Option<u64> {
+        let never_sleeps = self.spin.polls || self.limit == u32::MAX;
+        let is_due = self.napped || self.looks.is_multiple_of(GLANCE_EVERY);
+        (never_sleeps && is_due).then(micros)
     }
 
     fn has_time_left(&mut self) -> bool {
@@ -466,6 +477,7 @@ mod tests {
         }
         assert!(AWAKE.crowded() || micros() - begin >= 1000);
         assert!((0..300).all(|_| patience.go_on()));
+        assert!(patience.time_awake().is_some(), "behind a nap");
         assert_eq!(Spin::ANSWERS.or_longer(SPIN), Spin { least: 1000, most: 2000, polls: true });
     }
 
@@ -478,5 +490,7 @@ mod tests {
         patience.teach(&mut habit);
         assert_eq!((habit.micros, habit.modest), (2000, 0));
         assert!(!Patience::new(Spin::NONE, habit).go_on());
+        let glance = |spin| Patience { looks: GLANCE_EVERY, ..Patience::new(spin, habit) }.time_awake().is_some();
+        assert_eq!([Spin::FOREVER, Spin::POLLING, exact].map(glance), [true, true, false], "who sleeps in the end needs no clock");
     }
 }
