@@ -2,7 +2,7 @@
 // env: OMP_GANG_SCHED=1
 // threads: 3,8
 // compilers: gcc, clang>=19
-// mode: preload
+// mode: link
 // timeout: 20
 // ours: the variable and the routine are of this library alone
 #include "check.h"
