@@ -20,7 +20,8 @@ const PAGE: usize = 4096;
 pub enum Given {
     /// Nothing; a small one, or none of ours.
     Kept,
-    /// Its pages are not needed for now.
+    /// Its pages are not needed for now. It is free when the owner has been told, and whoever told it says so by [`Arena::add`]: if it could be taken
+    /// before, what the next user copies there might come before the message that gives the pages back.
     Idle(Address, usize),
     /// The mapping is to end.
     Ended(Address, usize),
@@ -89,8 +90,11 @@ impl Arena {
             return Given::Ended(block, length);
         }
         let Some(size) = self.used.remove(&block) else { return Given::Kept };
+        if size >= TOLD {
+            return Given::Idle(block, size);
+        }
         self.add(block, size);
-        if size >= TOLD { Given::Idle(block, size) } else { Given::Kept }
+        Given::Kept
     }
 }
 
@@ -122,6 +126,9 @@ mod tests {
         arena.add(1 << 30, CHUNK);
         let block = arena.take(TOLD, 64).expect("room");
         assert_eq!(arena.give(block), Given::Idle(block, TOLD));
+        assert_eq!(arena.take(CHUNK, 64), None, "not free before its owner has been told");
+        arena.add(block, TOLD);
+        assert_eq!(arena.take(CHUNK, 64), Some(1 << 30));
         arena.add_whole(1 << 40, LARGEST * 2);
         assert_eq!(arena.give(1 << 40), Given::Ended(1 << 40, LARGEST * 2));
         assert_eq!(arena.give(1 << 40), Given::Kept);

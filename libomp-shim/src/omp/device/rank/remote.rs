@@ -229,6 +229,9 @@ impl Device for Rank {
         };
         // When the bridge fails all ranks end.
         drop(self.cluster.post(self.rank, verb::RELEASE, &words, &[], MORE));
+        if let Given::Idle(at, size) = given {
+            lock(&self.arena).add(at, size);
+        }
     }
 
     unsafe fn copy_in(&self, to: Address, from: *const u8, size: usize) -> Result<Operation, Failure> {
