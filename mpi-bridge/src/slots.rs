@@ -9,7 +9,7 @@ use crate::table::Done;
 pub enum Way {
     /// Memory of this rank goes to another.
     Out,
-    /// As `Out`, and the bytes went along in the frame.
+    /// As `Out`, and the bytes went along in the frame: never started, and over as soon as the other rank says so, which may be at once.
     OutInline,
     /// Memory of another rank comes here.
     In,

@@ -94,7 +94,11 @@ impl Bridge {
             self.give_up(&announced);
             return Err(busy);
         }
-        self.order(Order::Start(ticket));
+        if inline {
+            count(&self.counts.block_bytes, bytes);
+        } else {
+            self.order(Order::Start(ticket));
+        }
         self.hurry()
     }
 

@@ -74,7 +74,7 @@ impl Engine {
         let Some(transfer) = slots.get(ticket) else { return Ok(()) };
         let (peer, way, local, bytes, remote) =
             (transfer.peer, transfer.way, transfer.local, transfer.bytes, transfer.remote);
-        let small = way == Way::OutInline || (way == Way::In && bytes <= INLINE);
+        let small = way == Way::In && bytes <= INLINE;
         let pieces = if small { 0 } else { self.pieces(bytes) };
         transfer.left = pieces as u32;
         drop(slots);
@@ -134,10 +134,15 @@ impl Engine {
     fn finish(&mut self, bridge: &Bridge, ticket: u32) -> Result<(), Broken> {
         let mut slots = lock(&bridge.slots);
         let verdict = slots.get(ticket).filter(|t| t.left == 0).and_then(|t| t.verdict);
-        let (Some(status), Some(Transfer { peer, done, .. })) = (verdict, verdict.and_then(|_| slots.remove(ticket))) else {
+        let (Some(status), Some(Transfer { peer, done, way, .. })) = (verdict, verdict.and_then(|_| slots.remove(ticket))) else {
             return Ok(());
         };
         drop(slots);
+        if way == Way::OutInline {
+            done.tell(status);
+            count(&bridge.counts.ended, 1);
+            return Ok(());
+        }
         let flow = self.flows.entry(peer).or_default();
         flow.flying -= 1;
         let next = flow.waiting.pop_front();
