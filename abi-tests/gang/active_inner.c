@@ -3,49 +3,27 @@
 // env: OMP_WAIT_POLICY=active
 // threads: 3,8
 // timeout: 20
-#include "check.h"
-#include "spin.h"
-static int inside, count;
-static omp_lock_t lock, last;
-static void inner(void)
+#include "gang_inner.h"
+static omp_lock_t last;
+static void begin(int me)
 {
-#pragma omp parallel num_threads(2)
-    {
-#pragma omp atomic
-        inside++;
-        omp_set_lock(&last); /* until an outer thread has had the other one */
+    if (me == 2)
+        omp_set_lock(&last);
+}
+static void end(int me)
+{
+    if (me == 2)
         omp_unset_lock(&last);
-    }
+}
+static void waits_for_outer_threads(void)
+{
+    omp_set_lock(&last);
+    omp_unset_lock(&last);
 }
 int main(void)
 {
-    int n = omp_get_max_threads();
-    omp_init_lock(&lock);
     omp_init_lock(&last);
-    omp_set_max_active_levels(2);
-#pragma omp parallel num_threads(n)
-    {
-        const int me = omp_get_thread_num();
-        if (me == 0)
-            omp_set_lock(&lock);
-        if (me == 2)
-            omp_set_lock(&last);
-#pragma omp barrier
-        if (me == 1) {
-            inner();
-        } else {
-            if (me == 0)
-                SPIN_UNTIL(LOAD(inside) == 2);
-            else
-                omp_set_lock(&lock);
-            __atomic_fetch_add(&count, 1, __ATOMIC_SEQ_CST);
-            omp_unset_lock(&lock);
-            if (me == 2)
-                omp_unset_lock(&last);
-        }
-    }
-    CHECK_EQ(count, n - 1);
-    omp_destroy_lock(&lock);
+    int result = run();
     omp_destroy_lock(&last);
-    return check_result();
+    return result;
 }
