@@ -39,6 +39,8 @@ const PERIOD: u32 = 40_000;
 const TOO_SLOW: u32 = 16 * PERIOD;
 /// Ticks in a row that find no spin before the alarm goes off.
 const MISSES: u32 = 4;
+/// Ticks that find a loop known to wait, per one that makes sure.
+const TRUST: u32 = 32;
 /// The worker has no timer.
 const NONE: i32 = -1;
 /// It gets none.
@@ -53,6 +55,8 @@ pub(super) struct Alarm {
     /// Whether the last tick came late.
     late: AtomicU32,
     period: AtomicU32,
+    /// Ticks that found a loop known to wait.
+    trusted: AtomicU32,
     /// A tick is being dealt with: another one that interrupts it does nothing.
     busy: AtomicU32,
     last: UnsafeCell<Sample>,
@@ -66,6 +70,7 @@ impl Alarm {
             misses: AtomicU32::new(0),
             late: AtomicU32::new(0),
             period: AtomicU32::new(PERIOD),
+            trusted: AtomicU32::new(0),
             busy: AtomicU32::new(0),
             last: UnsafeCell::new(Sample::NONE),
         }
@@ -188,6 +193,7 @@ pub(super) unsafe fn tick(watched: &'static Watched, context: &mut ucontext_t, s
     let found = unsafe { look(watched, context, slept) };
     match found {
         Found::Spin => heard(watched, missed),
+        Found::Perhaps => {}
         Found::Nothing => miss(watched),
         Found::Foreign => stop(watched),
     }
@@ -207,6 +213,8 @@ pub(super) unsafe fn tick(watched: &'static Watched, context: &mut ucontext_t, s
 enum Found {
     /// Program code in a loop that waits, with somebody behind it.
     Spin,
+    /// Program code that may be in a loop that waits: the next tick knows more.
+    Perhaps,
     /// Code that gets on.
     Nothing,
     /// What is not to be interrupted.
@@ -222,7 +230,7 @@ unsafe fn look(watched: &'static Watched, context: &ucontext_t, slept: bool) -> 
     if !watched.is_user() || !is_urgent(watched) {
         return Found::Nothing;
     }
-    let now = spin::sample(context, watched.turns());
+    let mut now = spin::sample(context, watched.turns());
     let region = watched.region();
     // SAFETY: passed on.
     match unsafe { signal::place(context, &now) } {
@@ -233,16 +241,33 @@ unsafe fn look(watched: &'static Watched, context: &ucontext_t, slept: bool) -> 
             count(&TALLY.yields);
             return Found::Spin;
         }
-        Place::Program if regions::is_known_loop(region, now.ip) => return Found::Spin,
         Place::Program => {}
     }
     // SAFETY: `busy` keeps others away.
-    let before = unsafe { mem::replace(&mut *watched.alarm.last.get(), now) };
-    if now.since(&before) == Motion::Spins {
-        regions::remember_spinner(region, now.ip);
-        return Found::Spin;
+    let before = now.succeed(unsafe { &mut *watched.alarm.last.get() });
+    let motion = now.since(&before);
+    if regions::is_known_loop(region, now.ip) {
+        return ask_again(watched, &now, &before, motion);
     }
-    Found::Nothing
+    match motion {
+        Motion::Spins => {
+            regions::remember_spinner(region, now.ip);
+            Found::Spin
+        }
+        Motion::Still => Found::Perhaps,
+        _ => Found::Nothing,
+    }
+}
+
+/// In a loop that is known to wait: one tick in [`TRUST`] leaves it to the next to compare, and code that gets on there is forgotten.
+fn ask_again(watched: &'static Watched, now: &Sample, before: &Sample, motion: Motion) -> Found {
+    if motion == Motion::Computes && regions::is_one_loop(now.ip, before.ip) && now.sp == before.sp {
+        regions::forget_spin(watched.region(), now.ip);
+        return Found::Nothing;
+    }
+    // ORDERING: Relaxed; the owner's.
+    let trusted = watched.alarm.trusted.fetch_add(1, Relaxed) % TRUST;
+    if motion == Motion::Unknown && trusted == TRUST - 1 { Found::Perhaps } else { Found::Spin }
 }
 
 fn heard(watched: &'static Watched, missed: u32) {

@@ -22,6 +22,8 @@ const DOUBT: u64 = 16 * QUICK;
 const COMPUTING: u64 = 80 * QUICK;
 /// Nanoseconds before code is looked at behind which only younger gangs wait, which do not hold it up by the order of gangs.
 const CALM: u64 = 2_000_000;
+/// Expectations in a row that came to nothing before a region counts no longer as one that spins.
+const HOPELESS: u32 = 64;
 /// How many looks in a row have to agree about that.
 const AGREE: u32 = 3;
 
@@ -42,6 +44,8 @@ pub(super) struct Episode {
     awkward: Run,
     /// Looks in a row at which it had run.
     busy: u32,
+    /// How often in a row a spin was expected of code that moves, and not found.
+    in_vain: u32,
     /// The kernel has said that others have the processors: `ran` is the value of an earlier look then, so that what the thread
     /// gets of them adds up.
     deprived: bool,
@@ -100,6 +104,7 @@ impl Episode {
         asleep: Run::NONE,
         awkward: Run::NONE,
         busy: 0,
+        in_vain: 0,
         deprived: false,
     };
 
@@ -143,7 +148,13 @@ impl Episode {
         // ORDERING: Acquire pairs with the handler's Release: no signal is on the way.
         if known && 2 * self.ran.saturating_sub(ran) >= self.at - at && watched.trap.pending.load(Acquire) == 0 {
             // ORDERING: Relaxed; acquired above.
-            watched.trap.verdict.store(Verdict::None as u32, Relaxed);
+            let last = Verdict::from(watched.trap.verdict.swap(Verdict::None as u32, Relaxed));
+            self.in_vain = if last == Verdict::Spins { 0 } else { self.in_vain + 1 };
+            if self.in_vain >= HOPELESS {
+                regions::forget_spinner(watched.region());
+                self.in_vain = 0;
+                return;
+            }
             self.counted = true;
             count(&TALLY.stalls);
             self.interrupt(watched, aim, self.at);
@@ -152,7 +163,7 @@ impl Episode {
 
     fn restart(&mut self, turns: u32, tid: i32, now: u64) {
         let ran = clock::processor_time(tid).unwrap_or(0);
-        *self = Episode { turns, at: now, ran, ..Episode::NONE };
+        *self = Episode { turns, at: now, ran, in_vain: self.in_vain, ..Episode::NONE };
     }
 
     /// A whole interval without a switch point.

@@ -1,7 +1,8 @@
 //! Which parallel regions were seen spinning, and which were seen blocking in the kernel.
 //!
-//! Two small hash sets of code addresses, append-only and lock-free: written by the signal handler and the watcher,
-//! read from anywhere. When a set is full nothing more is remembered, which costs time and never correctness.
+//! Small lock-free hash sets of code addresses: written by the signal handler and the watcher, read from anywhere. When a
+//! set is full nothing more is remembered, which costs time and never correctness. Spins are forgotten when they were taken for such by mistake: what computes
+//! would be interrupted for as long as the program runs.
 //!
 //! A third set holds the places of the loops, in lines of 64 bytes: one region may have many, a barrier that was inlined at
 //! each call. In a region that was seen spinning one sample there is enough, while a sample elsewhere has to prove itself.
@@ -10,6 +11,8 @@ use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 const CAPACITY: usize = 512;
 /// Places looked at before an address is given up.
 const PROBES: usize = 16;
+/// In a place whose key was removed.
+const GONE: usize = usize::MAX;
 
 struct Set {
     keys: [AtomicUsize; CAPACITY],
@@ -40,7 +43,7 @@ impl Set {
             return false;
         }
         for place in Self::places(key) {
-            // ORDERING: Relaxed; a key stands for itself and never changes once set.
+            // ORDERING: Relaxed; a key stands for itself.
             match self.keys[place].load(Relaxed) {
                 0 => return false,
                 found if found == key => return true,
@@ -51,15 +54,22 @@ impl Set {
     }
 
     fn insert(&self, key: usize) {
-        if key == 0 {
+        if key == 0 || self.has(key) {
             return;
         }
         for place in Self::places(key) {
-            // ORDERING: Relaxed; as in `has`.
-            match self.keys[place].compare_exchange(0, key, Relaxed, Relaxed) {
-                Err(found) if found != key => {}
-                _ => return,
+            // ORDERING: Relaxed; as in `has`. Two that insert the same key at once may use two places.
+            let put = |free| self.keys[place].compare_exchange(free, key, Relaxed, Relaxed);
+            if put(0).or_else(|found| if found == GONE { put(GONE) } else { Err(found) }).is_ok() {
+                return;
             }
+        }
+    }
+
+    fn remove(&self, key: usize) {
+        for place in Self::places(key) {
+            // ORDERING: Relaxed; as in `has`. Fails where the place holds another key.
+            let _ = self.keys[place].compare_exchange(key, GONE, Relaxed, Relaxed);
         }
     }
 }
@@ -93,6 +103,23 @@ pub(super) fn is_known_loop(region: usize, site: usize) -> bool {
 pub(super) fn remember_spinner(region: usize, site: usize) {
     SPINNERS.insert(region);
     LOOPS.insert(site / LINE);
+}
+
+/// The loop at `site`, if it is one, does not wait.
+pub(super) fn forget_spin(region: usize, site: usize) {
+    let line = site / LINE;
+    (line - 1..=line + 1).for_each(|line| LOOPS.remove(line));
+    forget_spinner(region);
+}
+
+/// The region is asked for nothing: it spun seldom, if ever.
+pub(super) fn forget_spinner(region: usize) {
+    SPINNERS.remove(region);
+}
+
+/// Are the two places so near that they belong to one loop, as far as [`is_known_loop`] can tell?
+pub(super) fn is_one_loop(site: usize, other: usize) -> bool {
+    site.abs_diff(other) < LINE
 }
 
 pub(super) fn remember_blocker(region: usize) {
@@ -140,6 +167,21 @@ mod tests {
         assert!(held > CAPACITY / 2 - 8, "only {held} remembered");
         assert!((1..=CAPACITY).all(|i| !SET.has(i * 48 + 7)));
         assert!(!SET.has(0));
+    }
+
+    #[test]
+    fn what_was_removed_makes_room() {
+        static SET: Set = Set::new();
+        (0..4 * CAPACITY).for_each(|i| {
+            SET.insert(7777);
+            SET.insert(i % 3 * 48);
+            SET.remove(7777);
+        });
+        assert!(!SET.has(7777) && SET.has(48) && SET.has(96));
+        remember_spinner(0x4560, 0x8880);
+        assert!(is_known_loop(0x4560, 0x8880) && is_one_loop(0x8880, 0x8890));
+        forget_spin(0x4560, 0x88a0);
+        assert!(!is_known_spinner(0x4560) && !LOOPS.has(0x8880 / LINE));
     }
 
     #[test]

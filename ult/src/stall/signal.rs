@@ -264,7 +264,7 @@ unsafe fn insists(now: &Sample, before: &Sample) -> bool {
     // SAFETY: the code was being executed.
     let caller = || unsafe { spin::leaf_caller(now) };
     let again = objects::is_wait(now.ip) && objects::is_wait(before.ip) && now.sp == before.sp && now.turns == before.turns;
-    let insists = again && objects::is_of_a_library(caller());
+    let insists = again && !now.is_still_at(before) && objects::is_of_a_library(caller());
     if insists {
         regions::remember_wait(caller());
     }
@@ -274,11 +274,11 @@ unsafe fn insists(now: &Sample, before: &Sample) -> bool {
 /// # Safety
 /// As [`sample`].
 unsafe fn judge(watched: &'static Watched, context: &ucontext_t, overdue: u32) -> Verdict {
-    let now = spin::sample(context, watched.turns());
+    let mut now = spin::sample(context, watched.turns());
     // SAFETY: passed on.
     let place = unsafe { place(context, &now) };
     // SAFETY: in the handler, with `pending` set: nobody else touches the sample.
-    let before = unsafe { mem::replace(&mut *trap_sample(watched), now) };
+    let before = now.succeed(unsafe { &mut *trap_sample(watched) });
     let (region, site) = (watched.region(), now.ip);
     // SAFETY: passed on; there is room on the stack, or the place would not have been looked at.
     let insists = place == Place::Elsewhere && has_room(context, now.sp) && unsafe { insists(&now, &before) };
@@ -300,7 +300,7 @@ unsafe fn judge(watched: &'static Watched, context: &ucontext_t, overdue: u32) -
         }
         Motion::Doubtful if overdue >= DOUBTFUL => Verdict::Overdue,
         _ if overdue >= OVERDUE => Verdict::Overdue,
-        Motion::Unknown => Verdict::First,
+        Motion::Unknown | Motion::Still => Verdict::First,
         Motion::Doubtful | Motion::Computes => {
             count(&TALLY.computing);
             Verdict::Computes

@@ -5,10 +5,15 @@
 //! advances: pointers, counters and values move. In between is doubt: two or three general registers that change may be
 //! a waiting loop with a back-off, or an integer loop over an array. Vector registers that change are no doubt.
 //!
+//! Two equal samples may mean as little as that the code has not run: where signals come late, on a virtual machine above all, the next one is there before
+//! the interrupted code has executed an instruction, and every loop looks as if it waited. A loop that waits is seen at another instruction sooner or later; so
+//! equal samples count only when there are [`EQUALS`] in a row (most samples of a loop around `pause` are equal).
+//!
 //! What may not live here: signals and what to do about a spin.
 //!
 //! Tried and rejected: counting general registers alone, with three that may differ. A loop over an array of floats
-//! changes one general register, its index.
+//! changes one general register, its index. The time between samples, as a proof that the code has run: the kernel, or who runs the virtual machine, may
+//! have taken all of it (80 us were seen between two signals with no instruction between them).
 #[cfg(target_arch = "x86_64")]
 pub(super) use x86_64::{leaf_caller, sample};
 
@@ -23,12 +28,16 @@ pub(super) const WINDOW: usize = 512;
 const WAITS: usize = 1;
 /// General registers that may differ in a loop that perhaps waits: also a loaded value and a temporary.
 const MAY_WAIT: usize = 3;
+/// Equal samples in a row, after the first, from which on the code is taken to have run in between.
+const EQUALS: u32 = 5;
 
 /// What two samples tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Motion {
     /// Nothing: they are from different stretches of code.
     Unknown,
+    /// The code stands still: it waits, or has not run.
+    Still,
     /// The code does not get on.
     Spins,
     /// It may be waiting or computing.
@@ -49,15 +58,36 @@ pub(super) struct Sample {
     vectors: u64,
     /// The worker's `turns`: samples of different stretches of code are not compared.
     pub(super) turns: u32,
+    /// How many before it, in a row, were equal to it.
+    equals: u32,
 }
 
 impl Sample {
-    pub(super) const NONE: Sample = Sample { ip: 0, sp: 0, registers: [0; REGISTERS], vectors: 0, turns: 0 };
+    pub(super) const NONE: Sample = Sample { ip: 0, sp: 0, registers: [0; REGISTERS], vectors: 0, turns: 0, equals: 0 };
 
-    /// What happened between `earlier` and this sample.
+    /// Puts this sample in the place of `last`, which is returned.
+    pub(super) fn succeed(&mut self, last: &mut Sample) -> Sample {
+        self.equals = if self.is_equal(last) { last.equals + 1 } else { 0 };
+        core::mem::replace(last, *self)
+    }
+
+    /// May the code have stood still between `earlier`, which this sample has succeeded, and this sample?
+    pub(super) fn is_still_at(&self, earlier: &Sample) -> bool {
+        self.is_equal(earlier) && self.equals < EQUALS
+    }
+
+    fn is_equal(&self, other: &Sample) -> bool {
+        (self.ip, self.sp, self.vectors, self.turns) == (other.ip, other.sp, other.vectors, other.turns)
+            && self.registers == other.registers
+    }
+
+    /// What happened between `earlier`, which this sample has succeeded, and this sample.
     pub(super) fn since(&self, earlier: &Sample) -> Motion {
         if earlier.ip == 0 || self.turns != earlier.turns {
             return Motion::Unknown;
+        }
+        if self.is_still_at(earlier) {
+            return Motion::Still;
         }
         let near = self.sp == earlier.sp && self.ip.abs_diff(earlier.ip) < WINDOW;
         if !near || self.vectors != earlier.vectors {
@@ -85,7 +115,7 @@ mod x86_64 {
             *copy = register as usize;
         }
         let vectors = fold(context);
-        Sample { ip: all[REG_RIP as usize] as usize, sp: all[REG_RSP as usize] as usize, registers, vectors, turns }
+        Sample { ip: all[REG_RIP as usize] as usize, sp: all[REG_RSP as usize] as usize, registers, vectors, turns, equals: 0 }
     }
 
     /// The low halves of the vector registers: wider instructions change them too.
@@ -116,7 +146,7 @@ mod aarch64 {
     pub(in crate::stall) fn sample(context: &ucontext_t, turns: u32) -> Sample {
         let all = &context.uc_mcontext;
         let registers = core::array::from_fn(|i| all.regs[i] as usize);
-        Sample { ip: all.pc as usize, sp: all.sp as usize, registers, vectors: 0, turns }
+        Sample { ip: all.pc as usize, sp: all.sp as usize, registers, vectors: 0, turns, equals: 0 }
     }
 
     /// Where a function without a frame, interrupted at `sample`, returns to.
@@ -133,7 +163,7 @@ mod tests {
     use super::*;
 
     fn at(ip: usize, changed: usize) -> Sample {
-        let mut s = Sample { ip, sp: 0x1000, registers: [7; REGISTERS], vectors: 5, turns: 3 };
+        let mut s = Sample { ip, sp: 0x1000, registers: [7; REGISTERS], vectors: 5, turns: 3, equals: 0 };
         s.registers[..changed].fill(8);
         s
     }
@@ -160,5 +190,18 @@ mod tests {
         let later = Sample { turns: 4, ..at(0x400, 0) };
         assert_eq!(later.since(&at(0x400, 0)), Motion::Unknown);
         assert_eq!(at(0x400, 0).since(&Sample::NONE), Motion::Unknown);
+    }
+    #[test]
+    fn equal_samples_count_when_there_are_several() {
+        let mut last = at(0x400, 0);
+        let motions = [0; EQUALS as usize + 1].map(|_| {
+            let mut now = at(0x400, 0);
+            let before = now.succeed(&mut last);
+            now.since(&before)
+        });
+        assert!(motions[..EQUALS as usize - 1].iter().all(|&m| m == Motion::Still) && motions[EQUALS as usize - 1..].iter().all(|&m| m == Motion::Spins));
+        let mut next = at(0x404, 0);
+        assert_eq!(next.succeed(&mut last).equals, EQUALS + 1);
+        assert_eq!(next.equals, 0);
     }
 }
