@@ -23,6 +23,8 @@ static BLOCKERS: Set = Set::new();
 static LOOPS: Set = Set::new();
 /// Places in libraries without regions, where threads were seen waiting for each other around a `sched_yield`.
 static WAITS: Set = Set::new();
+/// Regions that were seen waiting around a `sched_yield`.
+static YIELDERS: Set = Set::new();
 /// Regions that were seen computing.
 static COMPUTERS: Set = Set::new();
 /// Spinners that an alarm has found asleep as well.
@@ -128,7 +130,11 @@ pub(super) fn remember_blocker(region: usize) {
 
 /// Was the region seen computing, and not waiting in any way?
 pub(super) fn is_known_computer(region: usize) -> bool {
-    COMPUTERS.has(region) && !is_known_spinner(region) && !is_known_blocker(region)
+    COMPUTERS.has(region) && !is_known_to_wait(region) && !YIELDERS.has(region)
+}
+
+pub(super) fn remember_yielder(region: usize) {
+    YIELDERS.insert(region);
 }
 
 pub(super) fn remember_computer(region: usize) {
@@ -190,6 +196,9 @@ mod tests {
         assert!(is_known_computer(0x1230) && !is_known_computer(0x1231));
         remember_spinner(0x1230, 0x9990);
         assert!(!is_known_computer(0x1230));
+        remember_computer(0x1240);
+        remember_yielder(0x1240);
+        assert!(!is_known_computer(0x1240) && !is_known_spinner(0x1240));
         assert!(!is_known_wait(0x77770));
         remember_wait(0x77770);
         assert!(is_known_wait(0x77770));

@@ -288,6 +288,7 @@ unsafe fn judge(watched: &'static Watched, context: &ucontext_t, overdue: u32) -
     }
     if place == Place::Yields || insists {
         count(&TALLY.yields);
+        regions::remember_yielder(region);
         return Verdict::Spins;
     }
     if regions::is_known_loop(region, site) {
