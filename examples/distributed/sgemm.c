@@ -2,7 +2,7 @@
  * needed. One task for each strip of A and each strip of B makes one block of C.
  *
  * As in saxpy.c a limit shows that more ranks have more room: with OMP_TARGET_OFFLOAD=mandatory OMPX_DEVICE_MEMORY=900K and size 512 one rank has no
- * room for A, and four have (OMPX_CLUSTER=spmd): tasks then wait for each other's room (docs/distributed.md says what is wrong with that today).
+ * room for A, and four have (OMPX_CLUSTER=spmd): tasks then wait for each other's room.
  *
  *     sgemm [size] */
 #include "example.h"

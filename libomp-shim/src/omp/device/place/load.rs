@@ -65,21 +65,26 @@ impl Load {
     }
 }
 
-/// Promises that are not kept yet.
-static OUTSTANDING: AtomicU32 = AtomicU32::new(0);
-/// How many have ended.
-static GIVEN_BACK: AtomicU64 = AtomicU64::new(0);
+/// Promises that are not kept yet in the low half, those that have ended in the high half: one word, so that nobody sees the one change without the other.
+static PROMISES: AtomicU64 = AtomicU64::new(0);
+const ENDED: u64 = 1 << 32;
 
-/// Regions that were placed and have not ended.
-pub fn outstanding() -> u32 {
-    // ORDERING: Acquire, pairs with the Release in `Promise::drop`: who sees none sees their memory given back.
-    OUTSTANDING.load(Ordering::Acquire)
+/// The promises of the process at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Promises {
+    /// Regions that were placed and have not ended.
+    pub outstanding: u32,
+    /// How many have ended, modulo 2^32: changes when there may be room.
+    pub given_back: u32,
 }
 
-/// How many placed regions have ended: changes when there may be room.
-pub fn given_back() -> u64 {
-    // ORDERING: Acquire, pairs with the Release in `Promise::drop`.
-    GIVEN_BACK.load(Ordering::Acquire)
+impl Promises {
+    /// Those of now.
+    pub fn now() -> Self {
+        // ORDERING: Acquire, pairs with the Release in `Promise::drop`: who sees a promise ended sees its memory given back.
+        let word = PROMISES.load(Ordering::Acquire);
+        Self { outstanding: word as u32, given_back: (word / ENDED) as u32 }
+    }
 }
 
 /// A region that was placed on a device, from the choice to its end.
@@ -97,7 +102,7 @@ impl Promise {
     /// The region needs so many bytes there, `own` of them besides its mappings. Under the policy's lock.
     pub(super) fn new(slot: &'static Slot, number: u32, bytes: u64, own: u64) -> Self {
         // ORDERING: Relaxed, all three; the policy's lock orders them for those who choose.
-        OUTSTANDING.fetch_add(1, Ordering::Relaxed);
+        PROMISES.fetch_add(1, Ordering::Relaxed);
         // ORDERING: as above.
         slot.placing.sent.fetch_add(1, Ordering::Relaxed);
         // ORDERING: as above.
@@ -144,10 +149,8 @@ impl Drop for Promise {
             self.slot.placing.sent.fetch_sub(1, Ordering::Relaxed);
         }
         self.slot.placing.give(self.bytes);
-        // ORDERING: Release, both; pair with `outstanding` and `given_back`.
-        OUTSTANDING.fetch_sub(1, Ordering::Release);
-        // ORDERING: as above.
-        GIVEN_BACK.fetch_add(1, Ordering::Release);
+        // ORDERING: Release, pairs with `Promises::now`.
+        PROMISES.fetch_add(ENDED - 1, Ordering::Release);
     }
 }
 
@@ -161,7 +164,7 @@ mod tests {
     fn memory_counts_from_the_choice_to_the_end() {
         let slot: &'static Slot = Box::leak(Box::new(Slot::new(0, Box::new(HostImage::new(0, 0)))));
         let load = &slot.placing;
-        let (before, mut promise) = (given_back(), Promise::new(slot, 0, 100, 20));
+        let (before, mut promise) = (Promises::now().given_back, Promise::new(slot, 0, 100, 20));
         assert_eq!((load.in_use(), load.sent(), slot.load()), (100, 1, 0));
         let running = slot.begin();
         promise.begin(&running);
@@ -174,7 +177,7 @@ mod tests {
         assert_eq!(load.in_use(), 20);
         drop((promise, running));
         assert_eq!((load.in_use(), load.sent(), slot.load()), (0, 0, 0));
-        assert!(given_back() > before);
+        assert_ne!(Promises::now().given_back, before);
         assert!(load.usual_time() < UNKNOWN * 1000, "one has ended");
         drop(Promise::new(slot, 1, 7, 9));
         assert_eq!((load.in_use(), load.sent()), (0, 0), "a region that was discarded");

@@ -25,6 +25,7 @@ use crate::omp::report;
 use crate::omp::target;
 use crate::omp::team::ON_HOST;
 use crate::omp::thread::Here;
+use load::Promises;
 pub use load::{Load, Promise};
 
 pub mod graph;
@@ -51,19 +52,20 @@ pub fn next_number() -> u32 {
     NUMBER.fetch_add(1, Ordering::Relaxed)
 }
 
-/// The device as the policy sees it.
-fn view(slot: &Slot, items: &[Item], scratch: u64, limit: Option<u64>) -> View {
-    // A table that somebody works with is not waited for: nothing counts as present then.
-    let need = slot.try_lock().map_or_else(|| Need::of(items, None), |table| Need::of(items, Some(&table)));
+/// The device as the policy sees it, and whether that is all of it: a table that somebody works with is not waited for, and nothing counts as present then.
+fn view(slot: &Slot, items: &[Item], scratch: u64, limit: Option<u64>) -> (View, bool) {
+    let table = slot.try_lock();
+    let need = Need::of(items, table.as_deref());
     let load = &slot.placing;
-    View {
+    let view = View {
         need: need.fresh + need.private + scratch,
         room: limit.map_or(u64::MAX, |limit| limit.saturating_sub(load.in_use())),
         present: need.present,
         running: slot.load() + load.sent(),
         wait: u64::from(slot.load() + load.sent()) * load.usual_time(),
         bring: rates::bring(slot.number, need.to),
-    }
+    };
+    (view, table.is_some())
 }
 
 /// The device for a region; `None`: the host.
@@ -74,31 +76,41 @@ pub fn choose(here: Here, region: Announced, code: usize, items: &[Item]) -> Opt
             target::refuse_if_mandatory(here, i64::from(super::choose::ANY));
             return None;
         }
-        let (seen, under_way) = (load::given_back(), load::outstanding() > 0);
-        // Tables that somebody works with are waited for if it matters what is there.
-        let is_sure = limit.is_none() || usable().iter().all(|slot| slot.try_lock().is_some());
-        if let Some(promise) = try_choose(region, code, items, limit) {
-            return Some(promise);
-        }
-        if is_sure && (!under_way || here.team().plan().device != ON_HOST) {
+        let before = Promises::now().given_back;
+        let is_sure = match try_choose(region, code, items, limit) {
+            Ok(promise) => return Some(promise),
+            Err(Nowhere { is_sure }) => is_sure,
+        };
+        // Asked afterwards: who took the room while this region was looking is under way, or has ended since.
+        let is_alone = Promises::now() == Promises { outstanding: 0, given_back: before };
+        if is_sure && (is_alone || here.team().plan().device != ON_HOST) {
             say_that_nobody_has_room(region, items, limit);
             return None;
         }
-        let ready = || load::given_back() != seen || !is_sure && usable().iter().all(|slot| slot.try_lock().is_some());
+        let ready = || Promises::now().given_back != before || !is_sure && usable().iter().all(|slot| slot.try_lock().is_some());
         transfer::wait(&ready, &|_| false);
     }
 }
 
-fn try_choose(region: Announced, code: usize, items: &[Item], limit: Option<u64>) -> Option<Promise> {
+/// The policy has found no device.
+struct Nowhere {
+    /// It saw all that is on the devices, or no limit makes it matter.
+    is_sure: bool,
+}
+
+fn try_choose(region: Announced, code: usize, items: &[Item], limit: Option<u64>) -> Result<Promise, Nowhere> {
     let slots = usable();
     let mut policy = policies::in_force(slots.len(), limit);
-    let views: Vec<View> = slots.iter().map(|slot| view(slot, items, region.scratch, limit)).collect();
-    let chosen = policy.choose(Request { task: Some(region.number as usize) }, &views)?;
+    let (views, seen): (Vec<View>, Vec<bool>) = slots.iter().map(|slot| view(slot, items, region.scratch, limit)).unzip();
     // A policy of the user's may answer anything.
-    let (slot, view) = (slots.get(chosen)?, views.get(chosen).filter(|view| view.fits())?);
+    let chosen = policy.choose(Request { task: Some(region.number as usize) }, &views);
+    let chosen = chosen.and_then(|chosen| Some((slots.get(chosen)?, views.get(chosen).filter(|view| view.fits())?)));
+    let Some((slot, view)) = chosen else {
+        return Err(Nowhere { is_sure: limit.is_none() || seen.into_iter().all(|seen| seen) });
+    };
     let private = Need::of(items, None).private;
     graph::begin(region, code, private, items);
-    Some(Promise::new(slot, region.number, view.need, private + region.scratch))
+    Ok(Promise::new(slot, region.number, view.need, private + region.scratch))
 }
 
 fn say_that_nobody_has_room(region: Announced, items: &[Item], limit: Option<u64>) {
@@ -110,7 +122,7 @@ fn say_that_nobody_has_room(region: Announced, items: &[Item], limit: Option<u64
         return;
     }
     *said = true;
-    let views = usable().iter().map(|slot| view(slot, items, region.scratch, limit));
+    let views = usable().iter().map(|slot| view(slot, items, region.scratch, limit).0);
     let (need, room) = views.map(|view| (view.need, view.room)).min_by_key(|(need, room)| need.saturating_sub(*room)).unwrap_or_default();
     let number = region.number;
     let what = format!("no device has room for target region {number}, which needs {need} bytes where {room} are free");
