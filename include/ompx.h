@@ -60,6 +60,10 @@ typedef struct ompx_counters_t {
     uint64_t bytes_fetched;   /* bytes fetched from other MPI ranks */
     uint64_t invokes_sent;    /* functions invoked (ompx_invoke), on this rank or another */
     uint64_t invokes_served;  /* functions run here that were invoked or that an event fired */
+    uint64_t regions_stolen;  /* target regions run here that had been placed on another device */
+    uint64_t rank_steal_attempts;  /* times that this rank asked another one for such regions */
+    uint64_t rank_steal_successes; /* those that brought some */
+    uint64_t rank_steals_aborted;  /* those that brought none */
 } ompx_counters_t;
 
 /* Writes the counters to `out`: its first `size` bytes, at most as many as the library knows. Returns how many bytes the

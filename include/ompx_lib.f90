@@ -34,6 +34,10 @@ module ompx_lib
     integer(c_int64_t) :: bytes_fetched = 0   ! bytes fetched from other MPI ranks
     integer(c_int64_t) :: invokes_sent = 0    ! functions invoked, on this rank or another
     integer(c_int64_t) :: invokes_served = 0  ! functions run here that were invoked or that an event fired
+    integer(c_int64_t) :: regions_stolen = 0  ! target regions run here that had been placed on another device
+    integer(c_int64_t) :: rank_steal_attempts = 0  ! times that this rank asked another one for such regions
+    integer(c_int64_t) :: rank_steal_successes = 0 ! those that brought some
+    integer(c_int64_t) :: rank_steals_aborted = 0  ! those that brought none
   end type
 
   ! A future, and an event: plain numbers, which may be copied and sent (docs/remote.md).

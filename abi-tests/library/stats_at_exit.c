@@ -3,8 +3,8 @@
 // env: GANGWAY_STATS=1
 // threads: 1,4
 // expect-stderr: gangway: counters of process *
-// expect-stderr: regions                           25
-// expect-stderr-lines: 21
+// expect-stderr: regions                                 25
+// expect-stderr-lines: 25
 #include "check.h"
 int main(void)
 {

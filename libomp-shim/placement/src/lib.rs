@@ -14,6 +14,7 @@
 //! | [`file`], [`manual`] | a recorded graph as text; a placement written by hand |
 //! | [`rates`] | measured rates of ranks |
 //! | [`record`] | a graph from what tasks were seen to read and write |
+//! | [`steal`] | regions that wait for their device, and devices that steal them |
 //! | [`examples`] | graphs to try policies on |
 //!
 //! The runtime and the simulator (`cargo xtask placement`) use the same policies. Nothing here knows OpenMP, threads, or devices that exist;
@@ -40,6 +41,7 @@ pub mod record;
 pub mod replay;
 pub mod simulate;
 pub mod space;
+pub mod steal;
 
 #[cfg(test)]
 mod tests;

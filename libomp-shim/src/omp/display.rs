@@ -5,6 +5,8 @@
 
 use core::fmt::{Display, Write};
 
+use placement::steal::Amount;
+
 use super::env::{
     DisplayEnv, ReductionMethod, Settings, Spin, TargetOffload, Tls, VerboseInit, Victim,
     WaitPolicy, settings,
@@ -165,6 +167,8 @@ fn others(s: &Settings) -> Vec<(&'static str, String)> {
         ("OMPX_GRAPH", s.graph_file.clone().unwrap_or_default()),
         ("OMPX_RATES", s.rates.clone().unwrap_or_default()),
         ("OMPX_SCHED", s.placement.to_string()),
+        ("OMPX_STEAL", amount(s.steal).into()),
+        ("OMPX_STEAL_VICTIM", victim(s.steal_victim).into()),
         ("OMP_GANG_SCHED", s.gang.to_string()),
     ]
 }
@@ -217,6 +221,14 @@ fn policy(value: WaitPolicy) -> &'static str {
     match value {
         WaitPolicy::Active => "ACTIVE",
         WaitPolicy::Default | WaitPolicy::Passive => "PASSIVE",
+    }
+}
+
+fn amount(value: Amount) -> &'static str {
+    match value {
+        Amount::Nothing => "OFF",
+        Amount::One => "ONE",
+        Amount::Half => "HALF",
     }
 }
 
@@ -363,6 +375,8 @@ mod tests {
             ("GANGWAY_WORKERS", "3"),
             ("OMPX_DEVICE_MEMORY", "64M"),
             ("OMPX_SCHED", "ishmc:lambda=0.5"),
+            ("OMPX_STEAL", "one"),
+            ("OMPX_STEAL_VICTIM", "random"),
             ("OMP_GANG_SCHED", "0"),
         ];
         let shown = others(&test_settings(&given));

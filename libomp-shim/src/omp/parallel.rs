@@ -140,8 +140,9 @@ impl Region {
         Self::enter(team, counted)
     }
 
-    /// Makes the calling code the initial thread of a target region of `device`, which is the host or runs on it.
-    pub fn begin_target(here: Here, body: Body, thread_limit: u32, device: i32) -> Self {
+    /// Makes the calling code the initial thread of a target region of `device`, which is the host or runs on it; the region lies in `depth` ones,
+    /// itself counted.
+    pub fn begin_target(here: Here, body: Body, thread_limit: u32, device: i32, depth: u32) -> Self {
         let team = serial_team(here);
         plan(here, &team, body, 1, Request::default());
         // SAFETY: we are the forking thread and the team is between regions.
@@ -150,6 +151,7 @@ impl Region {
         plan.defers_alone = false;
         plan.active_level = 0;
         plan.device = device;
+        plan.target_depth = depth;
         plan.icv = env::settings().initial; // the device's own, not the encountering task's
         if thread_limit != 0 {
             plan.icv.thread_limit = thread_limit;
@@ -303,6 +305,7 @@ fn plan(here: Here, team: &Team, body: Body, size: u32, request: Request) {
     put(&mut plan.defers_alone, settings.task_aware_mpi);
     put(&mut plan.displays, false);
     put(&mut plan.device, outer.device);
+    put(&mut plan.target_depth, outer.target_depth);
     // SAFETY: own thread only.
     put(&mut plan.partition, settings.places.is_some().then(|| unsafe { here.thread.own() }.partition.clone()));
 }

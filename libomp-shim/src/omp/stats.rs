@@ -13,6 +13,7 @@
 //! | `switches` | the scheduler, [`read`] asks it |
 //! | `regions_sent`, `regions_served`, `bytes_sent`, `bytes_fetched` | the ranks, [`read`] asks them |
 //! | `invokes_sent`, `invokes_served` | [`super::remote`], [`read`] asks it |
+//! | `regions_stolen`, `rank_steal_attempts`, `rank_steal_successes`, `rank_steals_aborted` | the ranks, too |
 //!
 //! What is counted here costs a load and a store: a worker with a small index is the only writer of its shard. The
 //! rest share the last shard and pay for an atomic addition. Rejected: one counter for all (a line that every fork of every
@@ -88,6 +89,14 @@ counters! {
     invokes_sent,
     /// Functions run that were invoked or that an event fired.
     invokes_served,
+    /// Target regions run here that had been placed on another device.
+    regions_stolen,
+    /// Times that this rank asked another one for regions.
+    rank_steal_attempts,
+    /// Those that brought regions.
+    rank_steal_successes,
+    /// Those that brought none.
+    rank_steals_aborted,
 }
 
 /// What is counted in this file.
@@ -196,6 +205,7 @@ pub fn read() -> Counters {
     let (steals, switches) = worker::totals();
     let [regions_sent, regions_served, bytes_sent, bytes_fetched] = super::device::rank::counters();
     let [invokes_sent, invokes_served] = super::remote::counters();
+    let [regions_stolen, rank_steal_attempts, rank_steal_successes, rank_steals_aborted] = super::device::rank::steals();
     Counters {
         regions: TALLY.sum(Event::Region),
         gangs: TALLY.sum(Event::Gang),
@@ -217,6 +227,10 @@ pub fn read() -> Counters {
         bytes_fetched,
         invokes_sent,
         invokes_served,
+        regions_stolen,
+        rank_steal_attempts,
+        rank_steal_successes,
+        rank_steals_aborted,
     }
 }
 
@@ -237,7 +251,7 @@ fn text(process: u32, counters: &Counters) -> String {
     let mut text = format!("gangway: counters of process {process}\n");
     for (name, value) in counters.named() {
         // Writing to a String does not fail.
-        let _ = writeln!(text, "  {name:<16}{value:>20}");
+        let _ = writeln!(text, "  {name:<22}{value:>20}");
     }
     text
 }

@@ -37,7 +37,8 @@ pub fn set_offload(value: TargetOffload) {
 
 /// Runs a target region on the host. `thread_limit` 0 when not given.
 pub fn run_on_host(here: Here, body: Body, thread_limit: u32) {
-    let region = Region::begin_target(here, body, thread_limit, ON_HOST);
+    let depth = here.team().plan().target_depth + 1;
+    let region = Region::begin_target(here, body, thread_limit, ON_HOST, depth);
     region.run_primary();
     region.end();
 }

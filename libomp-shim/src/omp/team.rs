@@ -144,6 +144,7 @@ impl Team {
                 defers_alone: false,
                 displays: false,
                 device: ON_HOST,
+                target_depth: 0,
             }),
             crew: UnsafeCell::new(assemble::NO_CREW),
             housing,

@@ -59,6 +59,8 @@ struct Test {
     /// `OMPX_PROGRESS`.
     progress: &'static str,
     argument: &'static str,
+    /// Further variables of the environment, `NAME=VALUE`.
+    settings: &'static [&'static str],
     /// With the start library; otherwise the program calls `ompx_cluster_init`.
     diverted: bool,
     wanted: Wanted,
@@ -71,6 +73,7 @@ const PLAIN: Test = Test {
     mode: "head",
     progress: "dedicated",
     argument: "",
+    settings: &[],
     diverted: true,
     wanted: Wanted::Fine,
 };
@@ -83,7 +86,7 @@ const fn misused(argument: &'static str, wanted: Wanted) -> Test {
     Test { name: "invoke_wrong", ..wrong(argument, wanted) }
 }
 
-const TESTS: [Test; 23] = [
+const TESTS: [Test; 33] = [
     Test { name: "where", ranks: &[1, 2, 4], ..PLAIN },
     Test { name: "data", ranks: &[2], ..PLAIN },
     Test { name: "data", compilers: &[Gcc], ranks: &[1, 4], ..PLAIN },
@@ -91,6 +94,16 @@ const TESTS: [Test; 23] = [
     Test { name: "tasks", ranks: &[2, 4], ..PLAIN },
     Test { name: "tasks", compilers: &[Gcc], ranks: &[2], progress: "idle", ..PLAIN },
     Test { name: "nested", compilers: &[Gcc], ranks: &[2, 4], ..PLAIN },
+    Test { name: "steal", compilers: &[Gcc], ranks: &[1, 2, 4], settings: &["OMPX_STEAL=half"], ..PLAIN },
+    Test { name: "steal", compilers: &[Clang], ranks: &[4], settings: &["OMPX_STEAL=half"], ..PLAIN },
+    Test { name: "steal", compilers: &[Gcc], ranks: &[2, 4], mode: "spmd", settings: &["OMPX_STEAL=half"], ..PLAIN },
+    Test { name: "steal", compilers: &[Gcc], ranks: &[3], progress: "idle", settings: &["OMPX_STEAL=half"], ..PLAIN },
+    Test { name: "steal", compilers: &[Gcc], ranks: &[3], ..PLAIN },
+    Test { name: "steal", compilers: &[Gcc], ranks: &[4], settings: &["OMPX_STEAL=one", "OMPX_STEAL_VICTIM=history"], ..PLAIN },
+    Test { name: "steal", compilers: &[Gcc], ranks: &[4], settings: &["OMPX_STEAL=half", "OMPX_STEAL_VICTIM=random"], ..PLAIN },
+    Test { name: "steal", compilers: &[Gcc], ranks: &[3], argument: "memory", settings: &["OMPX_STEAL=half", "OMPX_DEVICE_MEMORY=1M"], ..PLAIN },
+    Test { name: "steal_nested", compilers: &[Gcc], ranks: &[2, 4], settings: &["OMPX_STEAL=half"], ..PLAIN },
+    Test { name: "steal_nested", compilers: &[Gcc], ranks: &[3], mode: "spmd", settings: &["OMPX_STEAL=half"], ..PLAIN },
     Test { name: "spmd", compilers: &[Gcc], ranks: &[1, 3], mode: "spmd", ..PLAIN },
     Test { name: "spmd", compilers: &[Clang], ranks: &[4], mode: "spmd", ..PLAIN },
     Test { name: "init", ranks: &[3], diverted: false, wanted: Wanted::Warning("was called before"), ..PLAIN },
@@ -215,6 +228,7 @@ impl Room<'_> {
             format!("OMPX_PROGRESS={}", test.progress),
             "OMP_NUM_THREADS=2".into(),
         ]);
+        line.extend(words(test.settings));
         line.push(program.display().to_string());
         line.extend((!test.argument.is_empty()).then(|| test.argument.to_string()));
         exec::run(&line, &environment(&[]), &self.places.root, LIMIT)
@@ -225,11 +239,12 @@ impl Room<'_> {
             Ok(program) => program,
             Err(why) => return report.fail(&format!("ranks: {} [{}]", test.name, compiler.name()), &why),
         };
+        let what = [test.name, test.argument].into_iter().chain(test.settings.iter().copied());
+        let what: Vec<&str> = what.filter(|word| !word.is_empty()).collect();
         for ranks in test.ranks {
             let name = format!("ranks [{}, {ranks} ranks, {}, {}, {}]", mpi.name, compiler.name(), test.mode, test.progress);
             let ran = self.launch(mpi, test, *ranks, &program);
-            let name = format!("{name}: {} {}", test.name, test.argument);
-            report.check(name.trim_end(), judge(&ran, test.wanted).into_iter().collect());
+            report.check(&format!("{name}: {}", what.join(" ")), judge(&ran, test.wanted).into_iter().collect());
         }
     }
 

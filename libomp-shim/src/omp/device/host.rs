@@ -219,7 +219,7 @@ impl Device for HostImage {
 /// Code and arguments belong together; fewer than [`MOST_ARGUMENTS`].
 pub unsafe fn run_here(launch: &Launch<'_>) {
     let body = Body { call, function: core::ptr::null(), data: core::ptr::from_ref(launch).cast_mut().cast(), count: 0 };
-    let region = Region::begin_target(Here::get(), body, launch.thread_limit[0], launch.device);
+    let region = Region::begin_target(Here::get(), body, launch.thread_limit[0], launch.device, launch.depth);
     region.run_primary();
     region.end();
 }

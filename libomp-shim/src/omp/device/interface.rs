@@ -95,6 +95,10 @@ pub enum Convention {
 pub struct Launch<'a> {
     /// The number of the device that runs it (`omp_get_device_num` inside).
     pub device: i32,
+    /// How many target regions it is inside of, itself counted.
+    pub depth: u32,
+    /// It was placed on another device, and this one has stolen it.
+    pub stolen: bool,
     /// The code.
     pub code: Code<'a>,
     /// How it takes its arguments.

@@ -135,6 +135,13 @@ impl Item {
     }
 }
 
+/// Does the list bring all that a region with it can reach, apart from static storage? An address that no item of the list maps may be one of what
+/// another construct has mapped on some device.
+pub fn is_complete(items: &[Item]) -> bool {
+    let maps = |address: usize| items.iter().filter_map(Item::on_device).any(|(range, _)| range.contains(&address));
+    items.iter().filter(|item| item.is_address()).all(|item| maps(item.begin))
+}
+
 /// What a list means for a device's memory, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Need {

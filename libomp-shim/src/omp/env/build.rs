@@ -32,6 +32,7 @@ impl Settings {
         let (host_devices, host_device_delay) = super::devices::host_devices(&mut r);
         let (cluster, dedicated_progress) = super::devices::ranks(&mut r);
         let (placement, graph_file, device_memory) = super::devices::placement(&mut r);
+        let (steal, steal_victim) = super::devices::stealing(&mut r);
         let devices = host_devices + u32::from(cluster.is_some_and(|c| c != ClusterMode::Off));
         let initial = Icv {
             def_allocator,
@@ -92,6 +93,8 @@ impl Settings {
             task_aware_mpi: super::devices::task_aware_mpi(&mut r),
             placement,
             graph_file,
+            steal,
+            steal_victim,
             device_memory,
             rates: r.vars.get("OMPX_RATES").filter(|v| !v.is_empty()).map(str::to_owned),
             reduction_method: reduction_method(&mut r),

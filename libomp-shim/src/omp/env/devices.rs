@@ -3,10 +3,12 @@
 //! mistake on every machine.
 
 use placement::choice::Choice;
+use placement::steal::Amount;
 
 use super::allocator::allocator;
 use super::places::places;
-use super::types::{ClusterMode, WaitPolicy};
+use super::scheduling::VICTIMS;
+use super::types::{ClusterMode, Victim, WaitPolicy};
 use super::value::{boolean, count, count_list, integer, one_of, proc_bind, schedule, size};
 use super::vars::Reader;
 
@@ -63,6 +65,13 @@ pub(super) fn placement(r: &mut Reader<'_>) -> (Choice, Option<String>, Option<u
     let choice = r.read("OMPX_SCHED", "using least", str::parse).unwrap_or_default();
     let memory = r.read("OMPX_DEVICE_MEMORY", "no limit is set", size(b'K'));
     (choice, r.vars.get("OMPX_GRAPH").map(str::to_owned), memory.map(|bytes| bytes as u64))
+}
+
+/// `OMPX_STEAL` and `OMPX_STEAL_VICTIM`.
+pub(super) fn stealing(r: &mut Reader<'_>) -> (Amount, Victim) {
+    let amounts = [("off", Amount::Nothing), ("half", Amount::Half), ("one", Amount::One)];
+    let amount = r.read("OMPX_STEAL", "using off", one_of(&amounts)).unwrap_or_default();
+    (amount, r.read("OMPX_STEAL_VICTIM", "using hybrid", one_of(&VICTIMS)).unwrap_or(Victim::Hybrid))
 }
 
 /// Reads them all, for their mistakes.
@@ -191,6 +200,27 @@ mod tests {
         assert_eq!(lines, ["OMPX_SCHED='heftmc:lambda=2': 'lambda=2' is not lambda= and a number from 0 to 1; using least"]);
         let (_, lines) = build(&[("OMPX_SCHED", "fastest")]);
         assert!(lines.len() == 1 && lines[0].contains("rrmc, estmc, heftmc") && lines[0].ends_with("; using least"), "{lines:?}");
+    }
+
+    #[test]
+    fn how_ranks_steal_is_read() {
+        let read = |vars: &[(&str, &str)]| {
+            let s = good(vars);
+            (s.steal, s.steal_victim)
+        };
+        assert_eq!(read(&[]), (Amount::Nothing, Victim::Hybrid));
+        assert_eq!(read(&[("OMPX_STEAL", "half")]).0, Amount::Half);
+        assert_eq!(read(&[("OMPX_STEAL", "One"), ("OMPX_STEAL_VICTIM", "history")]), (Amount::One, Victim::History));
+        assert_eq!(read(&[("OMPX_STEAL", "off"), ("GANGWAY_VICTIM", "random")]), (Amount::Nothing, Victim::Hybrid));
+        let (settings, lines) = build(&[("OMPX_STEAL", "all"), ("OMPX_STEAL_VICTIM", "nearest")]);
+        assert_eq!((settings.steal, settings.steal_victim), (Amount::Nothing, Victim::Hybrid));
+        assert_eq!(
+            lines,
+            [
+                "OMPX_STEAL='all': not one of off, half, one; using off",
+                "OMPX_STEAL_VICTIM='nearest': not one of hybrid, history, random; using hybrid"
+            ]
+        );
     }
 
     #[test]

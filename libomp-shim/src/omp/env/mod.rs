@@ -34,6 +34,7 @@ mod vars;
 use std::sync::OnceLock;
 
 use placement::choice::Choice;
+use placement::steal::Amount;
 
 pub use self::kmp_affinity::{KmpAffinity, KmpKind};
 pub use self::places::PlacesSpec;
@@ -129,6 +130,10 @@ pub struct Settings {
     pub placement: Choice,
     /// `OMPX_GRAPH`: the file that keeps their graph.
     pub graph_file: Option<String>,
+    /// `OMPX_STEAL`: how much of what waits a rank with little to do is given.
+    pub steal: Amount,
+    /// `OMPX_STEAL_VICTIM`: whom it asks.
+    pub steal_victim: Victim,
     /// `OMPX_DEVICE_MEMORY`: how many bytes of each device they may use; `None` = as many as there are.
     pub device_memory: Option<u64>,
     /// `OMPX_RATES`: the file with the measured rates of ranks, or `off`; `None` = the usual one, if it is there.

@@ -23,11 +23,13 @@ pub(super) fn gang_sched(r: &mut Reader<'_>) -> GangSched {
     r.read("OMP_GANG_SCHED", "using auto", parse).unwrap_or(GangSched::Auto)
 }
 
+/// The names of the ways to choose a victim.
+pub(super) const VICTIMS: [(&str, Victim); 3] =
+    [("hybrid", Victim::Hybrid), ("history", Victim::History), ("random", Victim::Random)];
+
 /// `GANGWAY_VICTIM`.
 pub(super) fn victim(r: &mut Reader<'_>) -> Victim {
-    let choices =
-        [("hybrid", Victim::Hybrid), ("history", Victim::History), ("random", Victim::Random)];
-    r.read("GANGWAY_VICTIM", "using hybrid", one_of(&choices)).unwrap_or(Victim::Hybrid)
+    r.read("GANGWAY_VICTIM", "using hybrid", one_of(&VICTIMS)).unwrap_or(Victim::Hybrid)
 }
 
 /// `GANGWAY_TLS`.

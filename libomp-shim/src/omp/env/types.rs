@@ -96,7 +96,7 @@ pub enum VerboseInit {
     File(String),
 }
 
-/// `GANGWAY_VICTIM`: whom a worker without work steals from.
+/// `GANGWAY_VICTIM`: whom a worker without work steals from; `OMPX_STEAL_VICTIM`: whom a rank asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Victim {
     /// The last victim that had work and a random one in turns.

@@ -90,6 +90,8 @@ pub struct Plan {
     pub displays: bool,
     /// The number of the device whose target region this is, or is inside of; [`ON_HOST`] for none.
     pub device: i32,
+    /// How many target regions that is inside of, itself counted; 0 outside of all.
+    pub target_depth: u32,
 }
 
 /// Stands in [`Plan::device`] for the host.

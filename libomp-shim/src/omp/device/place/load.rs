@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Instant;
 
-use super::graph;
+use super::{graph, held};
 use crate::omp::device::{Running, Slot};
 
 /// Of one device.
@@ -96,6 +96,9 @@ pub struct Promise {
     own: u64,
     has_begun: bool,
     launched: Option<Instant>,
+    /// The depth of nesting at which it is one of those that are under way to the device ([`held`]), as long as it is.
+    share: Option<usize>,
+    stolen: bool,
 }
 
 impl Promise {
@@ -107,12 +110,43 @@ impl Promise {
         slot.placing.sent.fetch_add(1, Ordering::Relaxed);
         // ORDERING: as above.
         slot.placing.promised.fetch_add(bytes, Ordering::Relaxed);
-        Self { slot, number, bytes, own: own.min(bytes), has_begun: false, launched: None }
+        Self { slot, number, bytes, own: own.min(bytes), has_begun: false, launched: None, share: None, stolen: false }
     }
 
     /// Where it runs.
     pub fn slot(&self) -> &'static Slot {
         self.slot
+    }
+
+    /// Has another device than the chosen one got it?
+    pub fn is_stolen(&self) -> bool {
+        self.stolen
+    }
+
+    /// It is one of those under way to its device, at this depth of nesting.
+    pub(super) fn set_out(&mut self, depth: usize) {
+        self.share = Some(depth);
+    }
+
+    /// Another device gets it, which has not begun; it may need `bytes` there. Under the policy's lock.
+    pub(super) fn carry_over(&mut self, slot: &'static Slot, bytes: u64) {
+        // ORDERING: Relaxed, all; as in `new`.
+        self.slot.placing.sent.fetch_sub(1, Ordering::Relaxed);
+        // ORDERING: as above.
+        slot.placing.sent.fetch_add(1, Ordering::Relaxed);
+        // ORDERING: as above.
+        slot.placing.promised.fetch_add(bytes, Ordering::Relaxed);
+        self.slot.placing.give(self.bytes);
+        // ORDERING: Release, pairs with `given_back`.
+        GIVEN_BACK.fetch_add(1, Ordering::Release);
+        (self.slot, self.bytes, self.stolen) = (slot, bytes, true);
+    }
+
+    /// It is under way no more; others follow.
+    fn arrive(&mut self) {
+        if let Some(depth) = self.share.take() {
+            held::ended(self.slot, depth);
+        }
     }
 
     /// The region begins: from here on it counts as running.
@@ -139,11 +173,13 @@ impl Promise {
         // ORDERING: as above.
         self.slot.placing.ended.fetch_add(1, Ordering::Relaxed);
         graph::end(self.number, taken);
+        self.arrive();
     }
 }
 
 impl Drop for Promise {
     fn drop(&mut self) {
+        self.arrive();
         if !self.has_begun {
             // ORDERING: Relaxed; as in `new`.
             self.slot.placing.sent.fetch_sub(1, Ordering::Relaxed);
@@ -179,6 +215,14 @@ mod tests {
         assert_eq!((load.in_use(), load.sent(), slot.load()), (0, 0, 0));
         assert_ne!(Promises::now().given_back, before);
         assert!(load.usual_time() < UNKNOWN * 1000, "one has ended");
+        let other: &'static Slot = Box::leak(Box::new(Slot::new(1, Box::new(HostImage::new(1, 0)))));
+        let (mut moved, before) = (Promise::new(slot, 2, 100, 20), given_back());
+        moved.carry_over(other, 120);
+        assert_eq!((load.in_use(), load.sent()), (0, 0), "there is room again where it was");
+        assert!(given_back() > before);
+        assert_eq!((other.placing.in_use(), other.placing.sent(), moved.is_stolen(), moved.slot().number), (120, 1, true, 1));
+        drop(moved);
+        assert_eq!((other.placing.in_use(), other.placing.sent()), (0, 0));
         drop(Promise::new(slot, 1, 7, 9));
         assert_eq!((load.in_use(), load.sent()), (0, 0), "a region that was discarded");
     }

@@ -7,6 +7,7 @@
 //! | [`graph`] | the graph of the regions: recording it, planning by it (`OMPX_GRAPH`) |
 //! | [`rates`] | how long copies take: measured (`OMPX_RATES`), or taken for granted |
 //! | [`library`] | policies from shared objects of the user's |
+//! | [`held`] | regions that wait for their device, and may be stolen |
 //! | [`hints`] | what the program declares before a region |
 //!
 //! A choice and the promise that follows from it are made under one lock, so that two regions cannot both count on the last room. With
@@ -18,7 +19,7 @@ use std::sync::{Mutex, PoisonError};
 
 use placement::policy::{Request, View};
 
-use super::map::{Item, Need};
+use super::map::{self, Item, Need};
 use super::{Slot, transfer, usable};
 use crate::omp::env::{self, TargetOffload};
 use crate::omp::report;
@@ -29,6 +30,7 @@ use load::Promises;
 pub use load::{Load, Promise};
 
 pub mod graph;
+pub mod held;
 pub mod hints;
 pub mod library;
 pub mod load;
@@ -51,6 +53,9 @@ pub fn next_number() -> u32 {
     // ORDERING: Relaxed; numbers only have to differ.
     NUMBER.fetch_add(1, Ordering::Relaxed)
 }
+
+/// Bytes of a region's data on its device for which it stays there, even if it has to wait while others are idle.
+const WORTH_STAYING: u64 = 1 << 20;
 
 /// The device as the policy sees it, and whether that is all of it: a table that somebody works with is not waited for, and nothing counts as present then.
 fn view(slot: &Slot, items: &[Item], scratch: u64, limit: Option<u64>) -> (View, bool) {
@@ -78,7 +83,10 @@ pub fn choose(here: Here, region: Announced, code: usize, items: &[Item]) -> Opt
         }
         let before = Promises::now().given_back;
         let is_sure = match try_choose(region, code, items, limit) {
-            Ok(promise) => return Some(promise),
+            Ok(placed) => {
+                let depth = here.team().plan().target_depth as usize;
+                return Some(if placed.may_move { held::wait(placed, depth) } else { placed.promise });
+            }
             Err(Nowhere { is_sure }) => is_sure,
         };
         // Asked afterwards: who took the room while this region was looking is under way, or has ended since.
@@ -92,13 +100,22 @@ pub fn choose(here: Here, region: Announced, code: usize, items: &[Item]) -> Opt
     }
 }
 
+/// A region for which a device was chosen.
+pub struct Placed {
+    promise: Promise,
+    /// It may wait for its device, and be stolen meanwhile: it is fully mapped, few of its data are there, and the policy does not mind.
+    may_move: bool,
+    /// Bytes that it needs where none of its data are.
+    elsewhere: u64,
+}
+
 /// The policy has found no device.
 struct Nowhere {
     /// It saw all that is on the devices, or no limit makes it matter.
     is_sure: bool,
 }
 
-fn try_choose(region: Announced, code: usize, items: &[Item], limit: Option<u64>) -> Result<Promise, Nowhere> {
+fn try_choose(region: Announced, code: usize, items: &[Item], limit: Option<u64>) -> Result<Placed, Nowhere> {
     let slots = usable();
     let mut policy = policies::in_force(slots.len(), limit);
     let (views, seen): (Vec<View>, Vec<bool>) = slots.iter().map(|slot| view(slot, items, region.scratch, limit)).unzip();
@@ -108,9 +125,11 @@ fn try_choose(region: Announced, code: usize, items: &[Item], limit: Option<u64>
     let Some((slot, view)) = chosen else {
         return Err(Nowhere { is_sure: limit.is_none() || seen.into_iter().all(|seen| seen) });
     };
-    let private = Need::of(items, None).private;
+    let Need { private, fresh, .. } = Need::of(items, None);
     graph::begin(region, code, private, items);
-    Ok(Promise::new(slot, region.number, view.need, private + region.scratch))
+    let may_move = held::is_used() && policy.lets_steal() && view.present < WORTH_STAYING && map::is_complete(items);
+    let promise = Promise::new(slot, region.number, view.need, private + region.scratch);
+    Ok(Placed { promise, may_move, elsewhere: fresh + private + region.scratch })
 }
 
 fn say_that_nobody_has_room(region: Announced, items: &[Item], limit: Option<u64>) {

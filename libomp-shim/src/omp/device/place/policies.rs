@@ -11,19 +11,27 @@ use super::{graph, library};
 use crate::omp::device::rank;
 use crate::omp::{env, report};
 
-static POLICY: Mutex<Option<Box<dyn Policy>>> = Mutex::new(None);
+/// A policy, and whether regions may move on from where it has placed them.
+type Placing = (Box<dyn Policy>, bool);
 
-fn policy() -> MutexGuard<'static, Option<Box<dyn Policy>>> {
+static POLICY: Mutex<Option<Placing>> = Mutex::new(None);
+
+fn policy() -> MutexGuard<'static, Option<Placing>> {
     POLICY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The policy, locked.
-pub struct InForce(MutexGuard<'static, Option<Box<dyn Policy>>>);
+pub struct InForce(MutexGuard<'static, Option<Placing>>);
 
 impl InForce {
     /// As [`Policy::choose`].
     pub fn choose(&mut self, request: Request, devices: &[View]) -> Option<usize> {
-        self.0.as_mut()?.choose(request, devices)
+        self.0.as_mut()?.0.choose(request, devices)
+    }
+
+    /// May another device steal what was placed? Not what is planned ahead, nor what the user has chosen.
+    pub fn lets_steal(&self) -> bool {
+        self.0.as_ref().is_some_and(|(_, moves)| *moves)
     }
 }
 
@@ -34,9 +42,9 @@ pub fn in_force(devices: usize, memory: Option<u64>) -> InForce {
     InForce(policy)
 }
 
-fn instead(why: &str) -> Box<dyn Policy> {
+fn instead(why: &str) -> Placing {
     report::warn_environment(format_args!("OMPX_SCHED='{}': {why}; using least", env::settings().placement));
-    Box::new(LeastLoaded::default())
+    (Box::new(LeastLoaded::default()), true)
 }
 
 /// Puts the policy with this name in force.
@@ -49,16 +57,16 @@ pub fn set(text: &str, devices: usize, memory: Option<u64>) -> Result<(), String
     Ok(())
 }
 
-fn make(choice: &Choice, devices: usize, memory: Option<u64>) -> Result<Box<dyn Policy>, String> {
+fn make(choice: &Choice, devices: usize, memory: Option<u64>) -> Result<Placing, String> {
     match choice {
-        Choice::Manual(file) => by_hand(file, devices),
-        Choice::Library(file) => library::load(file),
+        Choice::Manual(file) => by_hand(file, devices).map(|policy| (policy, false)),
+        Choice::Library(file) => library::load(file).map(|policy| (policy, false)),
         _ => {
             let mut policy = choice.policy().ok_or("no such policy")?;
             if choice.plans() {
                 graph::plan(&mut *policy, devices, memory)?;
             }
-            Ok(policy)
+            Ok((policy, !choice.plans()))
         }
     }
 }

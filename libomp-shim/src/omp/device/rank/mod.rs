@@ -9,6 +9,7 @@
 //! | [`remote`] | the device: what a rank asks another for |
 //! | [`arena`] | memory of another rank, portioned out here |
 //! | [`serve`] | what a rank does for others; the team that does it is `omp::remote::server` |
+//! | [`steal`] | what ranks with little to do get of others |
 //! | [`modules`] | executables and shared objects, by something that is the same on every rank |
 //! | [`death`] | the last line of a rank that crashes |
 //!
@@ -43,6 +44,7 @@ pub mod pending;
 pub mod remote;
 pub mod serve;
 pub mod start;
+pub mod steal;
 pub mod wire;
 
 /// This process as one of several ranks.
@@ -61,6 +63,7 @@ pub struct Cluster {
     peers: Box<[Peer]>,
     served: serve::Served,
     debts: remote::Debts,
+    stealing: steal::Stealing,
     /// `main` of this rank has ended, or never ran.
     main_ended: AtomicBool,
     /// All ranks have ended.
@@ -117,6 +120,11 @@ impl Cluster {
     pub fn is_dedicated(&self) -> bool {
         self.dedicated
     }
+
+    /// Does one rank alone run `main`?
+    pub fn has_head(&self) -> bool {
+        !self.spmd
+    }
 }
 
 /// The rank that is device 0.
@@ -127,6 +135,11 @@ pub fn first_device(cluster: &Cluster) -> usize {
 /// The ranks as devices, in the order of their numbers.
 pub fn devices(cluster: &'static Cluster) -> Vec<Box<dyn Device>> {
     (first_device(cluster) as u32..cluster.ranks).map(|rank| Box::new(remote::Rank::new(cluster, rank)) as Box<dyn Device>).collect()
+}
+
+/// Regions that were stolen and run here; steals attempted, successful, aborted.
+pub fn steals() -> [u64; 4] {
+    cluster().map_or([0; 4], |c| c.stealing.counters())
 }
 
 /// Regions sent to other ranks, regions run for others, bytes sent, bytes fetched.

@@ -8,10 +8,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::arena::{self, Arena, Given};
 use super::link::MORE;
-use super::wire::{code, hash, verb};
+use super::wire::{code, hash, mark, verb};
 use super::{Cluster, modules};
 use crate::omp::device::host::MOST_ARGUMENTS;
 use crate::omp::device::image;
+use crate::omp::device::place::held;
 use crate::omp::device::interface::{
     Address, Code, Convention, Device, Failure, Image, Launch, Module, Operation, Progress, Wake,
 };
@@ -314,7 +315,9 @@ impl Device for Rank {
         let limit = u64::from(launch.thread_limit[0]);
         let debts = self.debts();
         let into = launch.into.addr() as u64;
-        let mut words = vec![launch.device as u64, convention(launch.convention), limit, kind, first, second, into];
+        let marks = if launch.stolen { mark::STOLEN } else { 0 } | if held::waiting() > 0 { mark::MORE } else { 0 };
+        let mut words = vec![launch.device as u64, launch.depth.into(), marks];
+        words.extend([convention(launch.convention), limit, kind, first, second, into]);
         words.push(debts.len() as u64);
         words.extend(debts.into_iter().flatten());
         words.push(launch.wanted.len() as u64);

@@ -5,7 +5,7 @@
 
 use core::ffi::{CStr, c_void};
 use core::ptr;
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::Mutex;
@@ -15,8 +15,8 @@ use mpi_bridge::table::{HandlerFn, Message};
 use super::link::opened;
 use super::pending::Outcome;
 use super::remote::{convention_of, fence, lock};
-use super::wire::{code, verb};
-use super::{CLUSTER, Cluster, modules};
+use super::wire::{code, mark, verb};
+use super::{CLUSTER, Cluster, modules, steal};
 use crate::omp::device::host::run_here;
 use crate::omp::device::image::{self, Object};
 use crate::omp::device::interface::{Code, Convention, Failure, Launch, Module};
@@ -37,6 +37,7 @@ enum Job {
 /// A region as its message describes it.
 struct Region {
     device: i32,
+    depth: u32,
     convention: Convention,
     thread_limit: u32,
     kind: u64,
@@ -57,6 +58,8 @@ struct Order {
 /// What a rank has for others.
 #[derive(Default)]
 pub struct Served {
+    /// Regions that are not over.
+    regions: AtomicU64,
     /// Who waits for writes: source, how many, who asks, ticket.
     awaited: Mutex<Vec<(u32, u64, u32, u64)>>,
     /// Guards `objects`, while an image is loaded.
@@ -65,10 +68,18 @@ pub struct Served {
     objects: Mutex<(HashMap<u64, u64>, Vec<Object>)>,
 }
 
+impl Served {
+    /// Regions that are not over.
+    pub fn regions(&self) -> u64 {
+        // ORDERING: Relaxed; a load that need not be exact.
+        self.regions.load(Ordering::Relaxed)
+    }
+}
+
 // ---- handlers -----------------------------------------------------------------------------------------------------------
 
 /// All handlers, by number.
-pub const HANDLERS: [(u32, HandlerFn); 14] = [
+pub const HANDLERS: [(u32, HandlerFn); 17] = [
     (verb::WRITE, written),
     (verb::RUN, asked_to_run),
     (verb::COPY, asked_to_copy),
@@ -83,6 +94,9 @@ pub const HANDLERS: [(u32, HandlerFn); 14] = [
     REMOTE[0],
     REMOTE[1],
     REMOTE[2],
+    (verb::STEAL, steal::asked),
+    (verb::STOLEN, steal::answered),
+    (verb::WORK, steal::announced),
 ];
 
 macro_rules! handlers {
@@ -159,7 +173,8 @@ handlers! {
     /// [`verb::RUN`].
     fn asked_to_run(cluster, reader, source) {
         let ticket = reader.word();
-        let (device, convention, limit) = (reader.word() as i32, convention_of(reader.word()), reader.word() as u32);
+        let (device, depth, marks) = (reader.word() as i32, reader.word() as u32, reader.word());
+        let (convention, limit) = (convention_of(reader.word()), reader.word() as u32);
         let (kind, code, into) = (reader.word(), [reader.word(), reader.word()], reader.word());
         for _ in 0..reader.word() {
             let (from, rank, writes) = (reader.word() as u32, reader.word() as u32, reader.word());
@@ -167,7 +182,11 @@ handlers! {
         }
         let wanted = (0..reader.word()).map(|_| (reader.word() as usize, reader.word() as usize)).collect();
         let arguments = reader.words().map(|word| word as usize).collect();
-        let region = Region { device, convention, thread_limit: limit, kind, code, arguments, wanted, into };
+        let region = Region { device, depth, convention, thread_limit: limit, kind, code, arguments, wanted, into };
+        let other = (source != cluster.rank).then_some(source);
+        cluster.stealing.region_came(other, marks & mark::STOLEN != 0, marks & mark::MORE != 0);
+        // ORDERING: Relaxed; a load that need not be exact.
+        cluster.served.regions.fetch_add(1, Ordering::Relaxed);
         leave(Order { job: Job::Run(region), source, ticket });
     }
 
@@ -223,9 +242,10 @@ fn leave(order: Order) {
 }
 
 impl Order {
-    /// Does what was asked for, and answers.
+    /// Does what was asked for, and answers. The rank counts as busy until it returns.
     fn carry_out(self, cluster: &Cluster) {
         let mut bytes = Vec::new();
+        let is_region = matches!(self.job, Job::Run(_));
         let outcome = match self.job {
             Job::Run(region) => region.run(cluster).and_then(|()| fence(cluster)).map(|()| region.bring_along(&mut bytes)),
             Job::Copy { to, from, size } => {
@@ -238,6 +258,11 @@ impl Order {
             Job::Base { identity } => modules::base(identity).map(|base| base as u64).ok_or_else(|| not_here(cluster)),
         };
         cluster.answer(self.source, self.ticket, outcome, &bytes);
+        if is_region {
+            // ORDERING: Relaxed; as where it was added.
+            cluster.served.regions.fetch_sub(1, Ordering::Relaxed);
+            steal::look(cluster, None);
+        }
     }
 }
 
@@ -264,6 +289,8 @@ impl Region {
         cluster.counts.served.fetch_add(1, Ordering::Relaxed);
         let launch = Launch {
             device: self.device,
+            depth: self.depth,
+            stolen: false,
             code: if self.kind == code::MODULE { Code::HostFunction(address) } else { Code::Loaded(Module(0), c"", address) },
             convention: self.convention,
             arguments: &self.arguments,

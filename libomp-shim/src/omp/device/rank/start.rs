@@ -5,7 +5,7 @@
 //! `main` serves here, and its process ends here.
 //!
 //! *The end.* All ranks begin one quiescence of the bridge (`docs/protocols/bridge.md`) at the start: a rank is idle when its `main` has
-//! ended, it runs nothing for others and awaits nothing. So it is over when all are through, whoever launched what, and no
+//! ended, it runs nothing for others and awaits nothing; thieves among such ranks are silent. So it is over when all are through, whoever launched what, and no
 //! message says so. A `main` has ended when the process runs its exit handlers.
 //!
 //! Rejected: a message from rank 0 that ends the others (in spmd mode nobody knows when to send it; regions that launch further
@@ -158,6 +158,7 @@ fn begin(table: &'static Table, bridge: *const Bridge, mode: ClusterMode, dedica
         peers: (0..ranks).map(|_| Peer::default()).collect(),
         served: serve::Served::default(),
         debts: super::remote::Debts::default(),
+        stealing: super::steal::Stealing::new(rank, ranks),
         main_ended: AtomicBool::new(!runs_main),
         over: AtomicBool::new(false),
         inside: 0.into(),

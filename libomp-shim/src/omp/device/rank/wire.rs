@@ -5,7 +5,7 @@
 pub mod verb {
     /// `[to] bytes`: write them. No answer.
     pub const WRITE: u32 = 1;
-    /// `[ticket, device, convention, thread limit, code, word, word, into, debts, {source, rank, writes}…, wanted, {address, size}…,
+    /// `[ticket, device, depth, marks, convention, thread limit, code, word, word, into, debts, {source, rank, writes}…, wanted, {address, size}…,
     /// arguments…]`: run a region. The answer's word is `into`, its bytes are what was wanted.
     pub const RUN: u32 = 2;
     /// `[ticket, to, from, size]`: copy.
@@ -34,6 +34,20 @@ pub mod verb {
     pub const SET: u32 = 13;
     /// `[id, generation, dependence, 0, 0] bytes`: a dependence of an event is satisfied.
     pub const SATISFY: u32 = 14;
+    /// Nothing: give me regions that wait.
+    pub const STEAL: u32 = 15;
+    /// `[count]`: so many are yours; those that begin follow by themselves.
+    pub const STOLEN: u32 = 16;
+    /// Nothing: regions wait here, after you had asked in vain.
+    pub const WORK: u32 = 17;
+}
+
+/// Bits of the marks in [`verb::RUN`].
+pub mod mark {
+    /// The region was placed on another device, and stolen.
+    pub const STOLEN: u64 = 1;
+    /// More regions wait at the sender.
+    pub const MORE: u64 = 2;
 }
 
 /// What says which code a region is, in [`verb::RUN`].

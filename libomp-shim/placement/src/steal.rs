@@ -1,0 +1,287 @@
+//! Stealing between devices: regions that wait where they were created, and devices that ask for them (TagHit §5.6.2).
+//!
+//! A region that was placed on a device does not go there at once if as many as it can use are under way to it. It waits in the [`Queue`] of
+//! its *origin*, the process that created it and has its data. A device with little to do asks an origin for regions that wait for
+//! others: the origin changes their device, which is all that stealing is. So a region is in one queue from the choice of its device to its
+//! launch, nothing has been copied for it, and its results come back as those of any region.
+//!
+//! *Depths.* A region may create regions, and wait for them. Regions under way therefore hold back only those of the same depth of nesting:
+//! those of the greatest depth wait for nobody, end, and let others of their depth begin; then those of the depth before end, and so on. With one
+//! window for all depths regions that wait for their own could fill it (`mpi-bridge/tests/model_steal.rs` shows both).
+//!
+//! *Silence.* A [`Thief`] asks when a region has ended, when it was told that regions wait somewhere, and again after an answer; never by
+//! itself. After [`PATIENCE`] aborted steals in a row it asks no more until it hears something. Who had nothing to give remembers the
+//! thief and tells it once when regions wait again. So ranks without work send nothing, and the end of the program can be found.
+//!
+//! Rejected: sending regions from rank to rank as TagHit does (data would have to follow, and results find their way back through who
+//! had them in between), and asking at intervals (an idle cluster would never fall silent).
+
+use std::collections::VecDeque;
+
+/// How much a thief is given at once (`OMPX_STEAL`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Amount {
+    /// Nothing, and nothing waits: `off`.
+    #[default]
+    Nothing,
+    /// One region: `one`.
+    One,
+    /// Half of what waits, rounded up: `half`.
+    Half,
+}
+
+/// Aborted steals in a row after which a thief asks no more.
+pub const PATIENCE: u32 = 2;
+/// Depths of nesting that are told apart. Deeper regions must not wait here.
+pub const DEPTHS: usize = 16;
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Waiting<T> {
+    device: usize,
+    depth: usize,
+    region: T,
+}
+
+/// The regions of one origin that wait, and how many of it are under way to each device.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Queue<T> {
+    /// By device and depth.
+    under_way: Vec<[u32; DEPTHS]>,
+    /// The oldest first.
+    waiting: VecDeque<Waiting<T>>,
+    /// Devices that got nothing, and were not told of anything since.
+    hungry: VecDeque<usize>,
+}
+
+impl<T> Default for Queue<T> {
+    fn default() -> Self {
+        Self { under_way: Vec::new(), waiting: VecDeque::new(), hungry: VecDeque::new() }
+    }
+}
+
+/// What a steal has come to.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Stolen<T> {
+    /// How many regions are the thief's now, 0: the steal is aborted.
+    pub taken: usize,
+    /// Those that begin now.
+    pub begin: Vec<T>,
+}
+
+impl<T> Queue<T> {
+    /// How many wait.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Does nobody wait?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    fn row(&mut self, device: usize) -> &mut [u32; DEPTHS] {
+        if self.under_way.len() <= device {
+            self.under_way.resize(device + 1, [0; DEPTHS]);
+        }
+        &mut self.under_way[device]
+    }
+
+    /// A region of this depth, which is below [`DEPTHS`], was placed on `device`, which can use `window` regions at a time. It is given back if
+    /// it begins now; otherwise it waits.
+    pub fn admit(&mut self, device: usize, depth: usize, window: u32, region: T) -> Option<T> {
+        let before = self.waiting.iter().any(|w| w.device == device && w.depth == depth);
+        let under_way = &mut self.row(device)[depth];
+        if *under_way < window && !before {
+            *under_way += 1;
+            return Some(region);
+        }
+        self.waiting.push_back(Waiting { device, depth, region });
+        None
+    }
+
+    /// The oldest region that waits for `device`, if there is room for it; it begins.
+    pub fn next(&mut self, device: usize, depth: usize, window: u32) -> Option<T> {
+        if self.row(device)[depth] >= window {
+            return None;
+        }
+        let at = self.waiting.iter().position(|w| w.device == device && w.depth == depth)?;
+        self.begin(at)
+    }
+
+    fn begin(&mut self, at: usize) -> Option<T> {
+        let Waiting { device, depth, region } = self.waiting.remove(at)?;
+        self.row(device)[depth] += 1;
+        Some(region)
+    }
+
+    /// A region that had begun has ended. [`Queue::next`] tells who follows.
+    pub fn ended(&mut self, device: usize, depth: usize) {
+        let under_way = &mut self.row(device)[depth];
+        *under_way = under_way.saturating_sub(1);
+    }
+
+    /// `thief` asks. If none waits for itself it gets the newest of those that wait for other devices: the oldest ones are next there. `carry`
+    /// carries a region over, and says no where it cannot go there. At least one region begins if any is the thief's, whatever its window
+    /// is: it has asked because it has time. A thief that gets nothing is remembered.
+    pub fn steal(&mut self, thief: usize, amount: Amount, window: u32, mut carry: impl FnMut(&mut T) -> bool) -> Stolen<T> {
+        let others = self.waiting.iter().filter(|w| w.device != thief).count();
+        let most = match amount {
+            _ if others < self.waiting.len() => 0,
+            Amount::Nothing => 0,
+            Amount::One => others.min(1),
+            Amount::Half => others.div_ceil(2),
+        };
+        let mut taken = 0;
+        for waiting in self.waiting.iter_mut().rev().filter(|w| w.device != thief) {
+            if taken < most && carry(&mut waiting.region) {
+                waiting.device = thief;
+                taken += 1;
+            }
+        }
+        let mut begin = Vec::new();
+        while let Some(region) = (0..DEPTHS).find_map(|depth| self.next(thief, depth, window)) {
+            begin.push(region);
+        }
+        if begin.is_empty()
+            && let Some(at) = self.waiting.iter().position(|w| w.device == thief)
+        {
+            begin.extend(self.begin(at));
+        }
+        if begin.is_empty() {
+            self.remember(thief);
+        }
+        Stolen { taken: taken.max(begin.len()), begin }
+    }
+
+    /// `thief` is to be told when regions wait.
+    pub fn remember(&mut self, thief: usize) {
+        if !self.hungry.contains(&thief) {
+            self.hungry.push_back(thief);
+        }
+    }
+
+    /// A region has begun to wait: who is to be told of it, who is forgotten then.
+    pub fn announce(&mut self) -> Option<usize> {
+        if self.waiting.is_empty() { None } else { self.hungry.pop_front() }
+    }
+}
+
+/// A device's part in stealing: when it may ask.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Thief {
+    has_asked: bool,
+    aborted: u32,
+}
+
+impl Thief {
+    /// May it ask somebody? Not while an answer is to come, nor after too many aborted steals.
+    #[must_use]
+    pub fn may_ask(&self) -> bool {
+        !self.has_asked && self.aborted < PATIENCE
+    }
+
+    /// It asks.
+    pub fn asks(&mut self) {
+        self.has_asked = true;
+    }
+
+    /// The answer has come.
+    pub fn is_answered(&mut self, success: bool) {
+        self.has_asked = false;
+        self.aborted = if success { 0 } else { self.aborted + 1 };
+    }
+
+    /// A region has come, or word that regions wait somewhere: there may be more.
+    pub fn hears(&mut self) {
+        self.aborted = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A queue whose windows, of one region each, are taken, and in which these regions wait: device and name.
+    fn queue(waiting: &[(usize, char)]) -> Queue<char> {
+        let mut queue = Queue::default();
+        for device in 0..4 {
+            assert_eq!(queue.admit(device, 0, 1, '*'), Some('*'));
+        }
+        for &(device, name) in waiting {
+            assert_eq!(queue.admit(device, 0, 1, name), None);
+        }
+        queue
+    }
+
+    #[test]
+    fn a_region_waits_while_its_device_has_enough_and_the_oldest_follows() {
+        let mut q = queue(&[(0, 'a'), (1, 'b'), (0, 'c')]);
+        assert_eq!((q.len(), q.next(0, 0, 1)), (3, None));
+        q.ended(0, 0);
+        assert_eq!((q.next(0, 0, 1), q.next(0, 0, 1)), (Some('a'), None));
+        assert_eq!(q.admit(0, 0, 9, 'd'), None, "behind the one that waits");
+        assert_eq!([q.next(0, 0, 3), q.next(0, 0, 3), q.next(1, 0, 3)], [Some('c'), Some('d'), Some('b')]);
+        assert!(q.is_empty());
+    }
+
+    #[test]
+    fn regions_hold_back_those_of_their_own_depth_only() {
+        let mut q = queue(&[(0, 'a')]);
+        assert_eq!(q.admit(0, 1, 1, 'b'), Some('b'));
+        assert_eq!(q.admit(0, 1, 1, 'c'), None);
+        q.ended(0, 1);
+        assert_eq!((q.next(0, 0, 1), q.next(0, 1, 1)), (None, Some('c')));
+    }
+
+    #[test]
+    fn a_thief_gets_the_newest_half() {
+        let mut q = queue(&[(0, 'a'), (1, 'b'), (0, 'c'), (1, 'd'), (0, 'e')]);
+        let stolen = q.steal(2, Amount::Half, 2, |_| true);
+        assert_eq!(stolen, Stolen { taken: 3, begin: vec!['c'] }, "one was under way, so one begins");
+        q.ended(2, 0);
+        assert_eq!((q.next(2, 0, 2), q.next(2, 0, 2)), (Some('d'), None));
+        assert_eq!(q.steal(3, Amount::Half, 1, |_| true), Stolen { taken: 2, begin: vec!['b'] }, "over its window: b and e");
+        assert_eq!(q.len(), 2);
+    }
+
+    #[test]
+    fn a_thief_gets_one_or_nothing() {
+        let mut q = queue(&[(0, 'a'), (1, 'b')]);
+        assert_eq!(q.steal(2, Amount::Nothing, 1, |_| true).taken, 0);
+        assert_eq!(q.steal(2, Amount::Half, 1, |_| false).taken, 0, "none can go there");
+        assert_eq!(q.steal(2, Amount::One, 1, |&mut r| r == 'a'), Stolen { taken: 1, begin: vec!['a'] });
+        assert_eq!(q.admit(0, 0, 1, 'c'), None);
+        assert_eq!(q.steal(1, Amount::Half, 1, |_| true), Stolen { taken: 1, begin: vec!['b'] }, "what waits for itself first");
+        assert_eq!(q.steal(1, Amount::Half, 1, |_| true), Stolen { taken: 1, begin: vec!['c'] });
+        assert_eq!(q.steal(1, Amount::Half, 1, |_| true).taken, 0);
+    }
+
+    #[test]
+    fn who_got_nothing_is_told_once() {
+        let mut q = queue(&[]);
+        for thief in [3, 2, 3] {
+            assert_eq!(q.steal(thief, Amount::Half, 1, |_| true).taken, 0);
+        }
+        assert_eq!(q.announce(), None, "nothing waits");
+        assert_eq!(q.admit(0, 0, 1, 'a'), None);
+        assert_eq!([q.announce(), q.announce(), q.announce()], [Some(3), Some(2), None]);
+    }
+
+    #[test]
+    fn a_thief_has_patience_until_it_hears_something() {
+        let mut thief = Thief::default();
+        for _ in 0..PATIENCE {
+            assert!(thief.may_ask());
+            thief.asks();
+            assert!(!thief.may_ask());
+            thief.is_answered(false);
+        }
+        assert!(!thief.may_ask());
+        thief.hears();
+        thief.asks();
+        thief.is_answered(true);
+        assert!(thief.may_ask());
+    }
+}

@@ -1,0 +1,199 @@
+//! Regions that wait here, at their origin, until their device has room for them or another one steals them.
+//!
+//! The rules are `placement::steal`'s; here is the queue of this process, whose regions are tasks that are suspended, and what a device may have
+//! under way. Who asks and who is told is [`rank::steal`]'s business. Regions wait before anything is mapped for them, so that a device that
+//! steals one is like one that was chosen at first. The page is `docs/protocols/rank-steal.md`.
+//!
+//! The queue's lock is held for a few steps over lists, by tasks and by handlers of messages; nobody is woken, sent to or suspended under it. Where
+//! both are needed, the policy's lock is taken before it.
+
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use placement::steal::{Amount, DEPTHS, Queue};
+
+use super::{Placed, Promise, policies};
+use crate::omp::device::interface::Wake;
+use crate::omp::device::{Slot, rank, transfer, usable};
+use crate::omp::{env, report};
+
+static QUEUE: Mutex<Option<Queue<Held>>> = Mutex::new(None);
+/// How many wait.
+static LENGTH: AtomicUsize = AtomicUsize::new(0);
+
+/// A region that waits.
+struct Held {
+    promise: Promise,
+    depth: usize,
+    /// Bytes that it needs on another device.
+    elsewhere: u64,
+    seat: Arc<Seat>,
+}
+
+/// Where the task of a region waits.
+#[derive(Default)]
+struct Seat {
+    is_given: AtomicBool,
+    inside: Mutex<Inside>,
+}
+
+#[derive(Default)]
+struct Inside {
+    promise: Option<Promise>,
+    wake: Option<Wake>,
+}
+
+// SAFETY: who passes a `Wake` agrees that any thread may call it (`interface::Wake`); a promise belongs to no thread.
+unsafe impl Send for Inside {}
+
+impl Seat {
+    fn inside(&self) -> MutexGuard<'_, Inside> {
+        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The region begins; its task is woken.
+    fn give(&self, promise: Promise) {
+        let wake = {
+            let mut inside = self.inside();
+            inside.promise = Some(promise);
+            // ORDERING: Release, pairs with the Acquire in `is_given`: who sees it finds the promise.
+            self.is_given.store(true, Ordering::Release);
+            inside.wake.take()
+        };
+        if let Some(wake) = wake {
+            // SAFETY: `wake_on` was promised that it may be called.
+            unsafe { (wake.call)(wake.data) };
+        }
+    }
+
+    fn is_given(&self) -> bool {
+        // ORDERING: Acquire, pairs with the Release in `give`.
+        self.is_given.load(Ordering::Acquire)
+    }
+
+    /// `wake` is called when the region begins, now if it has already.
+    fn wake_on(&self, wake: Wake) {
+        let mut inside = self.inside();
+        if inside.promise.is_none() {
+            inside.wake = Some(wake);
+            return;
+        }
+        drop(inside);
+        // SAFETY: as the caller of `transfer::wait` promises.
+        unsafe { (wake.call)(wake.data) };
+    }
+}
+
+impl Held {
+    /// Lets the region begin.
+    fn begin(self) {
+        let Self { mut promise, depth, seat, .. } = self;
+        promise.set_out(depth);
+        seat.give(promise);
+    }
+
+    /// Its device is `slot` from here on, if there is room for it. Under the policy's lock.
+    fn carry_over(&mut self, slot: &'static Slot, limit: Option<u64>) -> bool {
+        let fits = limit.is_none_or(|limit| slot.placing.in_use().saturating_add(self.elsewhere) <= limit);
+        if fits {
+            self.promise.carry_over(slot, self.elsewhere);
+        }
+        fits
+    }
+}
+
+/// Works with the queue, locked.
+fn with<T>(work: impl FnOnce(&mut Queue<Held>) -> T) -> T {
+    let mut queue = QUEUE.lock().unwrap_or_else(PoisonError::into_inner);
+    let queue = queue.get_or_insert_default();
+    let result = work(queue);
+    // ORDERING: Relaxed; a hint (`waiting`).
+    LENGTH.store(queue.len(), Ordering::Relaxed);
+    result
+}
+
+/// How many regions wait; may be out of date.
+pub fn waiting() -> usize {
+    // ORDERING: Relaxed; a hint.
+    LENGTH.load(Ordering::Relaxed)
+}
+
+/// Do regions wait at all? Only where others could steal them. Not in spmd mode: there the threads of `main` share workers with those that
+/// serve, which are of an older gang, and tasks whose region had been let go were seen not to go on, for seconds and longer.
+pub fn is_used() -> bool {
+    env::settings().steal != Amount::Nothing && rank::cluster().is_some_and(rank::Cluster::has_head) && usable().len() > 1
+}
+
+/// Nanoseconds that what is under way to a device should last at least, so that it has work while an answer travels.
+const AHEAD: u64 = 500_000;
+/// The most regions that short ones may be under way for that.
+const MOST_AHEAD: u64 = 64;
+
+/// How many regions of one depth a device can use at a time: one per worker, one that comes next, and more of short ones. Ranks are taken to have
+/// as many workers as this one; who has more asks.
+fn window(slot: &Slot) -> u32 {
+    let ahead = (AHEAD / slot.placing.usual_time().max(1)).min(MOST_AHEAD);
+    env::settings().workers.saturating_add(1 + ahead as u32)
+}
+
+/// Waits until the region may begin, at this depth of nesting: the promise, which may be for another device then. The caller may be suspended.
+pub fn wait(placed: Placed, depth: usize) -> Promise {
+    let Placed { promise, elsewhere, .. } = placed;
+    if depth >= DEPTHS {
+        return promise;
+    }
+    let (slot, seat) = (promise.slot(), Arc::new(Seat::default()));
+    let held = Held { promise, depth, elsewhere, seat: seat.clone() };
+    let (device, window) = (slot.number as usize, window(slot));
+    let (begins, next, tell) = with(|queue| match queue.admit(device, depth, window, held) {
+        Some(held) => (Some(held), Vec::new(), None),
+        // The window may have grown.
+        None => (None, all_next(queue, device, depth, window), queue.announce()),
+    });
+    if let Some(Held { mut promise, .. }) = begins {
+        promise.set_out(depth);
+        return promise;
+    }
+    next.into_iter().for_each(Held::begin);
+    if let Some(thief) = tell {
+        rank::steal::announce(thief);
+    }
+    let wake_on = |wake| {
+        seat.wake_on(wake);
+        true
+    };
+    transfer::wait(&|| seat.is_given(), &wake_on);
+    let given = seat.inside().promise.take();
+    given.unwrap_or_else(|| report::fatal("a target region was let go without a device"))
+}
+
+fn all_next(queue: &mut Queue<Held>, device: usize, depth: usize, window: u32) -> Vec<Held> {
+    core::iter::from_fn(|| queue.next(device, depth, window)).collect()
+}
+
+/// A region that was under way to the device has ended: others follow.
+pub fn ended(slot: &Slot, depth: usize) {
+    let (device, window) = (slot.number as usize, window(slot));
+    let next = with(|queue| {
+        queue.ended(device, depth);
+        all_next(queue, device, depth, window)
+    });
+    next.into_iter().for_each(Held::begin);
+}
+
+/// The device asks for regions of others: how many it gets. 0: it is told when regions wait again.
+pub fn steal(device: usize) -> usize {
+    let is_empty = with(|queue| {
+        if queue.is_empty() {
+            queue.remember(device);
+        }
+        queue.is_empty()
+    });
+    let Some(slot) = usable().get(device).filter(|_| !is_empty) else { return 0 };
+    let (amount, limit, window) = (env::settings().steal, env::settings().device_memory, window(slot));
+    let policy = policies::in_force(usable().len(), limit);
+    let stolen = with(|queue| queue.steal(device, amount, window, |held| held.carry_over(slot, limit)));
+    drop(policy);
+    stolen.begin.into_iter().for_each(Held::begin);
+    stolen.taken
+}
