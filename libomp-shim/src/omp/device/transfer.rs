@@ -130,13 +130,13 @@ pub fn wait(ready: &dyn Fn() -> bool, wake_on: &dyn Fn(Wake) -> bool) {
     let here = Here::get();
     let worker = core::ptr::from_ref(here.thread.worker()).cast_mut().cast();
     // ORDERING: Relaxed; a limit that need not be exact.
-    let waiting = WAITING.fetch_add(1, Ordering::Relaxed);
-    if waiting >= MOST_WAITING {
-        here.team().wait_polling(ready);
-    } else if wake_on(Wake { call: wake, data: worker }) {
-        here.team().help_until(here.thread, ready);
-    } else {
-        here.team().help_polling(here.thread, ready);
+    let starts_none = WAITING.fetch_add(1, Ordering::Relaxed) >= MOST_WAITING;
+    let is_told = wake_on(Wake { call: wake, data: worker });
+    match (starts_none, is_told) {
+        (false, true) => here.team().help_until(here.thread, ready),
+        (false, false) => here.team().help_polling(here.thread, ready),
+        (true, true) => here.team().wait_until(ready),
+        (true, false) => here.team().wait_polling(ready),
     }
     // ORDERING: Relaxed; as above.
     WAITING.fetch_sub(1, Ordering::Relaxed);

@@ -49,14 +49,12 @@ impl Team {
 
     /// As [`Team::help_polling`], without running tasks: other threads of the worker go on.
     pub fn wait_polling(&self, done: &dyn Fn() -> bool) {
-        ult::sched::wait(&Wait {
-            ready: done,
-            seek: None,
-            sleepers: None,
-            spin: Spin::POLLING,
-            yields: false,
-            finished: false,
-        });
+        wait_alone(done, Spin::POLLING);
+    }
+
+    /// As [`Team::wait_polling`], for a condition of which the worker is told: whoever makes it true wakes it.
+    pub fn wait_until(&self, done: &dyn Fn() -> bool) {
+        wait_alone(done, self.spin());
     }
 
     /// [`Team::help_until`]. As long as `more` holds, one task may follow the other without another look at `done`.
@@ -159,4 +157,9 @@ impl Team {
     pub fn spin(&self) -> Spin {
         self.plan().spin
     }
+}
+
+/// Waits without running tasks.
+fn wait_alone(done: &dyn Fn() -> bool, spin: Spin) {
+    ult::sched::wait(&Wait { ready: done, seek: None, sleepers: None, spin, yields: false, finished: false });
 }
