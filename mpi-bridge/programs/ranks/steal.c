@@ -18,11 +18,10 @@ static void spend(double seconds)
 }
 #pragma omp end declare target
 
-/* Not in spmd mode, where as many devices as ranks are. */
 static int steals(void)
 {
     const char *amount = getenv("OMPX_STEAL");
-    return omp_get_num_devices() < ompx_cluster_size() && amount && strcmp(amount, "off") != 0;
+    return amount && strcmp(amount, "off") != 0;
 }
 
 /* All devices are given as many regions, and device 0 takes long for each: others take some of its share. */

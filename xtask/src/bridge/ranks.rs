@@ -86,7 +86,7 @@ const fn misused(argument: &'static str, wanted: Wanted) -> Test {
     Test { name: "invoke_wrong", ..wrong(argument, wanted) }
 }
 
-const TESTS: [Test; 33] = [
+const TESTS: [Test; 34] = [
     Test { name: "where", ranks: &[1, 2, 4], ..PLAIN },
     Test { name: "data", ranks: &[2], ..PLAIN },
     Test { name: "data", compilers: &[Gcc], ranks: &[1, 4], ..PLAIN },
@@ -99,6 +99,7 @@ const TESTS: [Test; 33] = [
     Test { name: "steal", compilers: &[Gcc], ranks: &[2, 4], mode: "spmd", settings: &["OMPX_STEAL=half"], ..PLAIN },
     Test { name: "steal", compilers: &[Gcc], ranks: &[3], progress: "idle", settings: &["OMPX_STEAL=half"], ..PLAIN },
     Test { name: "steal", compilers: &[Gcc], ranks: &[3], ..PLAIN },
+    Test { name: "steal", compilers: &[Gcc], ranks: &[2], mode: "spmd", progress: "idle", ..PLAIN },
     Test { name: "steal", compilers: &[Gcc], ranks: &[4], settings: &["OMPX_STEAL=one", "OMPX_STEAL_VICTIM=history"], ..PLAIN },
     Test { name: "steal", compilers: &[Gcc], ranks: &[4], settings: &["OMPX_STEAL=half", "OMPX_STEAL_VICTIM=random"], ..PLAIN },
     Test { name: "steal", compilers: &[Gcc], ranks: &[3], argument: "memory", settings: &["OMPX_STEAL=half", "OMPX_DEVICE_MEMORY=1M"], ..PLAIN },

@@ -118,10 +118,9 @@ pub fn waiting() -> usize {
     LENGTH.load(Ordering::Relaxed)
 }
 
-/// Do regions wait at all? Only where others could steal them. Not in spmd mode: there the threads of `main` share workers with those that
-/// serve, which are of an older gang, and tasks whose region had been let go were seen not to go on, for seconds and longer.
+/// Do regions wait at all? Only where others could steal them.
 pub fn is_used() -> bool {
-    env::settings().steal != Amount::Nothing && rank::cluster().is_some_and(rank::Cluster::has_head) && usable().len() > 1
+    env::settings().steal != Amount::Nothing && rank::cluster().is_some() && usable().len() > 1
 }
 
 /// Nanoseconds that what is under way to a device should last at least, so that it has work while an answer travels.

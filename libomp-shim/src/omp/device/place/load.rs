@@ -137,8 +137,8 @@ impl Promise {
         // ORDERING: as above.
         slot.placing.promised.fetch_add(bytes, Ordering::Relaxed);
         self.slot.placing.give(self.bytes);
-        // ORDERING: Release, pairs with `given_back`.
-        GIVEN_BACK.fetch_add(1, Ordering::Release);
+        // ORDERING: Release, pairs with `Promises::now`.
+        PROMISES.fetch_add(ENDED, Ordering::Release);
         (self.slot, self.bytes, self.stolen) = (slot, bytes, true);
     }
 
@@ -216,10 +216,10 @@ mod tests {
         assert_ne!(Promises::now().given_back, before);
         assert!(load.usual_time() < UNKNOWN * 1000, "one has ended");
         let other: &'static Slot = Box::leak(Box::new(Slot::new(1, Box::new(HostImage::new(1, 0)))));
-        let (mut moved, before) = (Promise::new(slot, 2, 100, 20), given_back());
+        let (mut moved, before) = (Promise::new(slot, 2, 100, 20), Promises::now().given_back);
         moved.carry_over(other, 120);
         assert_eq!((load.in_use(), load.sent()), (0, 0), "there is room again where it was");
-        assert!(given_back() > before);
+        assert_ne!(Promises::now().given_back, before);
         assert_eq!((other.placing.in_use(), other.placing.sent(), moved.is_stolen(), moved.slot().number), (120, 1, true, 1));
         drop(moved);
         assert_eq!((other.placing.in_use(), other.placing.sent()), (0, 0));

@@ -120,11 +120,6 @@ impl Cluster {
     pub fn is_dedicated(&self) -> bool {
         self.dedicated
     }
-
-    /// Does one rank alone run `main`?
-    pub fn has_head(&self) -> bool {
-        !self.spmd
-    }
 }
 
 /// The rank that is device 0.
