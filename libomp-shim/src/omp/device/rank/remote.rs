@@ -228,6 +228,11 @@ impl Device for Rank {
             Given::Idle(at, size) => [at as u64, size as u64, 0],
             Given::Ended(at, size) => [at as u64, size as u64, 1],
         };
+        if matches!(given, Given::Idle(..)) {
+            // It counts as a write: another rank that is told of the block's next use must not write there before it was wiped.
+            // ORDERING: Relaxed; see `unknown`.
+            self.cluster.peer(self.rank).written.fetch_add(1, Ordering::Relaxed);
+        }
         // When the bridge fails all ranks end.
         drop(self.cluster.post(self.rank, verb::RELEASE, &words, &[], MORE));
         if let Given::Idle(at, size) = given {

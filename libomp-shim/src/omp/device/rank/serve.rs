@@ -99,6 +99,20 @@ pub const HANDLERS: [(u32, HandlerFn); 17] = [
     (verb::WORK, steal::announced),
 ];
 
+/// A write of `source` has been made, or a block that it gave back was wiped: answers those that wait for it.
+fn one_more_handled(cluster: &Cluster, source: u32) {
+    // ORDERING: Release, pairs with the Acquire in `awaited` and in answers: who reads the number finds the bytes.
+    let handled = cluster.peer(source).handled.fetch_add(1, Ordering::Release) + 1;
+    let mut waiting = lock(&cluster.served.awaited);
+    waiting.retain(|&(whose, writes, asker, ticket)| {
+        let over = whose == source && writes <= handled;
+        if over {
+            cluster.answer(asker, ticket, Ok(0), &[]);
+        }
+        !over
+    });
+}
+
 macro_rules! handlers {
     ($($(#[$doc:meta])* fn $name:ident($cluster:ident, $reader:ident, $source:ident) $body:block)*) => {$(
         $(#[$doc])*
@@ -118,16 +132,7 @@ handlers! {
         let to = reader.word() as usize as *mut u8;
         // SAFETY: the sender has the memory from us; the message is its own.
         unsafe { ptr::copy_nonoverlapping(reader.0.as_ptr(), to, reader.0.len()) };
-        // ORDERING: Release, pairs with the Acquire in `awaited` and in answers: who reads the number finds the bytes.
-        let handled = cluster.peer(source).handled.fetch_add(1, Ordering::Release) + 1;
-        let mut waiting = lock(&cluster.served.awaited);
-        waiting.retain(|&(whose, writes, asker, ticket)| {
-            let over = whose == source && writes <= handled;
-            if over {
-                cluster.answer(asker, ticket, Ok(0), &[]);
-            }
-            !over
-        });
+        one_more_handled(cluster, source);
     }
 
     /// [`verb::AWAIT`].
@@ -153,7 +158,7 @@ handlers! {
     }
 
     /// [`verb::RELEASE`].
-    fn released(_cluster, reader, _source) {
+    fn released(cluster, reader, source) {
         let (at, size, whole) = (reader.word() as usize as *mut c_void, reader.word() as usize, reader.word());
         // SAFETY: the sender has the memory from us, and does not use it any more.
         unsafe {
@@ -167,6 +172,9 @@ handlers! {
                     libc::madvise(begin, end - begin.addr(), libc::MADV_DONTNEED);
                 }
             }
+        }
+        if whole == 0 {
+            one_more_handled(cluster, source); // who gets the block next may be told to write there by another rank
         }
     }
 
