@@ -31,7 +31,7 @@ pub const INLINE: u64 = 2048;
 const MOST_TRANSFERS: usize = 4096;
 /// How long the last line of a rank that aborts has for its way through the launcher: one that hears of the end first may
 /// drop what it has not passed on (MPICH's does, once in some hundred runs).
-const FORWARDING: Duration = Duration::from_millis(100);
+pub(crate) const FORWARDING: Duration = Duration::from_millis(100);
 
 /// Numbers that tests make small.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,7 @@
 //! Every failure is one line, printed by one rank, and an error on all of them. What cannot be known before MPI runs (which rank
 //! this is) is taken from the launcher's environment.
 
-use crate::bridge::{Bridge, Settings};
+use crate::bridge::{Bridge, FORWARDING, Settings};
 use crate::fabric::mpi::{Calls, Mpi};
 use crate::table::{ABI, Config, code};
 use std::ffi::CStr;
@@ -201,11 +201,15 @@ pub(crate) fn say(line: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
-/// Starts the bridge over `calls`; on failure prints the line, if it is this rank's.
+/// Starts the bridge over `calls`; on failure prints the line, if it is this rank's, and gives it time to get through the launcher: a rank that ends at once would
+/// have the others killed, perhaps before the line is out.
 pub fn run(calls: &Calls, config: &Config) -> Result<Box<Bridge>, i32> {
     start(calls, config).map_err(|(code, line)| {
         if let Some(line) = line {
             say(&line);
+        }
+        if !matches!(code, code::ABI | code::TWICE) {
+            std::thread::sleep(FORWARDING);
         }
         code
     })
