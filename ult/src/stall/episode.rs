@@ -44,11 +44,42 @@ pub(super) struct Episode {
     awkward: Run,
     /// Looks in a row at which it had run.
     busy: u32,
-    /// How often in a row a spin was expected of code that moves, and not found.
-    in_vain: u32,
+    /// What became of the spins that were expected of code that moves.
+    hope: Hope,
+    /// The last sample may have been of a loop that waits: the next look comes as soon as may be.
+    soon: bool,
     /// The kernel has said that others have the processors: `ran` is the value of an earlier look then, so that what the thread
     /// gets of them adds up.
     deprived: bool,
+}
+
+/// Spins that were expected in a region, and not found.
+#[derive(Clone, Copy)]
+struct Hope {
+    region: usize,
+    in_vain: u32,
+}
+
+impl Hope {
+    /// After a sample in `region` whose verdict is `last`. After [`HOPELESS`] in vain, in a row, the region counts no longer as one that spins; it is looked
+    /// at as soon as others all the same.
+    fn is_lost(&mut self, region: usize, last: Verdict) -> bool {
+        if self.region != region {
+            *self = Hope { region, in_vain: 0 };
+        }
+        match last {
+            Verdict::Spins | Verdict::Alone | Verdict::Still => self.in_vain = 0,
+            Verdict::First | Verdict::Computes | Verdict::Elsewhere => self.in_vain += 1,
+            Verdict::None | Verdict::Stale | Verdict::Overdue => {}
+        }
+        let lost = self.in_vain >= HOPELESS;
+        if lost {
+            regions::remember_waiter(region);
+            regions::forget_spinner(region);
+            self.in_vain = 0;
+        }
+        lost
+    }
 }
 
 /// Looks in a row that agree.
@@ -104,7 +135,8 @@ impl Episode {
         asleep: Run::NONE,
         awkward: Run::NONE,
         busy: 0,
-        in_vain: 0,
+        hope: Hope { region: 0, in_vain: 0 },
+        soon: false,
         deprived: false,
     };
 
@@ -138,7 +170,8 @@ impl Episode {
     }
 
     fn due_after(&self, watched: &'static Watched) -> u64 {
-        if is_urgent(watched) { self.period } else { self.period.max(CALM) }
+        let period = if self.soon { QUICK } else { self.period };
+        if is_urgent(watched) { period } else { period.max(CALM) }
     }
 
     /// In a region that was seen spinning, who has moved since the last look spins again by now, more often than not: the
@@ -149,10 +182,7 @@ impl Episode {
         if known && 2 * self.ran.saturating_sub(ran) >= self.at - at && watched.trap.pending.load(Acquire) == 0 {
             // ORDERING: Relaxed; acquired above.
             let last = Verdict::from(watched.trap.verdict.swap(Verdict::None as u32, Relaxed));
-            self.in_vain = if last == Verdict::Spins { 0 } else { self.in_vain + 1 };
-            if self.in_vain >= HOPELESS {
-                regions::forget_spinner(watched.region());
-                self.in_vain = 0;
+            if self.hope.is_lost(watched.region(), last) {
                 return;
             }
             self.counted = true;
@@ -163,7 +193,7 @@ impl Episode {
 
     fn restart(&mut self, turns: u32, tid: i32, now: u64) {
         let ran = clock::processor_time(tid).unwrap_or(0);
-        *self = Episode { turns, at: now, ran, in_vain: self.in_vain, ..Episode::NONE };
+        *self = Episode { turns, at: now, ran, hope: self.hope, ..Episode::NONE };
     }
 
     /// A whole interval without a switch point.
@@ -209,14 +239,16 @@ impl Episode {
             return;
         }
         // ORDERING: Relaxed; acquired above.
-        match Verdict::from(trap.verdict.swap(Verdict::None as u32, Relaxed)) {
+        let verdict = Verdict::from(trap.verdict.swap(Verdict::None as u32, Relaxed));
+        self.soon = verdict == Verdict::Still;
+        match verdict {
             Verdict::Computes => {
                 regions::remember_computer(region);
                 self.slow_down();
             }
             Verdict::Alone => self.slow_down(),
             Verdict::Elsewhere => self.cannot_interrupt(watched, from, now),
-            Verdict::First | Verdict::Spins | Verdict::Overdue => self.awkward = Run::NONE,
+            Verdict::First | Verdict::Still | Verdict::Spins | Verdict::Overdue => self.awkward = Run::NONE,
             Verdict::None | Verdict::Stale => {}
         }
         self.interrupt(watched, aim, now);

@@ -23,8 +23,8 @@ static BLOCKERS: Set = Set::new();
 static LOOPS: Set = Set::new();
 /// Places in libraries without regions, where threads were seen waiting for each other around a `sched_yield`.
 static WAITS: Set = Set::new();
-/// Regions that were seen waiting around a `sched_yield`.
-static YIELDERS: Set = Set::new();
+/// Regions that wait now and then, around a `sched_yield` or so seldom that no spin is expected of them.
+static WAITERS: Set = Set::new();
 /// Regions that were seen computing.
 static COMPUTERS: Set = Set::new();
 /// Spinners that an alarm has found asleep as well.
@@ -62,13 +62,17 @@ impl Set {
         for place in Self::places(key) {
             // ORDERING: Relaxed; as in `has`. Two that insert the same key at once may use two places.
             let put = |free| self.keys[place].compare_exchange(free, key, Relaxed, Relaxed);
-            if put(0).or_else(|found| if found == GONE { put(GONE) } else { Err(found) }).is_ok() {
-                return;
+            match put(0).or_else(|found| if found == GONE { put(GONE) } else { Err(found) }) {
+                Err(found) if found != key => {}
+                _ => return,
             }
         }
     }
 
     fn remove(&self, key: usize) {
+        if key == 0 {
+            return;
+        }
         for place in Self::places(key) {
             // ORDERING: Relaxed; as in `has`. Fails where the place holds another key.
             let _ = self.keys[place].compare_exchange(key, GONE, Relaxed, Relaxed);
@@ -109,12 +113,12 @@ pub(super) fn remember_spinner(region: usize, site: usize) {
 
 /// The loop at `site`, if it is one, does not wait.
 pub(super) fn forget_spin(region: usize, site: usize) {
-    let line = site / LINE;
+    let line = (site / LINE).max(1);
     (line - 1..=line + 1).for_each(|line| LOOPS.remove(line));
     forget_spinner(region);
 }
 
-/// The region is asked for nothing: it spun seldom, if ever.
+/// No spin is expected of the region any more.
 pub(super) fn forget_spinner(region: usize) {
     SPINNERS.remove(region);
 }
@@ -130,11 +134,11 @@ pub(super) fn remember_blocker(region: usize) {
 
 /// Was the region seen computing, and not waiting in any way?
 pub(super) fn is_known_computer(region: usize) -> bool {
-    COMPUTERS.has(region) && !is_known_to_wait(region) && !YIELDERS.has(region)
+    COMPUTERS.has(region) && !is_known_to_wait(region) && !WAITERS.has(region)
 }
 
-pub(super) fn remember_yielder(region: usize) {
-    YIELDERS.insert(region);
+pub(super) fn remember_waiter(region: usize) {
+    WAITERS.insert(region);
 }
 
 pub(super) fn remember_computer(region: usize) {
@@ -197,7 +201,7 @@ mod tests {
         remember_spinner(0x1230, 0x9990);
         assert!(!is_known_computer(0x1230));
         remember_computer(0x1240);
-        remember_yielder(0x1240);
+        remember_waiter(0x1240);
         assert!(!is_known_computer(0x1240) && !is_known_spinner(0x1240));
         assert!(!is_known_wait(0x77770));
         remember_wait(0x77770);

@@ -47,12 +47,14 @@ pub(super) enum Verdict {
     Elsewhere = 6,
     /// Not known to spin, but has had its time; switched out.
     Overdue = 7,
+    /// Program code that stands still: it waits, or has not run since the last sample.
+    Still = 8,
 }
 
 impl Verdict {
     pub(super) fn from(value: u32) -> Verdict {
-        use Verdict::{Alone, Computes, Elsewhere, First, None, Overdue, Spins, Stale};
-        [None, Stale, First, Computes, Spins, Alone, Elsewhere, Overdue].get(value as usize).copied().unwrap_or(None)
+        use Verdict::{Alone, Computes, Elsewhere, First, None, Overdue, Spins, Stale, Still};
+        [None, Stale, First, Computes, Spins, Alone, Elsewhere, Overdue, Still].get(value as usize).copied().unwrap_or(None)
     }
 }
 
@@ -264,7 +266,7 @@ unsafe fn insists(now: &Sample, before: &Sample) -> bool {
     // SAFETY: the code was being executed.
     let caller = || unsafe { spin::leaf_caller(now) };
     let again = objects::is_wait(now.ip) && objects::is_wait(before.ip) && now.sp == before.sp && now.turns == before.turns;
-    let insists = again && !now.is_still_at(before) && objects::is_of_a_library(caller());
+    let insists = again && objects::is_of_a_library(caller());
     if insists {
         regions::remember_wait(caller());
     }
@@ -288,7 +290,7 @@ unsafe fn judge(watched: &'static Watched, context: &ucontext_t, overdue: u32) -
     }
     if place == Place::Yields || insists {
         count(&TALLY.yields);
-        regions::remember_yielder(region);
+        regions::remember_waiter(region);
         return Verdict::Spins;
     }
     if regions::is_known_loop(region, site) {
@@ -301,7 +303,8 @@ unsafe fn judge(watched: &'static Watched, context: &ucontext_t, overdue: u32) -
         }
         Motion::Doubtful if overdue >= DOUBTFUL => Verdict::Overdue,
         _ if overdue >= OVERDUE => Verdict::Overdue,
-        Motion::Unknown | Motion::Still => Verdict::First,
+        Motion::Unknown => Verdict::First,
+        Motion::Still => Verdict::Still,
         Motion::Doubtful | Motion::Computes => {
             count(&TALLY.computing);
             Verdict::Computes

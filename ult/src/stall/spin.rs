@@ -67,12 +67,12 @@ impl Sample {
 
     /// Puts this sample in the place of `last`, which is returned.
     pub(super) fn succeed(&mut self, last: &mut Sample) -> Sample {
-        self.equals = if self.is_equal(last) { last.equals + 1 } else { 0 };
+        self.equals = if self.is_equal(last) { last.equals.saturating_add(1) } else { 0 };
         core::mem::replace(last, *self)
     }
 
     /// May the code have stood still between `earlier`, which this sample has succeeded, and this sample?
-    pub(super) fn is_still_at(&self, earlier: &Sample) -> bool {
+    fn is_still_at(&self, earlier: &Sample) -> bool {
         self.is_equal(earlier) && self.equals < EQUALS
     }
 
