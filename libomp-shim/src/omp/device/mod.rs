@@ -71,6 +71,7 @@ impl Drop for Running<'_> {
     fn drop(&mut self) {
         // ORDERING: Relaxed; a load that need not be exact.
         self.0.running.fetch_sub(1, Ordering::Relaxed);
+        place::load::there_may_be_room();
     }
 }
 

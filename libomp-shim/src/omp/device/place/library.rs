@@ -102,7 +102,9 @@ impl Policy for Library {
         let devices: Vec<CDevice> = devices.iter().map(CDevice::from).collect();
         let region = request.task.map_or(u64::MAX, |task| task as u64);
         // SAFETY: the function of the table with its own data, and as many devices as are said.
-        let chosen = unsafe { table.choose?(table.data, region, devices.as_ptr(), devices.len() as u32) };
+        let choose = || unsafe { table.choose.map(|choose| choose(table.data, region, devices.as_ptr(), devices.len() as u32)) };
+        // The caller holds a lock that others of this kernel thread may want.
+        let chosen = ult::sched::undisturbed(choose)?;
         usize::try_from(chosen).ok().filter(|&at| at < devices.len())
     }
 }

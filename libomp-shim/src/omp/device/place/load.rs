@@ -57,6 +57,7 @@ impl Load {
     pub fn unmap(&self, bytes: usize) {
         // ORDERING: Relaxed; see `in_use`.
         self.mapped.fetch_sub(bytes as u64, Ordering::Relaxed);
+        there_may_be_room();
     }
 
     fn give(&self, bytes: u64) {
@@ -65,7 +66,7 @@ impl Load {
     }
 }
 
-/// Promises that are not kept yet in the low half, those that have ended in the high half: one word, so that nobody sees the one change without the other.
+/// Promises that are not kept yet in the low half, how often there may have been room again in the high half: one word, so that nobody sees the one change without the other.
 static PROMISES: AtomicU64 = AtomicU64::new(0);
 const ENDED: u64 = 1 << 32;
 
@@ -74,7 +75,7 @@ const ENDED: u64 = 1 << 32;
 pub struct Promises {
     /// Regions that were placed and have not ended.
     pub outstanding: u32,
-    /// How many have ended, modulo 2^32: changes when there may be room.
+    /// How often there may have been room again, modulo 2^32.
     pub given_back: u32,
 }
 
@@ -85,6 +86,12 @@ impl Promises {
         let word = PROMISES.load(Ordering::Acquire);
         Self { outstanding: word as u32, given_back: (word / ENDED) as u32 }
     }
+}
+
+/// Memory was given back, or a region has ended, of which no promise tells: who waits for room looks again.
+pub fn there_may_be_room() {
+    // ORDERING: Release, pairs with `Promises::now`.
+    PROMISES.fetch_add(ENDED, Ordering::Release);
 }
 
 /// A region that was placed on a device, from the choice to its end.
@@ -137,8 +144,7 @@ impl Promise {
         // ORDERING: as above.
         slot.placing.promised.fetch_add(bytes, Ordering::Relaxed);
         self.slot.placing.give(self.bytes);
-        // ORDERING: Release, pairs with `Promises::now`.
-        PROMISES.fetch_add(ENDED, Ordering::Release);
+        there_may_be_room();
         (self.slot, self.bytes, self.stolen) = (slot, bytes, true);
     }
 

@@ -24,7 +24,6 @@ use super::{Slot, transfer, usable};
 use crate::omp::env::{self, TargetOffload};
 use crate::omp::report;
 use crate::omp::target;
-use crate::omp::team::ON_HOST;
 use crate::omp::thread::Here;
 use load::Promises;
 pub use load::{Load, Promise};
@@ -90,8 +89,10 @@ pub fn choose(here: Here, region: Announced, code: usize, items: &[Item]) -> Opt
             Err(Nowhere { is_sure }) => is_sure,
         };
         // Asked afterwards: who took the room while this region was looking is under way, or has ended since.
-        let is_alone = Promises::now() == Promises { outstanding: 0, given_back: before };
-        if is_sure && (is_alone || here.team().plan().device != ON_HOST) {
+        let none_runs = usable().iter().all(|slot| slot.load() == 0);
+        let is_alone = none_runs && Promises::now() == Promises { outstanding: 0, given_back: before };
+        // The depth, not the device: a region inside of another one may run on the host.
+        if is_sure && (is_alone || here.team().plan().target_depth > 0) {
             say_that_nobody_has_room(region, items, limit);
             return None;
         }
@@ -127,7 +128,9 @@ fn try_choose(region: Announced, code: usize, items: &[Item], limit: Option<u64>
     };
     let Need { private, fresh, .. } = Need::of(items, None);
     graph::begin(region, code, private, items);
-    let may_move = held::is_used() && policy.lets_steal() && view.present < WORTH_STAYING && map::is_complete(items);
+    // Data that are there are not promised; they may be gone by the time when a region that waited begins.
+    let stays = view.present >= WORTH_STAYING || limit.is_some() && view.present > 0;
+    let may_move = held::is_used() && policy.lets_steal() && !stays && map::is_complete(items);
     let promise = Promise::new(slot, region.number, view.need, private + region.scratch);
     Ok(Placed { promise, may_move, elsewhere: fresh + private + region.scratch })
 }

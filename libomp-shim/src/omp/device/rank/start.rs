@@ -22,6 +22,7 @@ use mpi_bridge::bridge::Bridge;
 use mpi_bridge::table::{Config, DEDICATED, Identity, Table, code};
 
 use super::{CLUSTER, Cluster, Peer, death, link, modules, serve};
+use crate::omp::device::place::held;
 use crate::omp::device::{self, program};
 use crate::omp::env::{self, ClusterMode};
 use crate::omp::remote::server::{self, SERVER};
@@ -201,7 +202,7 @@ unsafe extern "C" fn is_idle(_: *mut c_void) -> c_int {
     let idle = |cluster: &Cluster| {
         // ORDERING: Acquire, pairs with the Release in `at_exit`.
         let ended = cluster.main_ended.load(Ordering::Acquire);
-        ended && SERVER.is_idle() && cluster.pending.count() == 0
+        ended && SERVER.is_idle() && cluster.pending.count() == 0 && held::waiting() == 0
     };
     CLUSTER.get().is_none_or(idle).into()
 }
