@@ -161,10 +161,37 @@ fn find_task(thread: &Thread, look: Look) -> Option<NonNull<Task>> {
 /// What stands in the thread's own deque or on the shelf.
 fn near(thread: &Thread) -> Option<NonNull<Task>> {
     let shelf = thread.team().shelf();
-    taken(thread, shelf.take_urgent(newest_tied(thread)))
-        .or_else(|| hinted(thread, hint::own(thread)?))
-        .or_else(|| own(thread))
-        .or_else(|| taken(thread, shelf.take_rest(newest_tied(thread))))
+    if !shelf.has_nothing_urgent()
+        && let Some(task) = instead_of_the_same(thread).or_else(|| urgent(thread))
+    {
+        return Some(task);
+    }
+    hint::own(thread).and_then(|task| hinted(thread, task)).or_else(|| own(thread)).or_else(|| taken(thread, shelf.take_rest(newest_tied(thread))))
+}
+
+/// Tasks with a priority that have begun before and are gone on with, per look at all others instead.
+const RESUMED: u32 = 16;
+
+fn urgent(thread: &Thread) -> Option<NonNull<Task>> {
+    let task = taken(thread, thread.team().shelf().take_urgent(newest_tied(thread)))?;
+    // SAFETY: a task taken from the shelf is ours.
+    if unsafe { task.as_ref() }.flags().has(Flags::BEGUN) {
+        // SAFETY: own thread only.
+        unsafe { thread.own() }.resumed += 1;
+    }
+    Some(task)
+}
+
+/// Untied tasks that come in parts (clang's) stand on the shelf again after each. Those that poll would be taken again and again, and what they wait for, a task
+/// of lower priority, never: so now and then a thread looks for that first.
+fn instead_of_the_same(thread: &Thread) -> Option<NonNull<Task>> {
+    // SAFETY: own thread only.
+    let resumed = &mut unsafe { thread.own() }.resumed;
+    if *resumed < RESUMED {
+        return None;
+    }
+    *resumed = 0;
+    own(thread).or_else(|| taken(thread, thread.team().shelf().take_rest(newest_tied(thread)))).or_else(|| steal(thread, false))
 }
 
 /// What a look at the shelf gave. A new task wakes one sleeper; if it was not allowed to start it, and passes over it,

@@ -60,7 +60,7 @@ impl Flags {
     /// The arguments were constructed, and the task's own code destroys them: it runs even when it is discarded.
     pub const CONSTRUCTED: Self = Self(64);
     /// An untied task whose first part has begun.
-    const BEGUN: Self = Self(128);
+    pub const BEGUN: Self = Self(128);
 
     /// Both sets together.
     #[must_use]

@@ -101,6 +101,8 @@ pub struct Own {
     pub saturated: bool,
     /// Looks in a row at the deques of all others that left somebody's only task to it.
     pub spared: u32,
+    /// Tasks with a priority that it has gone on with, see `queue::near`.
+    pub resumed: u32,
     /// Yields that found nobody.
     pub in_vain: InVain,
     /// Looks for tasks without success, see `queue`.
@@ -177,6 +179,7 @@ impl Thread {
                 spares: Spares::EMPTY,
                 saturated: false,
                 spared: 0,
+                resumed: 0,
                 in_vain: InVain::default(),
                 looks: 0,
                 pushed: Pushed::default(),
