@@ -160,13 +160,17 @@ fn find_task(thread: &Thread, look: Look) -> Option<NonNull<Task>> {
 
 /// What stands in the thread's own deque or on the shelf.
 fn near(thread: &Thread) -> Option<NonNull<Task>> {
-    let shelf = thread.team().shelf();
-    if !shelf.has_nothing_urgent()
+    if !thread.team().shelf().has_nothing_urgent()
         && let Some(task) = instead_of_the_same(thread).or_else(|| urgent(thread))
     {
         return Some(task);
     }
-    hint::own(thread).and_then(|task| hinted(thread, task)).or_else(|| own(thread)).or_else(|| taken(thread, shelf.take_rest(newest_tied(thread))))
+    near_without_priority(thread)
+}
+
+fn near_without_priority(thread: &Thread) -> Option<NonNull<Task>> {
+    let hint = hint::own(thread).and_then(|task| hinted(thread, task));
+    hint.or_else(|| own(thread)).or_else(|| taken(thread, thread.team().shelf().take_rest(newest_tied(thread))))
 }
 
 /// Tasks with a priority that have begun before and are gone on with, per look at all others instead.
@@ -191,7 +195,7 @@ fn instead_of_the_same(thread: &Thread) -> Option<NonNull<Task>> {
         return None;
     }
     *resumed = 0;
-    own(thread).or_else(|| taken(thread, thread.team().shelf().take_rest(newest_tied(thread)))).or_else(|| steal(thread, false))
+    near_without_priority(thread).or_else(|| far(thread, false))
 }
 
 /// What a look at the shelf gave. A new task wakes one sleeper; if it was not allowed to start it, and passes over it,

@@ -22,10 +22,10 @@ const DOUBT: u64 = 16 * QUICK;
 const COMPUTING: u64 = 80 * QUICK;
 /// Nanoseconds before code is looked at behind which only younger gangs wait, which do not hold it up by the order of gangs.
 const CALM: u64 = 2_000_000;
-/// Expectations in a row that came to nothing before a region counts no longer as one that spins.
-const HOPELESS: u32 = 64;
 /// How many looks in a row have to agree about that.
 const AGREE: u32 = 3;
+/// Expectations in a row that came to nothing before a region counts no longer as one that spins.
+const HOPELESS: u32 = 64;
 
 /// What the watcher remembers about one worker, from one look to the next.
 pub(super) struct Episode {

@@ -71,11 +71,6 @@ impl Sample {
         core::mem::replace(last, *self)
     }
 
-    /// May the code have stood still between `earlier`, which this sample has succeeded, and this sample?
-    fn is_still_at(&self, earlier: &Sample) -> bool {
-        self.is_equal(earlier) && self.equals < EQUALS
-    }
-
     fn is_equal(&self, other: &Sample) -> bool {
         (self.ip, self.sp, self.vectors, self.turns) == (other.ip, other.sp, other.vectors, other.turns)
             && self.registers == other.registers
@@ -86,7 +81,7 @@ impl Sample {
         if earlier.ip == 0 || self.turns != earlier.turns {
             return Motion::Unknown;
         }
-        if self.is_still_at(earlier) {
+        if (1..EQUALS).contains(&self.equals) {
             return Motion::Still;
         }
         let near = self.sp == earlier.sp && self.ip.abs_diff(earlier.ip) < WINDOW;
@@ -191,6 +186,7 @@ mod tests {
         assert_eq!(later.since(&at(0x400, 0)), Motion::Unknown);
         assert_eq!(at(0x400, 0).since(&Sample::NONE), Motion::Unknown);
     }
+
     #[test]
     fn equal_samples_count_when_there_are_several() {
         let mut last = at(0x400, 0);

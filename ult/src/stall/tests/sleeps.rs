@@ -62,6 +62,19 @@ pub(super) fn sleeps() -> [(&'static str, Sleep); 6] {
     ]
 }
 
+/// What `act` makes of each of the calls, all at the same time, each on a kernel thread of its own whose player no signal ends a spin of.
+fn each_at_once<R: Send + 'static>(act: fn(&'static Player, Sleep) -> R) -> Vec<(&'static str, R)> {
+    let sleepers = sleeps().map(|(name, sleep)| {
+        let play = move || {
+            let player = Player::new();
+            player.deaf.store(true, SeqCst);
+            act(player, sleep)
+        };
+        (name, std::thread::spawn(play))
+    });
+    sleepers.into_iter().map(|(name, thread)| (name, thread.join().unwrap())).collect()
+}
+
 #[test]
 fn sleeping_calls_are_not_cut_short() {
     let _stage = stage();
@@ -78,32 +91,24 @@ fn sleeping_calls_are_not_cut_short() {
         });
         player.preempted.load(SeqCst)
     });
-    let sleepers: Vec<_> = sleeps()
-        .into_iter()
-        .map(|(name, sleep)| {
-            std::thread::spawn(move || {
-                let player = Player::new();
-                player.deaf.store(true, SeqCst);
-                let mut cut = 0;
-                player.act(fresh_region(), || {
-                    for round in 0..120 {
-                        // Computes for a while, then sleeps: the moment of going to sleep is what is dangerous.
-                        burn(Duration::from_micros(30 + 17 * (round % 16)));
-                        cut += u32::from(!sleep(1 + round % 4));
-                    }
-                });
-                (name, cut, hand_offs_of(player))
-            })
-        })
-        .collect();
-    let results: Vec<_> = sleepers.into_iter().map(|thread| thread.join().unwrap()).collect();
+    let results = each_at_once(|player, sleep| {
+        let mut cut = 0;
+        player.act(fresh_region(), || {
+            for round in 0..120 {
+                // Computes for a while, then sleeps: the moment of going to sleep is what is dangerous.
+                burn(Duration::from_micros(30 + 17 * (round % 16)));
+                cut += u32::from(!sleep(1 + round % 4));
+            }
+        });
+        (cut, hand_offs_of(player))
+    });
     OVER.store(true, SeqCst);
     let interrupted = spinner.join().unwrap();
     let after = counters();
     let (sent, restarts) = (after.interrupts - before.interrupts, after.restarts - before.restarts);
-    println!("{sent} signals, {restarts} calls restarted, spinner preempted {interrupted} times, (call, cut short, hand-offs): {results:?}");
+    println!("{sent} signals, {restarts} calls restarted, spinner preempted {interrupted} times, (call, (cut short, hand-offs)): {results:?}");
     assert!(interrupted > 100, "the monitor was not busy: {interrupted}");
-    assert!(results.iter().all(|&(_, cut, _)| cut == 0), "{results:?}");
+    assert!(results.iter().all(|&(_, (cut, _))| cut == 0), "{results:?}");
 }
 
 /// The remaining window: a thread that goes to sleep while the signal is on its way. Regions are new in each round, so that
@@ -112,26 +117,17 @@ fn sleeping_calls_are_not_cut_short() {
 fn signals_on_the_way_to_sleep_do_no_harm() {
     let _stage = stage();
     let before = counters();
-    let threads: Vec<_> = sleeps()
-        .into_iter()
-        .map(|(name, sleep)| {
-            std::thread::spawn(move || {
-                let player = Player::new();
-                player.deaf.store(true, SeqCst);
-                let cut: u32 = player.act(0, || {
-                    let round = |round: u64| {
-                        player.watched.set_region(fresh_region());
-                        player.watched.pass();
-                        burn(Duration::from_micros(90 + 7 * (round % 32)));
-                        u32::from(!sleep(1))
-                    };
-                    (0..250).map(round).sum()
-                });
-                (name, cut)
-            })
+    let results = each_at_once(|player, sleep| {
+        player.act(0, || {
+            let round = |round: u64| {
+                player.watched.set_region(fresh_region());
+                player.watched.pass();
+                burn(Duration::from_micros(90 + 7 * (round % 32)));
+                u32::from(!sleep(1))
+            };
+            (0..250).map(round).sum::<u32>()
         })
-        .collect();
-    let results: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+    });
     let after = counters();
     let (sent, restarts) = (after.interrupts - before.interrupts, after.restarts - before.restarts);
     println!("{sent} signals, {restarts} calls restarted, (call, cut short): {results:?}");
