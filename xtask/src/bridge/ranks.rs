@@ -212,7 +212,10 @@ impl Room<'_> {
         let known = self.places.target.join("bridge").join(&to);
         let source = self.places.root.join(source);
         let time = |p: &Path| fs::metadata(p).and_then(|m| m.modified()).ok();
-        if time(&known).zip(time(&source)).is_some_and(|(made, changed)| made > changed) {
+        let headers = ["abi-tests/include", "include"].map(|folder| fs::read_dir(self.places.root.join(folder)));
+        let headers = headers.into_iter().flatten().flatten().flatten().map(|entry| entry.path());
+        let changed = headers.chain([source.clone()]).filter_map(|path| time(&path)).max();
+        if time(&known).zip(changed).is_some_and(|(made, changed)| made > changed) {
             return Ok(known);
         }
         self.compile(&compiler.command().ok_or("not installed")?, &source, &to)
