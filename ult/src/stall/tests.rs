@@ -339,18 +339,33 @@ fn who_cannot_be_interrupted_is_handed_off() {
         assert_eq!(player.preempted.load(SeqCst), 0);
         block_all(libc::SIG_UNBLOCK);
     });
-    // The code is not the program's: the C library is at work.
-    let player = Player::new();
+}
+
+/// The code is not the program's: the C library is at work. A sample that falls between two calls finds code of the program, and begins anew.
+#[test]
+fn a_library_at_work_is_handed_off() {
+    let _stage = stage();
     let mut block = vec![1_u8; 64 << 20];
-    player.act(fresh_region(), || {
-        let start = Instant::now();
-        while start.elapsed() < Duration::from_millis(60) {
-            // SAFETY: the block's own bytes.
-            unsafe { libc::memset(block.as_mut_ptr().cast(), 2, block.len()) };
-        }
+    in_one_of_a_few(|| {
+        let player = Player::new();
+        player.act(fresh_region(), || {
+            let start = Instant::now();
+            while start.elapsed() < Duration::from_millis(60) {
+                // SAFETY: the block's own bytes.
+                unsafe { libc::memset(block.as_mut_ptr().cast(), 2, block.len()) };
+            }
+        });
+        let times = hand_offs_of(player);
+        // Of code of the program that has had its time it may be switched out.
+        assert!(times <= 2, "one, and another after 50 ms");
+        times >= 1
     });
-    // A sample that falls between two calls finds code of the program that has had its time, and may switch it out.
-    assert!((1..=2).contains(&hand_offs_of(player)), "one, and another after 50 ms");
+}
+
+/// A processor that the hypervisor has taken away for ten milliseconds looks like code that cannot be interrupted: what is true of code that
+/// runs has to show in one of a few attempts.
+fn in_one_of_a_few(mut attempt: impl FnMut() -> bool) {
+    assert!((0..5).any(|_| attempt()), "in none of 5 attempts");
 }
 
 #[test]
@@ -387,15 +402,15 @@ fn compute(millis: u64) -> f64 {
 #[test]
 fn a_computation_is_left_alone() {
     let _stage = stage();
-    let player = Player::new();
-    let (region, before) = (fresh_region(), counters());
-    let sum = player.act(region, || compute(200));
-    let after = counters();
-    let (signals, preempted) = (after.interrupts - before.interrupts, player.preempted.load(SeqCst));
-    println!("200 ms of computing ({sum}): {signals} signals, {preempted} preemptions, {after:?}");
-    assert!(after.computing > before.computing, "never sampled");
-    assert!(preempted <= 25, "{preempted} preemptions in 200 ms");
-    assert!(hand_offs_of(player) == 0);
+    in_one_of_a_few(|| {
+        let player = Player::new();
+        let (region, before) = (fresh_region(), counters());
+        let sum = player.act(region, || compute(200));
+        let after = counters();
+        let (signals, preempted) = (after.interrupts - before.interrupts, player.preempted.load(SeqCst));
+        println!("200 ms of computing ({sum}): {signals} signals, {preempted} preemptions, {after:?}");
+        after.computing > before.computing && preempted <= 25 && hand_offs_of(player) == 0
+    });
 }
 
 #[test]
