@@ -180,6 +180,7 @@ pub fn gang<'a>(
     let tag;
     {
         let _lock = FORK.lock();
+        targets.expect(level);
         tag = GangTag { id: gang::next_id(), level };
         publish(tag);
         match place {
@@ -265,6 +266,15 @@ impl Targets {
         let begins = core::iter::once(0).chain(self.ends.iter().copied());
         let parts = self.workers.iter().zip(begins.zip(&self.ends));
         parts.map(|(worker, (begin, &end))| (*worker, &self.order[begin..end])).filter(|(_, part)| !part.is_empty())
+    }
+
+    /// Under the fork lock: the lines that are written soon come from those workers all at once.
+    fn expect(&self, level: i32) {
+        for (target, _) in self.shares() {
+            // SAFETY: under the lock.
+            unsafe { target.gang_deque.expect(level) };
+            target.watched.expect_crowd();
+        }
     }
 
     /// Under the fork lock: what a worker gets is counted there once.

@@ -64,8 +64,6 @@ pub struct Worker {
     pub(crate) gang_deque: GangDeque<Seed>,
     /// ULTs that contexts of this worker forked without a gang.
     pub(crate) ults: Deque<Seed>,
-    /// ULTs of gangs queued here or started here and not ended.
-    gang_load: AtomicU32,
     /// Whose ULTs it runs, see [`Worker::accepts`].
     serves: AtomicU32,
     /// A thread waits here for its next region, behind other code.
@@ -216,7 +214,6 @@ impl Worker {
             sought: [const { AtomicPtr::new(ptr::null_mut()) }; SOUGHT],
             gang_deque: GangDeque::new(),
             ults: Deque::new(32),
-            gang_load: AtomicU32::new(0),
             serves: AtomicU32::new(NOBODY),
             resting: AtomicBool::new(false),
             summoned: AtomicBool::new(false),

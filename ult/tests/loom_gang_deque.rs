@@ -213,6 +213,48 @@ fn two_levels() {
     PROGRAM.explore(3);
 }
 
+/// Two elements of one gang are pushed at once, into a slot that is reused and a new one or into a larger buffer, while a taker takes.
+fn several(producer_ignores: Option<Ordering>) {
+    const GANG: i64 = 9;
+    models::explore(2, move || {
+        let deque = Arc::new(GangDeque::new());
+        push(&deque, 1, 0);
+        let take_any = |deque: &GangDeque<Payload>| {
+            let (item, tag) = deque.take_if(|tag, group| group != 0 && tag.id == i64::from(group))?;
+            // SAFETY: as in `take`.
+            let number = unsafe { item.as_ref() }.0.with(|value| unsafe { *value });
+            assert!(tag.id == if number == 1 { 1 } else { GANG }, "the tag belongs to the element");
+            Some(number)
+        };
+        let taker = {
+            let deque = deque.clone();
+            thread::spawn(move || (0..2).filter_map(|_| take_any(&deque)).collect::<Vec<_>>())
+        };
+        if let Some(order) = producer_ignores {
+            ignore_fences(order);
+        }
+        let payloads = [2, 3].map(|number| NonNull::from(Box::leak(Box::new(Payload(UnsafeCell::new(number))))));
+        // SAFETY: this thread alone pushes.
+        unsafe { deque.push_all(payloads.into_iter(), GangTag { id: GANG, level: 0 }, GANG as u32) };
+        let mut taken = taker.join().unwrap();
+        assert!(!taken.is_empty(), "something was there all the time");
+        taken.extend(std::iter::from_fn(|| take_any(&deque)));
+        assert_eq!(deque.len(), 0, "what is gone is not counted");
+        assert_eq!(taken, [1, 2, 3], "each element exactly once, oldest first");
+    });
+}
+
+#[test]
+fn several_at_once() {
+    several(None);
+}
+
+#[test]
+#[should_panic]
+fn broken_several_at_once() {
+    several(Some(Ordering::Release));
+}
+
 #[test]
 fn producers_follow_each_other_under_a_lock() {
     Builder::new().check(|| {

@@ -261,7 +261,7 @@ pub fn start_helper(thread: &Thread) {
     let team = thread.team();
     // SAFETY: the member has left, and its record is the caller's until the ULT starts (`Thread::comes_back`).
     unsafe {
-        let crew = thread.set_helper(Crew { run: shared_helper, tag: team.plan().gang, ..*team.crew().as_ref() });
+        let crew = thread.set_helper(Crew { run: shared_helper, tag: team.gang(), ..*team.crew().as_ref() });
         thread.set_seed(Seed { crew, ..*thread.seed() });
         fork::plain(1, |_| thread.seed());
     }
@@ -333,7 +333,7 @@ unsafe fn resident_main(argument: *mut ()) {
 
 fn take_part(thread: &Thread) -> Rest {
     let team = thread.team();
-    worker::set_duty((team.plan().gang, team.plan().body.function as usize));
+    worker::set_duty((team.gang(), team.plan().body.function as usize));
     let kept = if team.plan().keeps { thread.kept() } else { None };
     let rest = match kept {
         None => {
@@ -379,7 +379,7 @@ fn come_back(thread: &Thread, rest: Rest) -> Rest {
     // The forking thread changes it only after the region is closed and the member has undressed.
     let Some(identity) = thread.kept() else { report::fatal("a member has lost the storage that was kept for it") };
     let own = put_on(identity);
-    worker::set_duty((team.plan().gang, team.plan().body.function as usize));
+    worker::set_duty((team.gang(), team.plan().body.function as usize));
     let found = help_dressed(thread, own);
     ult::sched::settle(thread.worker());
     Rest::Left(if found { 0 } else { in_vain + 1 })
@@ -469,6 +469,7 @@ unsafe fn shared_main(argument: *mut ()) {
     // SAFETY: `sow` passes a thread that lives until the member has left.
     let thread: &Thread = unsafe { &*argument.cast() };
     let team = thread.team();
+    team.expect_end();
     thread.move_in(worker::register_current());
     super::stats::count_gang_ult();
     run_share(thread);

@@ -129,6 +129,9 @@ impl Region {
         stats::count_region();
         let (wanted, counted) = reserve(here, team_size(here, request));
         let (team, size) = assemble(here, wanted, body.function as usize);
+        if size > 1 && team.housing == Housing::Shared {
+            team.expect_start();
+        }
         if size < request.num_threads && let Some(strict) = request.strict {
             strict.complain(request.num_threads, size);
         }
@@ -179,7 +182,7 @@ impl Region {
             launch(&team, duty.0);
         }
         let region = if size > 1 { team.plan().body.function as usize } else { duty.1 };
-        worker::set_duty((team.plan().gang, region));
+        worker::set_duty((team.gang(), region));
         if size > 1 && team.housing == Housing::Shared {
             fork::give_way_to_older();
         }
@@ -294,7 +297,7 @@ fn plan(here: Here, team: &Team, body: Body, size: u32, request: Request) {
     put(&mut plan.group_threads, outer.group_threads);
     put(&mut plan.spin, among(team, outer.spin));
     if size == 1 {
-        put(&mut plan.gang, outer.gang); // otherwise `launch` does
+        team.set_gang(here.team().gang()); // otherwise `launch` does
     }
     if plan.home.map(ptr::from_ref) != outer.home.map(ptr::from_ref) {
         plan.home = outer.home;
@@ -352,8 +355,7 @@ fn launch(team: &Team, outer: GangTag) {
         super::assemble::clothe(team);
         stats::count_gang();
         fork::resident_gang(level, |tag| {
-            // SAFETY: we are the forking thread, and the team has not started.
-            unsafe { team.plan_mut() }.gang = tag;
+            team.set_gang(tag);
             team.start_region();
         });
         return;
@@ -371,14 +373,12 @@ fn launch(team: &Team, outer: GangTag) {
             let (bound, outermost) = (team.plan().places.is_some(), team.plan().active_around == 1);
             let (place, near) = ((bound && outermost).then_some(&place as _), (bound && !outermost).then_some(&near as _));
             fork::gang(count, level, home, seed, place, near, |tag| {
-                // SAFETY: as above.
-                unsafe { team.plan_mut() }.gang = tag;
+                team.set_gang(tag);
                 team.start_region();
             });
         }
         _ => {
-            // SAFETY: as above.
-            unsafe { team.plan_mut() }.gang = outer;
+            team.set_gang(outer);
             team.start_region();
             fork::plain(count, seed);
         }

@@ -52,6 +52,15 @@ pub use plan::{Body, Housing, ON_HOST, Plan};
 #[repr(align(128))]
 pub struct Padded<T>(pub T);
 
+/// What is new in each region, on one line: what else describes a region is often that of the one before, and stays in the caches of the
+/// members' processors.
+struct Start {
+    /// Region number in the upper 48 bits, number of threads in the lower 16: one store starts the region.
+    epoch: AtomicU64,
+    /// See [`Team::gang`].
+    gang: Cell<GangTag>,
+}
+
 /// A team (OpenMP 5.2 §1.2.2).
 pub struct Team {
     plan: UnsafeCell<Plan>,
@@ -72,8 +81,8 @@ pub struct Team {
     /// Used in initial teams: threads of the contention group beyond the initial one.
     pub group_threads: AtomicU32,
 
-    /// Region number in the upper 48 bits, number of threads in the lower 16: one store starts the region.
-    epoch: Padded<AtomicU64>,
+    /// What every region writes.
+    start: Padded<Start>,
     /// Members told to leave for good.
     retired: AtomicBool,
     /// Of a team whose members help until it says so: the epoch of the last region that has ended.
@@ -111,7 +120,7 @@ pub struct Team {
     pub reductions: AtomicPtr<()>,
 }
 
-// SAFETY: `plan`, `crew` and `attached` are written between regions by the forking thread only; members read the plan
+// SAFETY: `plan`, `crew`, the gang and `attached` are written between regions by the forking thread only; members read the plan
 // after they have acquired the epoch that was released after the writes. The rest is atomic.
 unsafe impl Sync for Team {}
 // SAFETY: as above.
@@ -134,7 +143,6 @@ impl Team {
                 floating_point: ult::arch::fp_state(),
                 group_threads: ptr::null(),
                 league: (1, 0),
-                gang: GangTag::NONE,
                 home: None,
                 spin: Spin::NONE,
                 bind: ProcBind::False,
@@ -154,7 +162,7 @@ impl Team {
             size: AtomicU32::new(1),
             dismisser: AtomicPtr::new(ptr::null_mut()),
             group_threads: AtomicU32::new(0),
-            epoch: Padded(AtomicU64::new(0)),
+            start: Padded(Start { epoch: AtomicU64::new(0), gang: Cell::new(GangTag::NONE) }),
             retired: AtomicBool::new(false),
             closed: AtomicU64::new(0),
             dressed: AtomicU32::new(0),

@@ -286,3 +286,10 @@ pub fn ticks() -> u64 {
 pub fn pause() {
     core::hint::spin_loop();
 }
+
+/// The line at `address` is about to be written: the processor fetches it, from whoever has it, while it does something else. Any address.
+#[inline(always)]
+pub fn fetch_to_write(address: *const ()) {
+    // SAFETY: changes nothing but what is in the cache.
+    unsafe { asm!("prfm pstl1keep, [{}]", in(reg) address, options(nostack, preserves_flags)) };
+}

@@ -3,7 +3,7 @@
 //!
 //! One file per processor, all with the same items: [`switch`], [`prepare`], [`FpState`], [`fp_state`],
 //! [`set_fp_state`], [`thread_block`], [`thread_pointer`], [`set_thread_pointer`],
-//! [`set_thread_pointer_by_system_call`], [`system_call`], and [`pause`]. Nothing else in the crate names a register. A new processor is a
+//! [`set_thread_pointer_by_system_call`], [`system_call`], [`pause`], and [`fetch_to_write`]. Nothing else in the crate names a register. A new processor is a
 //! new file here and two lines in `ult::exceptions`' and `ult::stack`'s documentation, not a redesign.
 //!
 //! What may not live here: any notion of a scheduler, a stack pool, C++ or signals. [`switch`] moves between two stacks
@@ -21,7 +21,7 @@
 mod aarch64;
 #[cfg(target_arch = "aarch64")]
 pub use aarch64::{
-    FpState, fp_state, pause, prepare, set_fp_state, set_thread_pointer, set_thread_pointer_by_system_call, switch,
+    FpState, fetch_to_write, fp_state, pause, prepare, set_fp_state, set_thread_pointer, set_thread_pointer_by_system_call, switch,
     system_call, thread_block, thread_pointer, ticks,
 };
 
@@ -29,7 +29,7 @@ pub use aarch64::{
 mod x86_64;
 #[cfg(target_arch = "x86_64")]
 pub use x86_64::{
-    FpState, fp_state, pause, prepare, set_fp_state, set_thread_pointer, set_thread_pointer_by_system_call, switch,
+    FpState, fetch_to_write, fp_state, pause, prepare, set_fp_state, set_thread_pointer, set_thread_pointer_by_system_call, switch,
     system_call, thread_block, thread_pointer, ticks,
 };
 

@@ -282,3 +282,10 @@ pub fn ticks() -> u64 {
 pub fn pause() {
     core::hint::spin_loop();
 }
+
+/// The line at `address` is about to be written: the processor fetches it, from whoever has it, while it does something else. Any address.
+#[inline(always)]
+pub fn fetch_to_write(address: *const ()) {
+    // SAFETY: changes nothing but what is in the cache; a processor that does not know the instruction takes it for none.
+    unsafe { asm!("prefetchw [{}]", in(reg) address, options(nostack, preserves_flags)) };
+}

@@ -18,7 +18,7 @@
 mod ring;
 
 use super::GangTag;
-use crate::sync::{AtomicUsize, CachePadded, Ordering};
+use crate::sync::{AtomicU32, AtomicUsize, CachePadded, Ordering};
 use core::ptr::NonNull;
 use ring::Ring;
 
@@ -37,7 +37,11 @@ pub struct GangDeque<T> {
 }
 
 #[derive(Debug)]
+#[repr(C)]
 struct Inner<T> {
+    /// Elements that are here or were taken here and have not ended, as [`GangDeque::count_load`] is told. Beside the count, which is written
+    /// by the same threads at the same moments.
+    load: AtomicU32,
     /// Elements of all rings, counted before they can be seen and until they have been taken.
     count: AtomicUsize,
     rings: [Ring<T>; LEVELS],
@@ -49,6 +53,7 @@ impl<T> GangDeque<T> {
         pub fn new() -> Self {
             Self {
                 inner: CachePadded(Inner {
+                    load: AtomicU32::new(0),
                     count: AtomicUsize::new(0),
                     rings: [Ring::new(), Ring::new(), Ring::new(), Ring::new()],
                 }),
@@ -63,21 +68,40 @@ impl<T> GangDeque<T> {
     /// # Safety
     /// One thread at a time (*producer rule*), and the pointee may be handed to any thread that takes here.
     pub unsafe fn push(&self, item: NonNull<T>, tag: GangTag, group: u32) {
-        // First the count, then the element: an element that can be seen is counted.
-        // ORDERING: Relaxed; sleepers see it by the fences of the parking protocol, see `len`.
-        self.inner.count.fetch_add(1, Ordering::Relaxed);
-        self.ring_of(tag.level).push(item, tag, group);
+        // SAFETY: as the caller says.
+        unsafe { self.push_all(core::iter::once(item), tag, group) };
     }
 
-    /// [`GangDeque::push`] for each of `items`, counted at once.
+    /// [`GangDeque::push`] for each of `items`: counted, and to be seen, at once.
     ///
     /// # Safety
     /// As [`GangDeque::push`].
     pub unsafe fn push_all(&self, items: impl ExactSizeIterator<Item = NonNull<T>>, tag: GangTag, group: u32) {
-        // ORDERING: Relaxed; as in `push`.
+        // First the count, then the elements: an element that can be seen is counted. (Counting later, just before `tail` is written, would
+        // spare a taker that polls the count a look in vain. loom then no longer finds what the twins without fences do wrong.)
+        // ORDERING: Relaxed; sleepers see it by the fences of the parking protocol, see `len`.
         self.inner.count.fetch_add(items.len(), Ordering::Relaxed);
-        let ring = self.ring_of(tag.level);
-        items.for_each(|item| ring.push(item, tag, group));
+        self.ring_of(tag.level).push_all(items, tag, group);
+    }
+
+    /// A push at this level comes soon: what it will write is fetched meanwhile.
+    ///
+    /// # Safety
+    /// As [`GangDeque::push`]: by the one that may push.
+    pub unsafe fn expect(&self, level: i32) {
+        self.ring_of(level).expect();
+    }
+
+    /// Adds to [`GangDeque::load`].
+    pub fn count_load(&self, change: i32) {
+        // ORDERING: Relaxed; a hint for placing.
+        self.inner.load.fetch_add(change as u32, Ordering::Relaxed);
+    }
+
+    /// The sum of what was counted by [`GangDeque::count_load`].
+    pub fn load(&self) -> u32 {
+        // ORDERING: Relaxed; as above.
+        self.inner.load.load(Ordering::Relaxed)
     }
 
     /// Takes the oldest ULT of the deepest level at which `decide` says yes to the oldest one's tag and group. Any thread.

@@ -241,6 +241,12 @@ impl Watched {
         }
     }
 
+    /// [`recount`](Self::recount) comes soon, and may write.
+    #[inline]
+    pub fn expect_crowd(&self) {
+        crate::arch::fetch_to_write(core::ptr::from_ref(&self.crowd).cast());
+    }
+
     /// [`recount`](Self::recount) by who has passed a full fence since it last made somebody wait here, or never has: two loads and a
     /// comparison while the answer stays.
     #[inline]

@@ -64,13 +64,11 @@ impl Worker {
 
     /// Gang ULTs queued here or started here and not ended.
     pub(crate) fn gang_load(&self) -> u32 {
-        // ORDERING: Relaxed; a hint for placing.
-        self.gang_load.load(Ordering::Relaxed)
+        self.gang_deque.load()
     }
 
     pub(crate) fn count_gang_load(&self, change: i32) {
-        // ORDERING: Relaxed; a hint for placing.
-        self.gang_load.fetch_add(change as u32, Ordering::Relaxed);
+        self.gang_deque.count_load(change);
     }
 
     /// Counts a ULT that starts here or is adopted (1), ends or is adopted by another worker (−1).

@@ -143,8 +143,8 @@ unsafe fn run_late_job(data: *mut ()) {
     // SAFETY: as in `run_job`; the thread and its team last as long as a task of the region has not ended.
     let duty = unsafe {
         let thread: *const Thread = (*data.cast::<Task>()).thread();
-        let plan = (*thread).team().plan();
-        (plan.gang, plan.body.function as usize)
+        let team = (*thread).team();
+        (team.gang(), team.plan().body.function as usize)
     };
     ult::worker::set_duty(duty);
     // SAFETY: `job` made the argument from a task that it had taken, and set its thread, which lasts as said above.

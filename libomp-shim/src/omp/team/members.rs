@@ -11,6 +11,7 @@
 use core::ptr;
 use core::sync::atomic::{Ordering, fence};
 
+use ult::gang::GangTag;
 use ult::worker::Worker;
 
 use super::waiting::Place;
@@ -24,13 +25,36 @@ const PRESENT: u64 = 1;
 const JOINED: u64 = 1 << 32;
 
 impl Team {
+    /// The gang of the region.
+    #[inline(always)]
+    pub fn gang(&self) -> GangTag {
+        self.start.0.gang.get()
+    }
+
+    /// Says for which gang the next region runs; between regions, by the forking thread.
+    pub fn set_gang(&self, gang: GangTag) {
+        self.start.0.gang.set(gang);
+    }
+
+    /// A region of a team that shares workers is about to start: the lines that its forking thread writes and the members' processors have, come
+    /// back while it does something else.
+    pub fn expect_start(&self) {
+        ult::arch::fetch_to_write(ptr::from_ref(&self.start).cast());
+        ult::arch::fetch_to_write(ptr::from_ref(&self.ending).cast());
+    }
+
+    /// A member of a team that shares workers has started: as [`Team::expect_start`], for the line in which it is counted when it has left.
+    pub fn expect_end(&self) {
+        ult::arch::fetch_to_write(ptr::from_ref(&self.ending).cast());
+    }
+
     /// Starts a region that the plan describes: one store, and a wake for each member that sleeps.
     pub fn start_region(&self) {
         let size = self.size();
         // ORDERING: Relaxed; only the forking thread writes the epoch.
-        let next = (self.epoch.0.load(Ordering::Relaxed) >> 16) + 1;
+        let next = (self.start.0.epoch.load(Ordering::Relaxed) >> 16) + 1;
         // ORDERING: Release, pairs with the Acquire in `next_region`: the plan is complete.
-        self.epoch.0.store(next << 16 | u64::from(size), Ordering::Release);
+        self.start.0.epoch.store(next << 16 | u64::from(size), Ordering::Release);
         // Those of a shared team have left, and start anew when their seeds have been queued.
         if self.housing != Housing::Shared {
             self.wake_members(size);
@@ -41,14 +65,14 @@ impl Team {
     #[inline(always)]
     pub fn next_region(&self, seen: u64, num: u32) -> Option<u64> {
         // ORDERING: Acquire, pairs with `start_region`.
-        let epoch = self.epoch.0.load(Ordering::Acquire);
+        let epoch = self.start.0.epoch.load(Ordering::Acquire);
         (epoch != seen && u64::from(num) < (epoch & 0xFFFF)).then_some(epoch)
     }
 
     /// The present epoch.
     pub fn epoch(&self) -> u64 {
         // ORDERING: Acquire, pairs with `start_region`.
-        self.epoch.0.load(Ordering::Acquire)
+        self.start.0.epoch.load(Ordering::Acquire)
     }
 
     /// The end of a region for a member: arrives, and does not wait here (it waits for the next region, or for the end of this one).
@@ -96,7 +120,7 @@ impl Team {
             return; // they have left, or wait for the next region
         }
         // ORDERING: Relaxed; only the forking thread writes the epoch.
-        let epoch = self.epoch.0.load(Ordering::Relaxed);
+        let epoch = self.start.0.epoch.load(Ordering::Relaxed);
         // ORDERING: Release, pairs with the Acquire in `is_closed`.
         self.closed.store(epoch, Ordering::Release);
         // ORDERING: SeqCst, pairs with the fence in `dress_again`: who puts an identity on is counted here, or sees that the region is closed.

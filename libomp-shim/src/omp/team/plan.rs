@@ -3,14 +3,14 @@
 //! What lives here: the plan, the body, the kinds of housing. What may not: how the plan is decided ([`crate::omp::parallel`]), what changes
 //! while a region runs (the fields of [`Team`](super::Team)).
 //!
-//! The number of threads is no part of the plan: members that still look for tasks read it while the next region is planned.
+//! The number of threads is no part of the plan: members that still look for tasks read it while the next region is planned. Nor is the gang, which
+//! is another one in each region, while the plan is often that of the region before, and is not written then.
 
 use core::ops::Range;
 use core::ptr;
 use core::sync::atomic::AtomicU32;
 
 use ult::arch::FpState;
-use ult::gang::GangTag;
 use ult::sched::Spin;
 use ult::worker::Worker;
 
@@ -70,8 +70,6 @@ pub struct Plan {
     pub group_threads: *const AtomicU32,
     /// Number of teams in the league, and this team's number.
     pub league: (u32, u32),
-    /// The gang of the region.
-    pub gang: GangTag,
     /// The program's kernel thread at the root.
     pub home: Option<&'static Worker>,
     /// How members look before they sleep.

@@ -39,21 +39,32 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Producer only.
-    pub(super) fn push(&self, item: NonNull<T>, tag: GangTag, group: u32) {
+    /// Producer only. All are to be seen by one store: takers look at the line of `tail` all the time.
+    pub(super) fn push_all(&self, items: impl ExactSizeIterator<Item = NonNull<T>>, tag: GangTag, group: u32) {
+        let more = items.len();
         // ORDERING: Relaxed: only producers write `tail`, and the previous push happened before this one.
         let tail = self.tail.load(Ordering::Relaxed);
         // ORDERING: Acquire pairs with the CAS of `claim`: a slot is reused only after its taker has read it.
         let head = self.head.load(Ordering::Acquire);
-        let buffer = self.buffer_with_room(head, tail);
-        // ORDERING: Release pairs with the Acquire fence of `look`: who sees anything of the new element in a reused slot
+        let buffer = self.buffer_with_room(head, tail, more);
+        // ORDERING: Release pairs with the Acquire fence of `look`: who sees anything of a new element in a reused slot
         // also sees that `head` has left the old one.
         fence(Ordering::Release);
-        buffer.write(tail, item.as_ptr(), tag, group);
-        // ORDERING: Release pairs with the Acquire load of `tail` in `look`: publishes the slot and the pointee.
+        items.enumerate().for_each(|(i, item)| buffer.write(tail + i, item.as_ptr(), tag, group));
+        // ORDERING: Release pairs with the Acquire load of `tail` in `look`: publishes the slots and the pointees.
         fence(Ordering::Release);
         // ORDERING: Relaxed, after the fence above.
-        self.tail.store(tail + 1, Ordering::Relaxed);
+        self.tail.store(tail + more, Ordering::Relaxed);
+    }
+
+    /// Producer only: the slot of the next element, where there is a buffer, is fetched while the caller does something else.
+    pub(super) fn expect(&self) {
+        // ORDERING: Relaxed, both: only producers write them, and the previous push happened before.
+        let (tail, buffer) = (self.tail.load(Ordering::Relaxed), self.buffer.load(Ordering::Relaxed));
+        // SAFETY: window rule: null before the first push, else alive as long as the queue.
+        if let Some(buffer) = unsafe { buffer.as_ref() } {
+            crate::arch::fetch_to_write(ptr::from_ref(buffer.slot(tail)).cast());
+        }
     }
 
     pub(super) fn take_if(
@@ -110,14 +121,14 @@ impl<T> Ring<T> {
             .is_ok()
     }
 
-    /// Producer only: the buffer for one more element, a new one if there is none or it is full.
-    fn buffer_with_room(&self, head: usize, tail: usize) -> &Buffer<T> {
+    /// Producer only: the buffer for so many `more` elements, a new one if there is none or it has no room for them.
+    fn buffer_with_room(&self, head: usize, tail: usize, more: usize) -> &Buffer<T> {
         // ORDERING: Relaxed: only producers write it, and the previous push happened before this one.
         let old = self.buffer.load(Ordering::Relaxed);
         // SAFETY: window rule: null before the first push, else alive as long as the queue.
         match unsafe { old.as_ref() } {
-            Some(buffer) if tail - head < buffer.slots.len() => buffer,
-            old => self.grow(old, head, tail),
+            Some(buffer) if tail - head + more <= buffer.slots.len() => buffer,
+            old => self.grow(old, head, tail, more),
         }
     }
 
@@ -127,11 +138,12 @@ impl<T> Ring<T> {
         !self.buffer.load(Ordering::Relaxed).is_null()
     }
 
-    /// Replaces the buffer by one twice as large. The old one is never written again and stays allocated, so that a taker
+    /// Replaces the buffer by one twice as large, or larger. The old one is never written again and stays allocated, so that a taker
     /// that still holds it reads the right element or loses the race: all old ones together are smaller than the newest.
     #[cold]
-    fn grow(&self, old: Option<&Buffer<T>>, head: usize, tail: usize) -> &Buffer<T> {
-        let capacity = old.map_or(FIRST_CAPACITY, |old| old.slots.len() * 2);
+    fn grow(&self, old: Option<&Buffer<T>>, head: usize, tail: usize, more: usize) -> &Buffer<T> {
+        let least = old.map_or(FIRST_CAPACITY, |old| old.slots.len() * 2);
+        let capacity = least.max((tail - head + more).next_power_of_two());
         let previous = old.map_or(ptr::null_mut(), |old| ptr::from_ref(old).cast_mut());
         let new = Buffer::allocate(capacity, previous);
         // SAFETY: just allocated; nobody else knows it.
