@@ -123,6 +123,12 @@ pub unsafe extern "C-unwind" fn GOMP_task(
 ) {
     let here = Here::get();
     let deferred = (deferred || ult::mutant!(if_0_deferred)) && !here.task.flags().has(Flags::FINAL);
+    if flags == 0 && copy.is_none() && (!deferred || task::is_included(here)) {
+        // Most of those that are run at once: the rest of this function would come to the same.
+        let properties = Flags::default().with_if(!deferred, Flags::UNDEFERRED);
+        // SAFETY: as for this function.
+        return unsafe { run_on_own_data(here, function, data, properties) };
+    }
     let properties = properties(flags)
         .with_if(!deferred, Flags::UNDEFERRED)
         .with_if(copy.is_some(), Flags::CONSTRUCTED);
