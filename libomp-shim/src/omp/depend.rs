@@ -67,14 +67,15 @@ pub struct Dependence {
 pub fn submit(here: Here, task: NonNull<Task>, items: impl Iterator<Item = Dependence> + Clone) {
     // SAFETY: the task is ours until it is published.
     let task_ref = unsafe { task.as_ref() };
-    if task::is_included(here) && nothing_precedes(here, task_ref) {
+    let flags = task_ref.flags();
+    if task::includes(here, flags) && nothing_precedes(here, task_ref) {
         return task::run_at_once(here, task);
     }
     if here.task.flags().has(Flags::FINAL) {
         wait_to_run(here, task, items);
         return task::run_at_once(here, task);
     }
-    if task::has_enough(here, task_ref.flags(), task_ref.priority()) && is_clear(here, items.clone()) {
+    if task::has_enough(here, flags, task_ref.priority()) && is_clear(here, items.clone()) {
         return task::run_at_once(here, task);
     }
     task::announce(here, task_ref);
@@ -82,7 +83,7 @@ pub fn submit(here: Here, task: NonNull<Task>, items: impl Iterator<Item = Depen
     task_ref.set_node(node);
     enter(here, &entered, items);
     if release_guard(entered.get()) {
-        if task::is_included(here) || task::has_enough(here, task_ref.flags(), task_ref.priority()) {
+        if task::includes(here, flags) || task::has_enough(here, flags, task_ref.priority()) {
             task::run_undeferred(here, task);
         } else {
             queue::push(here.thread, task);
@@ -90,6 +91,7 @@ pub fn submit(here: Here, task: NonNull<Task>, items: impl Iterator<Item = Depen
     }
     drop(entered);
     queue::throttle(here);
+    task::set_off(here, flags);
 }
 
 /// Are all earlier children of the running task complete? A task that is run at once has nothing to wait for then, and nobody

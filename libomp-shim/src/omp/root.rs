@@ -4,6 +4,7 @@
 //! the surviving kernel thread keeps its record (it may be in the middle of a region), but teams that it kept are
 //! forgotten: their members do not exist there.
 
+use core::ffi::{c_int, c_void};
 use core::ptr;
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Once;
@@ -74,6 +75,34 @@ fn prepare() {
         "a thread or task needs more than it has; set OMP_STACKSIZE (for example OMP_STACKSIZE=64M)",
     );
     worker::on_thread_exit(leave);
+}
+
+static FINISHES: Once = Once::new();
+
+/// Promises that the tasks of the calling thread, an initial one, are waited for when the program ends. Only if its kernel thread is the one that runs `main`.
+pub fn finish_at_exit() -> bool {
+    // SAFETY: no preconditions.
+    let is_main = unsafe { libc::gettid() == libc::getpid() };
+    if is_main {
+        // SAFETY: a function that stays.
+        FINISHES.call_once(|| unsafe { _ = on_exit(finish, ptr::null_mut()) });
+    }
+    is_main
+}
+
+unsafe extern "C" {
+    /// As `atexit`, for a function that gets the status (glibc).
+    fn on_exit(function: unsafe extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
+}
+
+/// `main` has returned, or it has called `exit`: the implicit barrier at the end of the initial task (5.2 §12.6). Not where the program gives up, or is inside
+/// of a region.
+unsafe extern "C" fn finish(status: c_int, _: *mut c_void) {
+    let Some(here) = Here::if_known().filter(|_| status == 0) else { return };
+    let team = here.team();
+    if team.plan().parent_thread.is_null() && !here.task.is_explicit() && team.is_of_this_process() {
+        team.await_quiet(here.thread);
+    }
 }
 
 /// The kernel thread ends: its teams are dismissed and its record is freed.

@@ -33,7 +33,7 @@ mod counts;
 mod life;
 mod spares;
 
-pub use constructs::{announce, defer, has_enough, is_included, submit, taskwait, taskyield};
+pub use constructs::{announce, defer, has_enough, includes, is_included, set_off, submit, taskwait, taskyield};
 pub use life::{begin, body_done, end, end_included, fulfill, job, late_job, run_at_once, run_included, run_taken, run_undeferred};
 
 pub use spares::Spares;
@@ -61,6 +61,8 @@ impl Flags {
     pub const CONSTRUCTED: Self = Self(64);
     /// An untied task whose first part has begun.
     pub const BEGUN: Self = Self(128);
+    /// A target task whose device is another one than the host: who makes it need not wait for that device, alone in its team or not.
+    pub const OFFLOADED: Self = Self(256);
 
     /// Both sets together.
     #[must_use]

@@ -143,6 +143,10 @@ enum Target {
 }
 
 impl Target {
+    fn may_be_a_device(self) -> bool {
+        !matches!(self, Self::Known(None))
+    }
+
     /// Where it runs, with the promise to do so if the runtime has chosen. For a region with this function and list.
     ///
     /// # Safety
@@ -217,7 +221,8 @@ unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
 unsafe fn defer(here: Here, deferred: Deferred, depend: *mut *mut c_void) {
     const { assert!(align_of::<Deferred>() <= align_of::<Task>()) };
     // A target task is untied (5.2 §1.2.5): while it waits for its device its thread may begin others.
-    let task = Task::allocate(here, size_of::<Deferred>(), run, Flags::UNTIED);
+    let flags = Flags::UNTIED.with_if(deferred.place.may_be_a_device(), Flags::OFFLOADED);
+    let task = Task::allocate(here, size_of::<Deferred>(), run, flags);
     // SAFETY: a fresh task with room for a construct.
     unsafe { task.as_ref().payload().cast::<Deferred>().write(deferred) };
     if depend.is_null() {

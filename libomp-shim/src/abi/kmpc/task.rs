@@ -7,7 +7,7 @@ use core::ptr::{self, NonNull};
 use super::parallel::Location;
 use crate::omp::affinity::hint;
 use crate::omp::depend::{self, Dependence, Kind};
-use crate::omp::device::choose;
+use crate::omp::device::{self, choose};
 use crate::omp::device::place::hints;
 use crate::omp::task::{self, Flags, Task};
 use crate::omp::taskgroup;
@@ -147,7 +147,9 @@ pub extern "C" fn __kmpc_omp_target_task_alloc(
     let announced = choose::announce(Here::get(), device);
     let made = __kmpc_omp_task_alloc(location, gtid, flags & !TIED, size, shareds, routine);
     // SAFETY: the task was made here.
-    hints::announce(unsafe { task_of(made).as_ref() }, announced);
+    let task = unsafe { task_of(made).as_ref() };
+    task.set_flags(task.flags().with_if(device::any(), Flags::OFFLOADED));
+    hints::announce(task, announced);
     made
 }
 

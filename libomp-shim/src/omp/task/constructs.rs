@@ -28,10 +28,11 @@ pub fn announce(here: Here, task: &Task) {
 pub fn submit(here: Here, task: NonNull<Task>) {
     // SAFETY: the task is ours until it is published.
     let (flags, priority) = unsafe { (task.as_ref().flags(), task.as_ref().priority()) };
-    if is_included(here) || has_enough(here, flags, priority) {
+    if includes(here, flags) || has_enough(here, flags, priority) {
         run_at_once(here, task);
     } else {
         defer(here, task);
+        set_off(here, flags);
     }
 }
 
@@ -82,6 +83,29 @@ fn is_shallow(here: Here) -> bool {
 pub fn is_included(here: Here) -> bool {
     let team = here.thread.team();
     team.size() == 1 && !team.plan().defers_alone || here.task.flags().has(Flags::FINAL)
+}
+
+/// [`is_included`], for a child with these properties: a thread that is alone goes on beside a device.
+#[inline(always)]
+pub fn includes(here: Here, flags: Flags) -> bool {
+    is_included(here) && !(flags.has(Flags::OFFLOADED) && goes_on_beside_a_device(here))
+}
+
+/// The end of a region waits for its tasks, and so does that of the program where `main` runs ([`super::super::root::finish_at_exit`]).
+/// Another kernel thread of the program may end at any time.
+#[cold]
+fn goes_on_beside_a_device(here: Here) -> bool {
+    let team = here.thread.team();
+    !here.task.flags().has(Flags::FINAL) && (!team.plan().parent_thread.is_null() || super::super::root::finish_at_exit())
+}
+
+/// A child with these properties has been deferred, or will be when it is ready. A thread that is alone in its team begins what it has for devices before it goes on,
+/// until that waits; nobody else would.
+#[inline(always)]
+pub fn set_off(here: Here, flags: Flags) {
+    if flags.has(Flags::OFFLOADED) && here.thread.team().size() == 1 {
+        queue::run_some(here, 1);
+    }
 }
 
 /// `taskwait` (5.2 §15.5): waits for the children of the running task, running ready tasks meanwhile.

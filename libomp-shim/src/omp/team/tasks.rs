@@ -61,7 +61,7 @@ impl Team {
     }
 
     /// Waits until no explicit task of the team is incomplete. All other threads wait at the same barrier.
-    pub(super) fn await_quiet(&self, thread: &Thread) {
+    pub fn await_quiet(&self, thread: &Thread) {
         if !self.has_used_tasks() || self.is_quiet() || ult::mutant!(barrier_ignores_tasks) {
             return;
         }

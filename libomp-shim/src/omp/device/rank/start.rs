@@ -215,6 +215,10 @@ unsafe extern "C" fn all_are_through(_: *mut c_void, _: c_int) {
     }
 }
 
+/// Between two looks for the end, while this rank serves others on the same cores.
+const SHORTEST_NAP: Duration = Duration::from_micros(50);
+const LONGEST_NAP: Duration = Duration::from_micros(800);
+
 /// `main` has returned, or somebody has called `exit`.
 unsafe extern "C" fn at_exit(status: c_int, _: *mut c_void) {
     let Some(cluster) = CLUSTER.get() else { return };
@@ -232,10 +236,12 @@ unsafe extern "C" fn at_exit(status: c_int, _: *mut c_void) {
     }
     // ORDERING: Release, pairs with the Acquire in `is_idle`.
     cluster.main_ended.store(true, Ordering::Release);
+    let mut nap = SHORTEST_NAP;
     // ORDERING: Acquire, pairs with the Release in `all_are_through`.
     while !cluster.over.load(Ordering::Acquire) {
         cluster.progress();
-        std::thread::sleep(Duration::from_micros(50));
+        std::thread::sleep(nap);
+        nap = (2 * nap).min(LONGEST_NAP);
     }
     SERVER.join();
     part(cluster);
