@@ -67,7 +67,7 @@ struct gangway_bridge_config {
     uint32_t size;         /* sizeof(struct gangway_bridge_config) */
     uint32_t thread_level; /* the least that will do; SERIALIZED where the program itself makes no MPI calls */
     uint32_t progress;     /* IDLE or DEDICATED */
-    uint32_t nap_us;       /* longest sleep of the dedicated thread between two looks; 0: 100 */
+    uint32_t nap_us;       /* longest sleep of the dedicated thread between two looks; 0: 500 */
     uint32_t window;       /* packets in flight to one rank before it must have read some; 0: 32 */
     uint32_t queue_kib;    /* KiB that wait for one rank before send says BUSY; 0: 1024 */
     const struct gangway_bridge_identity *identities; /* compared between ranks, in order, after the executable itself */
