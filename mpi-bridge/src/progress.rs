@@ -1,11 +1,13 @@
 //! A thread that makes progress while all others compute, and how long whoever waits looks before it gives way.
 //!
-//! MPI offers nothing to sleep on, so the thread looks, naps and looks again. It begins with yielding looks and naps longer the
+//! MPI offers nothing to sleep on, so the thread looks, naps and looks again. It begins with looks in a row and naps longer the
 //! longer nothing happens, about as long as nothing has happened, up to `nap_us`. Each nap ends with a timer's interrupt and two switches, some 8 us of
 //! the core on which workers compute, and 40 on virtual machines: 100 us at most took a tenth to a fifth of a core there. It never holds up
 //! senders: they send themselves, unless the thread is inside the gate, and then it sends for them.
 //!
-//! Rejected: a thread that spins (it takes a core from the workers, and with fewer cores than threads it delays everybody by
+//! Rejected: looks that yield the core in between (since Linux 6.18 who yields to a thread that computes comes back at the end of its time slice:
+//! a rank bound to one core, or with a neighbour, then answered after 4 to 8 ms; who sleeps is woken at once);
+//! a thread that spins (it takes a core from the workers, and with fewer cores than threads it delays everybody by
 //! time slices); waking it from senders (nothing would be gained: they send themselves).
 
 use crate::bridge::Bridge;
@@ -15,8 +17,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Looks without result before the first nap; each gives the core away.
-const YIELDS: u32 = 200;
+/// Looks without result before the first nap: some 30 us.
+const LOOKS: u32 = 64;
 const SHORTEST: Duration = Duration::from_micros(20);
 /// The longest nap of the thread for progress, microseconds: a rank whose workers all compute answers within a millisecond.
 const LONGEST_US: u32 = 500;
@@ -45,9 +47,9 @@ impl Patience {
     pub(crate) fn after(&mut self, events: usize) {
         if events > 0 {
             (self.looks, self.nap) = (0, SHORTEST);
-        } else if self.looks < YIELDS {
+        } else if self.looks < LOOKS {
             self.looks += 1;
-            std::thread::yield_now();
+            core::hint::spin_loop();
         } else {
             std::thread::sleep(self.nap.min(self.longest));
             self.nap = (self.nap * 2).min(self.longest);
