@@ -160,9 +160,32 @@ fn build(places: &Places, report: &mut Report) -> Vec<Mpi> {
     found.into_iter().filter(works).collect()
 }
 
+/// Does the MPI run programs of its own on four ranks of this machine? It may lack shared memory, or name resolution.
+fn runs_here(places: &Places, mpi: &Mpi, report: &mut Report) -> bool {
+    if mpi.launch.is_empty() {
+        return true; // said where its launcher is wanted
+    }
+    let hello = match program(places, &mpi.compiler, "hello", &format!("hello-{}", mpi.name)) {
+        Ok(program) => program.display().to_string(),
+        Err(why) => {
+            report.fail("bridge: hello.c", &why);
+            return false;
+        }
+    };
+    let mut line = mpi.launch.clone();
+    line.extend(words(&["4", &hello]));
+    let ran = exec::run(&line, &environment(&[]), &places.root, 60);
+    if let Some(problem) = &ran.problem {
+        let why = format!("{} does not run its own programs on this machine: {problem}: {}", mpi.name, exec::last_line(&ran.stderr));
+        report.skip(&format!("bridge [{}]", mpi.name), &why);
+    }
+    ran.problem.is_none()
+}
+
 /// Builds, and runs the checks whose name contains `filter`.
 pub fn check(places: &Places, filter: &str, report: &mut Report) {
-    let all = build(places, report);
+    let mut all = build(places, report);
+    all.retain(|mpi| runs_here(places, mpi, report));
     if all.is_empty() {
         return;
     }
