@@ -1,2 +1,3 @@
-//! Benchmarks of the runtime's building blocks, and a model of its scheduler.
+//! Benchmarks of the runtime's building blocks, and models of its scheduler and of stealing between ranks.
 pub mod model;
+pub mod ranks;

@@ -1,0 +1,45 @@
+//! Runs the model of stealing between ranks and prints the table of `docs/distributed.md`.
+//!
+//! `cargo run --release -p benchmarks --bin ranks [most ranks]`: with 10 ranks and more, each ten times as many, up to 10,000.
+
+use benchmarks::ranks::{Outcome, Setting, simulate};
+use placement::steal::{Amount, PATIENCE};
+use std::env;
+
+/// Regions per worker.
+const REGIONS: usize = 40;
+
+const STEALS: [(&str, Amount, u32); 4] = [
+    ("off", Amount::Nothing, PATIENCE),
+    ("one", Amount::One, PATIENCE),
+    ("half", Amount::Half, PATIENCE),
+    ("half, 16 tries", Amount::Half, 16),
+];
+
+fn row(name: &str, setting: Setting) {
+    let Outcome { span, ideal, regions, moved, messages, busiest, successes, aborted } = simulate(setting);
+    let per_region = messages as f64 / regions as f64;
+    let per_success = if successes == 0 { String::from("-") } else { format!("{:.2}", aborted as f64 / successes as f64) };
+    println!(
+        "| {} | {name} | {:.2} | {:.1} % | {per_region:.2} | {busiest} | {successes} | {per_success} |",
+        setting.ranks,
+        span as f64 / ideal as f64,
+        100.0 * moved as f64 / regions as f64,
+    );
+}
+
+fn main() {
+    let most: usize = env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(10_000);
+    println!("| ranks | work, steals | time / even share | moved | messages per region | of the busiest rank | steals | aborted per steal |");
+    println!("|---:|---|---:|---:|---:|---:|---:|---:|");
+    let mut ranks = 10;
+    while ranks <= most {
+        for (work, loaded) in [("even", 1), ("on one rank in 10", 10)] {
+            for (steals, amount, patience) in STEALS {
+                let setting = Setting { ranks, workers: 4, loaded, regions: REGIONS, amount, patience, seed: 1 };
+                row(&format!("{work}; {steals}"), setting);
+            }
+        }
+        ranks *= 10;
+    }
+}

@@ -1,0 +1,320 @@
+//! A model of stealing between ranks in virtual time, for more ranks than we have.
+//!
+//! What is real: which regions wait and what a thief gets ([`placement::steal::Queue`]), when a thief asks ([`placement::steal::Thief`]), whom it
+//! asks ([`ult::victim::Selector`]). What is modelled: time, messages, workers. Each rank runs `main` (spmd mode) and creates regions that are placed
+//! on itself, as their data lie there; some ranks create more than others. `docs/distributed.md` has the table.
+//!
+//! What is left out: the copies that a stolen region's maps need (its message is longer instead), contention of the network, and nodes.
+
+use placement::steal::{Amount, Queue, Thief};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use ult::victim::{Kind, Policy, Selector};
+
+/// Virtual nanoseconds.
+pub type Time = u64;
+
+/// What is simulated.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// Ranks.
+    pub ranks: usize,
+    /// Workers of each.
+    pub workers: usize,
+    /// One rank in so many has most of the work, the others one region for each worker; 1: all have the same number.
+    pub loaded: usize,
+    /// Regions per worker of the whole machine, but for those of ranks that have one each.
+    pub regions: usize,
+    /// What a thief gets.
+    pub amount: Amount,
+    /// Aborted steals in a row after which it asks no more.
+    pub patience: u32,
+    /// Of the random numbers.
+    pub seed: u64,
+}
+
+/// Between the creation of two regions on one rank.
+const CREATE: Time = 10_000;
+/// A message without data.
+const MESSAGE: Time = 5_000;
+/// A region that runs elsewhere, with what it maps.
+const LAUNCH: Time = 50_000;
+/// The least and the most that a region computes.
+const WORK: (Time, Time) = (5_000_000, 15_000_000);
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Outcome {
+    /// Until the last region has ended.
+    pub span: Time,
+    /// The same, if all work had been shared evenly without a cost.
+    pub ideal: Time,
+    /// Regions.
+    pub regions: u64,
+    /// Those that ran on another rank.
+    pub moved: u64,
+    /// Messages of any kind.
+    pub messages: u64,
+    /// Most messages that one rank has sent or received.
+    pub busiest: u64,
+    /// Steals that brought something.
+    pub successes: u64,
+    /// Steals that brought nothing.
+    pub aborted: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    /// `main` of the rank creates its next region.
+    Create,
+    /// A region of this origin has come, with so much to compute; more wait there or not.
+    Run(usize, Time, bool),
+    /// One that ran here has ended.
+    End(usize),
+    /// A region of this origin has ended on that device.
+    Ended(usize),
+    /// That rank asks.
+    Steal(usize),
+    /// That rank answers.
+    Answer(usize, bool),
+    /// Regions wait at that rank.
+    Work(usize),
+}
+
+struct Rank {
+    left: usize,
+    queue: Queue<Time>,
+    thief: Thief,
+    victims: Selector,
+    chosen: bool,
+    told_by: Option<usize>,
+    /// Regions that have come and wait for a worker: origin and work.
+    here: VecDeque<(usize, Time)>,
+    busy: usize,
+    messages: u64,
+}
+
+struct World {
+    setting: Setting,
+    ranks: Vec<Rank>,
+    events: BinaryHeap<Reverse<(Time, u64, usize, Event)>>,
+    serial: u64,
+    random: u64,
+    now: Time,
+    outcome: Outcome,
+}
+
+/// Runs it to its end, which every setting has.
+#[must_use]
+pub fn simulate(setting: Setting) -> Outcome {
+    let mut world = World::new(setting);
+    while let Some(Reverse((now, _, rank, event))) = world.events.pop() {
+        world.now = now;
+        world.handle(rank, event);
+    }
+    let workers = (setting.ranks * setting.workers) as u64;
+    let busiest = world.ranks.iter().map(|rank| rank.messages).max().unwrap_or(0);
+    Outcome { ideal: world.outcome.ideal / workers, busiest, ..world.outcome }
+}
+
+impl World {
+    fn new(setting: Setting) -> Self {
+        let rank = |i: usize| Rank {
+            left: if i.is_multiple_of(setting.loaded) { setting.regions * setting.workers * setting.loaded } else { setting.workers },
+            queue: Queue::default(),
+            thief: Thief::with_patience(setting.patience),
+            victims: Selector::new(Kind::Hybrid, setting.seed.wrapping_mul(1_000_003) + i as u64),
+            chosen: false,
+            told_by: None,
+            here: VecDeque::new(),
+            busy: 0,
+            messages: 0,
+        };
+        let ranks: Vec<Rank> = (0..setting.ranks).map(rank).collect();
+        let mut world =
+            Self { setting, ranks, events: BinaryHeap::new(), serial: 0, random: setting.seed | 1, now: 0, outcome: Outcome::default() };
+        (0..setting.ranks).for_each(|i| world.at(0, i, Event::Create));
+        world
+    }
+
+    fn at(&mut self, time: Time, rank: usize, event: Event) {
+        self.serial += 1;
+        self.events.push(Reverse((time, self.serial, rank, event)));
+    }
+
+    fn send(&mut self, from: usize, to: usize, event: Event) {
+        let takes = match event {
+            _ if from == to => 0,
+            Event::Run(..) => LAUNCH,
+            _ => MESSAGE,
+        };
+        if from != to {
+            self.outcome.messages += 1;
+            self.ranks[from].messages += 1;
+            self.ranks[to].messages += 1;
+        }
+        self.at(self.now + takes, to, event);
+    }
+
+    /// How much a region computes.
+    fn draw(&mut self) -> Time {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        WORK.0 + self.random % (WORK.1 - WORK.0)
+    }
+
+    /// As the runtime's, for regions that are not short.
+    fn window(&self) -> u32 {
+        self.setting.workers as u32 + 1
+    }
+
+    fn handle(&mut self, rank: usize, event: Event) {
+        match event {
+            Event::Create => self.create(rank),
+            Event::Run(origin, work, more) => self.come(rank, origin, work, more),
+            Event::End(origin) => {
+                self.ranks[rank].busy -= 1;
+                self.send(rank, origin, Event::Ended(rank));
+                self.start(rank);
+                self.look(rank, None);
+            }
+            Event::Ended(device) => {
+                self.ranks[rank].queue.ended(device, 0);
+                self.follow(rank, device);
+                self.outcome.span = self.now;
+            }
+            Event::Steal(thief) => self.asked(rank, thief),
+            Event::Answer(victim, success) => self.answered(rank, victim, success),
+            Event::Work(origin) => {
+                self.hears(rank, Some(origin));
+                self.look(rank, Some(origin));
+            }
+        }
+    }
+
+    fn create(&mut self, rank: usize) {
+        let work = self.draw();
+        self.outcome.ideal += work;
+        self.outcome.regions += 1;
+        let (window, device) = (self.window(), rank);
+        match self.ranks[rank].queue.admit(device, 0, window, work) {
+            Some(work) => self.launch(rank, device, work),
+            None if self.setting.amount == Amount::Nothing => {}
+            None => {
+                if let Some(thief) = self.ranks[rank].queue.announce() {
+                    self.send(rank, thief, Event::Work(rank));
+                }
+            }
+        }
+        self.ranks[rank].left -= 1;
+        if self.ranks[rank].left > 0 {
+            self.at(self.now + CREATE, rank, Event::Create);
+        }
+    }
+
+    fn launch(&mut self, origin: usize, device: usize, work: Time) {
+        let more = !self.ranks[origin].queue.is_empty();
+        self.outcome.moved += u64::from(origin != device);
+        self.send(origin, device, Event::Run(origin, work, more));
+    }
+
+    /// Those that waited for a device with room now.
+    fn follow(&mut self, origin: usize, device: usize) {
+        let window = self.window();
+        while let Some(work) = self.ranks[origin].queue.next(device, 0, window) {
+            self.launch(origin, device, work);
+        }
+    }
+
+    fn come(&mut self, rank: usize, origin: usize, work: Time, more: bool) {
+        self.hears(rank, (more && origin != rank).then_some(origin));
+        self.ranks[rank].here.push_back((origin, work));
+        self.start(rank);
+    }
+
+    fn start(&mut self, rank: usize) {
+        while self.ranks[rank].busy < self.setting.workers
+            && let Some((origin, work)) = self.ranks[rank].here.pop_front()
+        {
+            self.ranks[rank].busy += 1;
+            self.at(self.now + work, rank, Event::End(origin));
+        }
+    }
+
+    fn hears(&mut self, rank: usize, source: Option<usize>) {
+        let rank = &mut self.ranks[rank];
+        rank.thief.hears();
+        if let Some(source) = source.filter(|&source| rank.told_by != Some(source)) {
+            rank.told_by = Some(source);
+            rank.victims.succeeded(source);
+        }
+    }
+
+    /// As the runtime's `look`: fewer regions than workers, and it may ask.
+    fn look(&mut self, rank: usize, first: Option<usize>) {
+        let count = self.setting.ranks;
+        let this = &mut self.ranks[rank];
+        let has_time = this.busy + this.here.len() < self.setting.workers;
+        if self.setting.amount == Amount::Nothing || !has_time || count == 1 || !this.queue.is_empty() || !this.thief.may_ask() {
+            return;
+        }
+        this.thief.asks();
+        this.chosen = first.is_none();
+        let victim = first.unwrap_or_else(|| this.victims.select(rank, count));
+        self.send(rank, victim, Event::Steal(rank));
+    }
+
+    fn asked(&mut self, rank: usize, thief: usize) {
+        let (window, amount) = (self.window(), self.setting.amount);
+        let stolen = self.ranks[rank].queue.steal(thief, amount, window, |_| true);
+        for work in stolen.begin {
+            self.launch(rank, thief, work);
+        }
+        self.send(rank, thief, Event::Answer(rank, stolen.taken > 0));
+    }
+
+    fn answered(&mut self, rank: usize, victim: usize, success: bool) {
+        let this = &mut self.ranks[rank];
+        this.thief.is_answered(success);
+        match (success, this.chosen) {
+            (true, _) => this.victims.succeeded(victim),
+            (false, true) => this.victims.failed(victim),
+            (false, false) => {}
+        }
+        if !success && this.told_by == Some(victim) {
+            this.told_by = None;
+        }
+        if success {
+            self.outcome.successes += 1;
+        } else {
+            self.outcome.aborted += 1;
+            self.look(rank, None);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: Setting = Setting { ranks: 16, workers: 2, loaded: 4, regions: 20, amount: Amount::Half, patience: 8, seed: 3 };
+
+    #[test]
+    fn every_region_runs_once_with_any_amount() {
+        for amount in [Amount::Nothing, Amount::One, Amount::Half] {
+            let outcome = simulate(Setting { amount, ..SMALL });
+            assert_eq!(outcome.regions, 16 * 2 * 20 + 12 * 2);
+            assert!(outcome.span >= outcome.ideal);
+            assert_eq!(outcome.moved == 0, amount == Amount::Nothing);
+        }
+    }
+
+    #[test]
+    fn who_has_work_is_done_sooner_when_others_steal() {
+        let off = simulate(Setting { amount: Amount::Nothing, ..SMALL });
+        let half = simulate(SMALL);
+        assert!(half.span * 2 < off.span, "{half:?} {off:?}");
+        assert_eq!((off.messages, off.successes, off.aborted), (0, 0, 0));
+    }
+}
