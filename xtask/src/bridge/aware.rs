@@ -119,11 +119,29 @@ fn run_test(places: &Places, mpi: &Mpi, test: &Test, program: &Path, links: &Pat
         line.push(program.display().to_string());
         line.extend((!test.argument.is_empty()).then(|| test.argument.to_string()));
         let limit = if matches!(test.wanted, Wanted::Hang) { HANGS } else { LIMIT };
-        let ran = exec::run(&line, &environment(&[]), &places.root, limit);
+        let problem = judged(|| judge(&exec::run(&line, &environment(&[]), &places.root, limit), test.wanted));
         let settings = test.settings.join(" ");
         let name = format!("aware [{}, {threads} threads, {workers} workers] {settings}: {} {}", mpi.name, test.name, test.argument);
-        report.check(name.trim_end(), judge(&ran, test.wanted).into_iter().collect());
+        report.check(name.trim_end(), problem.into_iter().collect());
     }
+}
+
+/// How often the stall monitor helps depends on what else the machine does: a thread that is kept from its processor looks like one that waits
+/// unseen. Where it does so in each of a few runs, the calls do not give way by themselves.
+const RUNS: usize = 4;
+
+/// The first judgement that is not about the monitor, or that of the last of [`RUNS`] runs.
+fn judged(run: impl Fn() -> Option<String>) -> Option<String> {
+    let judgements = (0..RUNS).map(|_| run());
+    let mut last = None;
+    for problem in judgements {
+        let again = problem.as_ref().is_some_and(|why| why.contains("the monitor helped"));
+        last = problem;
+        if !again {
+            break;
+        }
+    }
+    last
 }
 
 fn judge(ran: &Ran, wanted: Wanted) -> Option<String> {
