@@ -294,23 +294,6 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* How late a thread wakes up beside one that computes, whatever it wants to do then: in us, the median. */
-static void *sleep_beside(void *until)
-{
-    enum { NAPS = 400 };
-    double late[NAPS];
-    int count = 0;
-    while (count < NAPS && now() < *(double *)until) {
-        const double asleep = now();
-        usleep(500);
-        late[count++] = (now() - asleep) * 1e6 - 500;
-    }
-    qsort(late, (size_t)count, sizeof *late, by_size);
-    printf("late %.0f us\n", late[count / 2]);
-    fflush(stdout);
-    return NULL;
-}
-
 /* Rank 0 asks rank 1, which computes for 0.4 s and makes no call. Prints the median of the answers' times in us, up to now. */
 static void compute(void)
 {
@@ -320,12 +303,9 @@ static void compute(void)
     DEMAND(all >= 2);
     DEMAND(T->wait_barrier(B) == GANGWAY_BRIDGE_OK);
     if (me == 1) {
-        pthread_t beside;
         volatile double x = 1;
-        DEMAND(pthread_create(&beside, NULL, sleep_beside, &until) == 0);
         while (now() < until)
             x = x * 1.0000001 + 1e-9;
-        pthread_join(beside, NULL);
     }
     while (me == 0 && count < QUESTIONS && (count == 0 || now() < until - 0.05)) {
         answered = 0;
