@@ -125,6 +125,7 @@ struct gangway_bridge_counters {
     uint64_t block_bytes_sent; /* by blocks, put and get */
     uint64_t busy;             /* how often BUSY was returned */
     uint64_t polls;            /* looks at MPI */
+    uint64_t transfers;        /* blocks, puts and gets of this rank that are under way now */
 };
 
 struct gangway_bridge_table {

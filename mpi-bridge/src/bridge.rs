@@ -353,6 +353,7 @@ impl Bridge {
             block_bytes_sent: read(&c.block_bytes),
             busy: read(&c.busy),
             polls: read(&c.polls),
+            transfers: read(&c.begun).saturating_sub(read(&c.ended)),
         }
     }
 

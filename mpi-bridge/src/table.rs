@@ -203,6 +203,7 @@ pub struct Counters {
     pub block_bytes_sent: u64,
     pub busy: u64,
     pub polls: u64,
+    pub transfers: u64,
 }
 
 type End = crate::bridge::Bridge;

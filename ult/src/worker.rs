@@ -39,7 +39,7 @@ mod registry;
 mod running;
 mod wake;
 
-pub use registry::{TABLE, on_thread_exit, register_current, totals, use_identities, uses_identities};
+pub use registry::{TABLE, on_thread_exit, register_current, somebody_runs, totals, use_identities, uses_identities};
 pub(crate) use registry::{
     adopt_for_pool, at, forget_after_fork, own_thread_pointer, program_thread_ends, put_back_record, table_len, take_record,
 };

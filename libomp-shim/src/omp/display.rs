@@ -128,6 +128,7 @@ fn standard(s: &Settings) -> Vec<(&'static str, String)> {
 
 fn others(s: &Settings) -> Vec<(&'static str, String)> {
     vec![
+        ("GANGWAY_CHECK", on(s.check)),
         ("GANGWAY_HOST_DEVICES", s.host_devices.to_string()),
         ("GANGWAY_HOST_DEVICE_DELAY", s.host_device_delay.to_string()),
         ("GANGWAY_STALL_SIGNAL", s.stall_signal.map(|n| n.to_string()).unwrap_or_default()),

@@ -23,6 +23,7 @@ pub mod alloc;
 pub mod assemble;
 pub mod binding;
 pub mod cancel;
+pub mod check;
 pub mod counts;
 pub mod depend;
 pub mod device;

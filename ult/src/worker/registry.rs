@@ -225,6 +225,13 @@ fn register() -> &'static Worker {
     worker
 }
 
+/// Does a registered kernel thread run code of the program at this moment? Those that `is_excused` says of, by their thread numbers, do not count, nor do those
+/// beyond the table. What is seen may be over by the time that it is said.
+pub fn somebody_runs(is_excused: impl Fn(i32) -> bool) -> bool {
+    let runs = |worker: &Worker| worker.watched.is_user() && worker.watched.tid() != 0 && !is_excused(worker.watched.tid());
+    (0..table_len()).filter_map(at).any(runs)
+}
+
 /// What the destructor of a program thread does; see [`register_current`].
 pub(crate) fn program_thread_ends() {
     if current().is_none() {

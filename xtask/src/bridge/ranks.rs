@@ -86,7 +86,11 @@ const fn misused(argument: &'static str, wanted: Wanted) -> Test {
     Test { name: "invoke_wrong", ..wrong(argument, wanted) }
 }
 
-const TESTS: [Test; 34] = [
+const fn vain(argument: &'static str, ranks: &'static [u32], wanted: Wanted) -> Test {
+    Test { name: "vain", ranks, settings: &["GANGWAY_CHECK=1"], ..wrong(argument, wanted) }
+}
+
+const TESTS: [Test; 38] = [
     Test { name: "where", ranks: &[1, 2, 4], ..PLAIN },
     Test { name: "data", ranks: &[2], ..PLAIN },
     Test { name: "data", compilers: &[Gcc], ranks: &[1, 4], ..PLAIN },
@@ -121,6 +125,10 @@ const TESTS: [Test; 34] = [
     misused("4", Wanted::Warning("ompx_future_set by rank 1 for rank 0: it was set before")),
     misused("5", Wanted::Warning("ompx_event_satisfy by rank 1 for rank 0: it was set before")),
     misused("6", Wanted::Warning("ompx_future_wait: the handle is another rank's")),
+    vain("1", &[2, 4], Wanted::Line("a cycle, none of these can go on: rank")),
+    vain("2", &[1, 3], Wanted::Warning("as far as the runtime sees nobody can go on: rank")),
+    Test { mode: "spmd", ..vain("2", &[2], Wanted::Warning("waits for future")) },
+    vain("0", &[3], Wanted::Fine),
 ];
 
 /// Programs of `abi-tests/device` that hold where memory is not shared, with the compilers that they are for.

@@ -5,6 +5,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use crate::abi::api::parallel::change_icv;
+use crate::omp::check::waits::{self, What};
 use crate::omp::device::rank::start::{self, Started};
 use crate::omp::device::place::{hints, policies};
 use crate::omp::device::{self, choose, rank};
@@ -120,6 +121,7 @@ pub extern "C" fn ompx_may_suspend() -> c_int {
 pub unsafe extern "C-unwind" fn ompx_suspend_until(ready: unsafe extern "C" fn(*mut c_void) -> c_int, argument: *mut c_void) {
     // SAFETY: as the caller says.
     let ready = || unsafe { ready(argument) } != 0;
+    let _noted = waits::waits(What::Library, !outside::may_suspend());
     if outside::may_suspend() {
         outside::suspend_until(&ready);
     } else {

@@ -5,6 +5,7 @@
 use core::ffi::{c_int, c_void};
 use core::ptr;
 
+use crate::omp::check::waits::{self, What};
 use crate::omp::device::rank::{self, Cluster};
 use crate::omp::remote::event::{self, Function as EventFunction};
 use crate::omp::remote::future::{self, By};
@@ -196,6 +197,7 @@ pub unsafe extern "C-unwind" fn ompx_wait_until(condition: unsafe extern "C" fn(
         // Somebody has to look after the messages that make it true.
         SERVER.begin();
     }
+    let _noted = waits::waits(What::Condition, !outside::may_suspend());
     // SAFETY: as the caller says.
     outside::wait_until(&|| unsafe { condition(argument) } != 0);
 }

@@ -112,6 +112,7 @@ impl Settings {
             victim: scheduling::victim(&mut r),
             tls: scheduling::tls(&mut r),
             stats: scheduling::stats(&mut r),
+            check: scheduling::check(&mut r),
             stall_signal: scheduling::stall_signal(&mut r),
             task_throttling: scheduling::task_throttling(&mut r),
             print_settings: r
@@ -324,7 +325,7 @@ pub(super) mod tests {
             KMP_FORCE_REDUCTION KMP_HOT_TEAMS_MAX_LEVEL KMP_HOT_TEAMS_MODE KMP_DUPLICATE_LIB_OK KMP_ATOMIC_MODE KMP_LIBRARY \
             KMP_TEAMS_PROC_BIND KMP_HW_SUBSET KMP_ENABLE_TASK_THROTTLING KMP_DISP_NUM_BUFFERS \
             GOMP_CPU_AFFINITY GOMP_SPINCOUNT GOMP_STACKSIZE OMP_SCHEDULE_ALL \
-            OMP_GANG_SCHED GANGWAY_WORKERS GANGWAY_VICTIM GANGWAY_TLS GANGWAY_STATS GANGWAY_STALL_SIGNAL \
+            OMP_GANG_SCHED GANGWAY_WORKERS GANGWAY_VICTIM GANGWAY_TLS GANGWAY_STATS GANGWAY_CHECK GANGWAY_STALL_SIGNAL \
             GANGWAY_HOST_DEVICES GANGWAY_HOST_DEVICE_DELAY";
         for name in names.split_whitespace() {
             let line = complaint(name, "rubbish!");

@@ -140,6 +140,8 @@ pub struct Settings {
     pub rates: Option<String>,
     /// `GANGWAY_STATS`: print the counters of [`super::stats`] at exit.
     pub stats: bool,
+    /// `GANGWAY_CHECK`: say who waits in vain ([`super::check`]).
+    pub check: bool,
     /// `GANGWAY_STALL_SIGNAL`: a real-time signal for interrupting workers; `None` = the first free one.
     pub stall_signal: Option<i32>,
     /// `KMP_ENABLE_TASK_THROTTLING`: may a task that makes many others be held back to run some of them?

@@ -48,6 +48,11 @@ pub(super) fn stats(r: &mut Reader<'_>) -> bool {
     r.read("GANGWAY_STATS", "using false", boolean).unwrap_or(false)
 }
 
+/// `GANGWAY_CHECK`.
+pub(super) fn check(r: &mut Reader<'_>) -> bool {
+    r.read("GANGWAY_CHECK", "using false", boolean).unwrap_or(false)
+}
+
 /// `KMP_ENABLE_TASK_THROTTLING`.
 pub(super) fn task_throttling(r: &mut Reader<'_>) -> bool {
     r.read("KMP_ENABLE_TASK_THROTTLING", "using true", boolean).unwrap_or(true)
@@ -68,7 +73,7 @@ mod tests {
         let s = good(&[]);
         assert_eq!((s.workers, s.gang, s.initial.gang), (16, GangSched::Auto, GangSched::Auto));
         assert_eq!((s.victim, s.tls), (Victim::Hybrid, Tls::Auto));
-        assert_eq!((s.stats, s.stall_signal), (false, None));
+        assert_eq!((s.stats, s.check, s.stall_signal), (false, false, None));
     }
 
     #[test]

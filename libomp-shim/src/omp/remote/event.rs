@@ -6,6 +6,7 @@ use super::server::SERVER;
 use super::table::Table;
 use super::wire;
 use super::{Fault, Handle, Owner, begin_function, me, own, owner};
+use crate::omp::check::waits;
 use crate::omp::device::rank::modules;
 
 /// What came with a dependence: `ompx_part_t`.
@@ -80,6 +81,7 @@ impl Event {
     fn run(self) {
         let parts: Vec<Part> = self.slots.iter().flatten().map(|b| Part { bytes: b.address(), size: b.size() }).collect();
         begin_function();
+        let _noted = waits::runs(self.function as usize, None);
         // SAFETY: the creator's promise; all of it stays until the function returns.
         unsafe { (self.function)(self.data.address(), self.data.size(), parts.as_ptr(), parts.len()) };
     }

@@ -14,6 +14,7 @@ use super::bytes::Bytes;
 use super::table::Table;
 use super::wire;
 use super::{Fault, Handle, Owner, me, own, owner};
+use crate::omp::check::waits::{self, What};
 use crate::omp::device::rank::{self, Cluster};
 use crate::omp::outside;
 
@@ -140,7 +141,9 @@ pub fn wait(handle: Handle) -> Result<Arc<Bytes>, Fault> {
         });
     };
     let told = rank::cluster().is_none_or(Cluster::is_dedicated);
+    let noted = waits::waits(What::Future(handle), false);
     outside::help_with_anything(&ready, told.then_some(enter));
+    drop(noted);
     with(handle, |future| future.waiting -= 1)?;
     // In the child of a fork the wait may be over without a value.
     seen.into_inner().unwrap_or(Err(Fault::Ended))
@@ -153,7 +156,9 @@ pub fn wait(handle: Handle) -> Result<Arc<Bytes>, Fault> {
 pub fn free(handle: Handle) -> Result<(), Fault> {
     own(handle)?;
     let may = |future: &Future| if future.waiting == 0 { Ok(()) } else { Err(Fault::Waited) };
-    FUTURES.take(handle.id, handle.generation, may).ok_or(Fault::Stale)?.map(drop)
+    FUTURES.take(handle.id, handle.generation, may).ok_or(Fault::Stale)?.map(drop)?;
+    waits::forgotten(handle);
+    Ok(())
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use super::future::{self, By};
 use super::server::SERVER;
 use super::wire;
 use super::{COUNTS, Fault, Handle, Owner, begin_function, count, owner};
+use crate::omp::check::waits::{self, Promise};
 use crate::omp::device::rank::modules;
 
 /// What a handler returns its value through: `ompx_result_t`.
@@ -50,13 +51,14 @@ impl Invocation {
     /// Runs it, and tells its future. In a task.
     pub fn run(self) {
         begin_function();
+        let noted = waits::runs(self.function, self.future);
         let mut answer = Answer { value: Bytes::EMPTY, wanted: self.future.is_some() };
         // SAFETY: the invoker's promise, on this rank or, for the same function of the same module, on another.
         unsafe {
             let function = core::mem::transmute::<usize, Function>(self.function);
             function(self.args.address(), self.args.size(), &raw mut answer);
         }
-        drop(self.args);
+        drop((self.args, noted));
         if let Some(future) = self.future {
             // SAFETY: the answer's own bytes.
             let told = unsafe { future::set(future, answer.value.address(), answer.value.size(), By::Handler) };
@@ -86,6 +88,7 @@ pub unsafe fn invoke(rank: i32, function: usize, args: *const u8, length: usize,
     if let Some(future) = future {
         // SAFETY: as the caller says.
         unsafe { ptr::write(into, future) };
+        waits::promised(future, Promise { function, rank });
     }
     let begun = match owner {
         Owner::Here => {

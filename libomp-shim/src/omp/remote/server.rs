@@ -47,6 +47,8 @@ pub struct Server {
     queue: Mutex<VecDeque<Work>>,
     /// Work that is not over.
     open: AtomicU64,
+    /// Work that has come so far.
+    taken: AtomicU64,
     /// Those who host the threads that take work.
     workers: Mutex<Vec<&'static Worker>>,
     /// The team, once it runs.
@@ -61,6 +63,7 @@ pub struct Server {
 pub static SERVER: Server = Server {
     queue: Mutex::new(VecDeque::new()),
     open: AtomicU64::new(0),
+    taken: AtomicU64::new(0),
     workers: Mutex::new(Vec::new()),
     team: AtomicPtr::new(ptr::null_mut()),
     begun: AtomicU32::new(0),
@@ -76,6 +79,12 @@ impl Server {
     pub fn is_idle(&self) -> bool {
         // ORDERING: Acquire, pairs with the Release in `run_work`.
         self.open.load(Ordering::Acquire) == 0
+    }
+
+    /// How much work has come so far?
+    pub fn taken(&self) -> u64 {
+        // ORDERING: Relaxed; a sum.
+        self.taken.load(Ordering::Relaxed)
     }
 
     /// Has it begun?
@@ -95,6 +104,8 @@ impl Server {
     pub fn leave(&self, work: Work) {
         // ORDERING: Relaxed; taken off by who has taken the work from the queue.
         self.open.fetch_add(1, Ordering::Relaxed);
+        // ORDERING: Relaxed; a sum.
+        self.taken.fetch_add(1, Ordering::Relaxed);
         lock(&self.queue).push_back(work);
         self.begin();
         self.wake_one();

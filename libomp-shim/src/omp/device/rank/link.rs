@@ -9,7 +9,7 @@ use core::ffi::{CStr, c_int, c_void};
 use core::ptr;
 use core::sync::atomic::Ordering;
 
-use mpi_bridge::table::{Arrival, Block, DoneFn, Message, Piece, code};
+use mpi_bridge::table::{Arrival, Block, Counters, DoneFn, Message, Piece, code};
 use ult::sched::undisturbed;
 
 use super::pending::Outcome;
@@ -61,6 +61,16 @@ impl Cluster {
             // SAFETY: the bridge is open.
             undisturbed(|| unsafe { (self.table.progress)(self.bridge) });
         }
+    }
+
+    /// Messages sent, messages handled, operations with memory that are under way.
+    pub fn traffic(&self) -> (u64, u64, u64) {
+        let mut counters = Counters::default();
+        if let Some(_inside) = self.enter() {
+            // SAFETY: the bridge is open; a valid out pointer.
+            unsafe { (self.table.counters)(self.bridge, &raw mut counters) };
+        }
+        (counters.messages_sent, counters.messages_handled, counters.transfers)
     }
 
     /// A call of the bridge's, again and again while it says that it is busy.

@@ -116,6 +116,12 @@ impl Cluster {
         self.over.load(Ordering::Acquire)
     }
 
+    /// Has this rank run `main` to its end?
+    pub fn has_run_main(&self) -> bool {
+        // ORDERING: Relaxed; nothing is read through it.
+        (self.spmd || self.rank == 0) && self.main_ended.load(Ordering::Relaxed)
+    }
+
     /// Does a thread of the bridge look after messages?
     pub fn is_dedicated(&self) -> bool {
         self.dedicated

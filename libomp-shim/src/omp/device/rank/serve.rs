@@ -17,6 +17,7 @@ use super::pending::Outcome;
 use super::remote::{convention_of, fence, lock};
 use super::wire::{code, mark, verb};
 use super::{CLUSTER, Cluster, modules, steal};
+use crate::omp::check::{rounds, waits};
 use crate::omp::device::host::run_here;
 use crate::omp::device::image::{self, Object};
 use crate::omp::device::interface::{Code, Convention, Failure, Launch, Module};
@@ -79,7 +80,7 @@ impl Served {
 // ---- handlers -----------------------------------------------------------------------------------------------------------
 
 /// All handlers, by number.
-pub const HANDLERS: [(u32, HandlerFn); 17] = [
+pub const HANDLERS: [(u32, HandlerFn); 19] = [
     (verb::WRITE, written),
     (verb::RUN, asked_to_run),
     (verb::COPY, asked_to_copy),
@@ -97,6 +98,8 @@ pub const HANDLERS: [(u32, HandlerFn); 17] = [
     (verb::STEAL, steal::asked),
     (verb::STOLEN, steal::answered),
     (verb::WORK, steal::announced),
+    (verb::LOOK, rounds::asked),
+    (verb::LOOKED, rounds::answered),
 ];
 
 /// A write of `source` has been made, or a block that it gave back was wiped: answers those that wait for it.
@@ -309,6 +312,7 @@ impl Region {
             wanted: &[],
             into: ptr::null_mut(),
         };
+        let _noted = waits::runs(address, None);
         // SAFETY: the sender's promise (`Device::run`): code and arguments belong together. It has counted the arguments.
         unsafe { run_here(&launch) };
         Ok(())

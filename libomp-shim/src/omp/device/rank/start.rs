@@ -22,6 +22,7 @@ use mpi_bridge::bridge::Bridge;
 use mpi_bridge::table::{Config, DEDICATED, Identity, Table, code};
 
 use super::{CLUSTER, Cluster, Peer, death, link, modules, serve};
+use crate::omp::check::rounds;
 use crate::omp::device::place::held;
 use crate::omp::device::{self, program};
 use crate::omp::env::{self, ClusterMode};
@@ -179,6 +180,7 @@ fn begin(table: &'static Table, bridge: *const Bridge, mode: ClusterMode, dedica
         (table.quiet)(bridge, Some(is_idle), ptr::null_mut(), Some(all_are_through));
         on_exit(at_exit, ptr::null_mut());
     }
+    rounds::begin(rank);
     if !runs_main {
         death::watch(rank);
         server::serve();

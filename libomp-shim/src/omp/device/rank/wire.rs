@@ -40,6 +40,10 @@ pub mod verb {
     pub const STOLEN: u32 = 16;
     /// Nothing: regions wait here, after you had asked in vain.
     pub const WORK: u32 = 17;
+    /// `[round]`: say who waits for what (`omp::check`).
+    pub const LOOK: u32 = 18;
+    /// `[round, runs, sent, handled, transfers, taken, more, count, {number, sets, value}…] lines`: the answer; `sets` and `value` are futures, three words each.
+    pub const LOOKED: u32 = 19;
 }
 
 /// Bits of the marks in [`verb::RUN`].

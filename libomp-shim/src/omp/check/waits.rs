@@ -1,0 +1,168 @@
+//! Who waits for what in this process, as far as `GANGWAY_CHECK` wants to know.
+//!
+//! One lock for all of it: it is taken when a function begins or ends and when somebody begins or ends to wait, and only under `GANGWAY_CHECK`. In the child of a
+//! fork nothing is noted.
+
+use core::ptr;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::omp::remote::Handle;
+use crate::omp::remote::server::SERVER;
+use crate::omp::task::Task;
+use crate::omp::thread::Here;
+
+/// Code of the program that runs in a task of its own: a function that was invoked or that an event has fired, a target region for another rank.
+#[derive(Clone, Copy, Debug)]
+pub struct Activity {
+    /// Its address.
+    pub function: usize,
+    /// The future that its end sets.
+    pub future: Option<Handle>,
+}
+
+/// What somebody waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A future's value.
+    Future(Handle),
+    /// `ompx_suspend_until`: what a library waits for, MPI's requests among them.
+    Library,
+    /// `ompx_wait_until`.
+    Condition,
+}
+
+/// A wait.
+#[derive(Clone, Copy, Debug)]
+pub struct Waiting {
+    /// Never used again in this process.
+    pub number: u64,
+    /// Whose it is; `None`: `main`'s, or that of a thread of the program's own.
+    pub whose: Option<Activity>,
+    /// It is the activity itself that waits, and not a task or thread that it has made.
+    pub itself: bool,
+    /// What for.
+    pub what: What,
+    /// The kernel thread that is held by it, 0 if none is.
+    pub holds: i32,
+}
+
+/// What an invoked function is to other ranks.
+#[derive(Clone, Copy, Debug)]
+pub struct Promise {
+    /// Its address in this process.
+    pub function: usize,
+    /// Where it runs.
+    pub rank: i32,
+}
+
+#[derive(Default)]
+struct Book {
+    last: u64,
+    waits: BTreeMap<u64, Waiting>,
+    /// By the address of their tasks.
+    activities: HashMap<usize, Activity>,
+    /// By the futures of this rank that they set, as long as those exist.
+    promises: HashMap<(u32, u64), Promise>,
+}
+
+static BOOK: Mutex<Option<Book>> = Mutex::new(None);
+
+fn with<R>(look: impl FnOnce(&mut Book) -> R) -> R {
+    let mut book: MutexGuard<'_, Option<Book>> = BOOK.lock().unwrap_or_else(PoisonError::into_inner);
+    look(book.get_or_insert_default())
+}
+
+fn is_on() -> bool {
+    super::is_on() && !SERVER.is_lost()
+}
+
+/// Takes a note back when it is dropped.
+pub struct Noted(Note);
+
+enum Note {
+    Nothing,
+    Wait(u64),
+    Activity(usize),
+}
+
+impl Drop for Noted {
+    fn drop(&mut self) {
+        match self.0 {
+            Note::Nothing => {}
+            Note::Wait(number) => {
+                with(|book| book.waits.remove(&number));
+            }
+            Note::Activity(task) => {
+                with(|book| book.activities.remove(&task));
+            }
+        }
+    }
+}
+
+/// The calling task runs this until what is returned is dropped.
+pub fn runs(function: usize, future: Option<Handle>) -> Noted {
+    if !is_on() {
+        return Noted(Note::Nothing);
+    }
+    let task = ptr::from_ref(Here::get().task).addr();
+    with(|book| book.activities.insert(task, Activity { function, future }));
+    Noted(Note::Activity(task))
+}
+
+/// The calling task waits for this until what is returned is dropped; `held`: its kernel thread does nothing else meanwhile.
+pub fn waits(what: What, held: bool) -> Noted {
+    if !is_on() {
+        return Noted(Note::Nothing);
+    }
+    super::rounds::begin_alone();
+    // SAFETY: no arguments.
+    let holds = if held { unsafe { libc::syscall(libc::SYS_gettid) as i32 } } else { 0 };
+    let task = Here::if_known().map(|here| here.task);
+    let number = with(|book| {
+        let (whose, itself) = book.whose(task);
+        book.last += 1;
+        book.waits.insert(book.last, Waiting { number: book.last, whose, itself, what, holds });
+        book.last
+    });
+    Noted(Note::Wait(number))
+}
+
+/// The future of this rank is set by the end of that function.
+pub fn promised(future: Handle, promise: Promise) {
+    if is_on() {
+        with(|book| book.promises.insert((future.id, future.generation), promise));
+    }
+}
+
+/// The future is gone.
+pub fn forgotten(future: Handle) {
+    if is_on() {
+        with(|book| book.promises.remove(&(future.id, future.generation)));
+    }
+}
+
+impl Book {
+    /// The activity that a task is or descends from, and whether it is the task itself.
+    fn whose(&self, task: Option<&Task>) -> (Option<Activity>, bool) {
+        let (mut at, mut itself) = (task, true);
+        while let Some(task) = at {
+            if let Some(&activity) = self.activities.get(&ptr::from_ref(task).addr()) {
+                return (Some(activity), itself);
+            }
+            (at, itself) = (task.parent(), false);
+        }
+        (None, false)
+    }
+}
+
+/// All waits, and for each the function whose value it waits for, where that is known.
+pub fn all() -> Vec<(Waiting, Option<Promise>)> {
+    with(|book| {
+        let promise = |waiting: &Waiting| match waiting.what {
+            What::Future(future) => book.promises.get(&(future.id, future.generation)).copied(),
+            _ => None,
+        };
+        book.waits.values().map(|waiting| (*waiting, promise(waiting))).collect()
+    })
+}
