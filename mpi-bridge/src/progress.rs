@@ -2,7 +2,8 @@
 //!
 //! MPI offers nothing to sleep on, so the thread looks, naps and looks again. It begins with looks in a row and naps longer the
 //! longer nothing happens, about as long as nothing has happened, up to `nap_us`. Each nap ends with a timer's interrupt and two switches, some 8 us of
-//! the core on which workers compute, and 40 on virtual machines: 100 us at most took a tenth to a fifth of a core there. It never holds up
+//! the core on which workers compute, and 40 on virtual machines: 100 us at most took a tenth to a fifth of a core there. While workers
+//! look themselves it does not look in a row, and its naps grow as if nothing happened. It never holds up
 //! senders: they send themselves, unless the thread is inside the gate, and then it sends for them.
 //!
 //! Rejected: looks that yield the core in between (since Linux 6.18 who yields to a thread that computes comes back at the end of its time slice:
@@ -20,6 +21,9 @@ use std::time::Duration;
 /// Looks without result before the first nap: some 30 us.
 const LOOKS: u32 = 64;
 const SHORTEST: Duration = Duration::from_micros(20);
+/// Looks of other threads between two of the thread's own by which it knows that they look after messages: those who compute send at times, and look
+/// then; those who wait look at least as often as the thread does.
+const OTHERS: u64 = 4;
 /// The longest nap of the thread for progress, microseconds: a rank whose workers all compute answers within a millisecond.
 const LONGEST_US: u32 = 500;
 
@@ -41,6 +45,12 @@ impl Patience {
     /// Naps of at most `longest` microseconds.
     pub(crate) fn new(longest: u32) -> Self {
         Self { looks: 0, longest: Duration::from_micros(u64::from(longest)), nap: SHORTEST }
+    }
+
+    /// After a look, where others have looked since the last one: they will find what comes.
+    fn behind_others(&mut self) {
+        self.looks = LOOKS;
+        self.after(0);
     }
 
     /// After a look that found `events` things.
@@ -99,12 +109,15 @@ impl Napping {
 
 fn run(bridge: &Bridge, stop: &AtomicBool, longest: u32) {
     let mut patience = Patience::new(longest);
+    // ORDERING: Relaxed, all; a sum that says whether anybody has looked.
+    let looks = || bridge.counts.polls.load(Ordering::Relaxed);
+    let mut seen = looks();
     // ORDERING: Relaxed; a flag.
     while !stop.load(Ordering::Relaxed) {
-        match bridge.progress() {
-            Ok(events) => patience.after(events),
-            Err(_) => return,
-        }
+        let others = looks().wrapping_sub(seen) > OTHERS;
+        let Ok(events) = bridge.progress() else { return };
+        seen = looks();
+        if others { patience.behind_others() } else { patience.after(events) }
     }
 }
 

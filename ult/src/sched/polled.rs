@@ -141,14 +141,24 @@ fn ask_some() {
     }
 }
 
+/// Looks some times whether `ready` holds, before the context is suspended: what comes within microseconds is not worth the way through the
+/// scheduler. `ready` must not wait.
+pub fn comes_at_once(ready: &dyn Fn() -> bool) -> bool {
+    look_first(worker::register_current(), ready)
+}
+
+fn look_first(worker: &'static Worker, ready: &dyn Fn() -> bool) -> bool {
+    let looks = if worker.has_others() { FIRST_LOOKS.0 } else { FIRST_LOOKS.1 };
+    undisturbed(|| (0..looks).any(|_| ready()))
+}
+
 /// Waits until `ready` holds, for what nobody tells of. `seek` and `sleepers` as in [`Wait`].
 ///
 /// `ready` is called by any registered kernel thread in its scheduler, by one at a time, and not any more once it has answered
 /// true. It must not wait, nor call into the runtime.
 pub fn wait_polled(ready: &dyn Fn() -> bool, seek: Option<&dyn Fn(Look) -> Option<Job>>, sleepers: Option<&AtomicU32>) {
     let worker = worker::register_current();
-    let looks = if worker.has_others() { FIRST_LOOKS.0 } else { FIRST_LOOKS.1 };
-    if undisturbed(|| (0..looks).any(|_| ready())) {
+    if look_first(worker, ready) {
         return;
     }
     let generation = pool::generation();

@@ -124,10 +124,12 @@ pub fn settle(device: &dyn Device, operation: Operation) -> Result<(), Failure> 
 
 /// Waits until `ready`, suspended. `wake_on` promises to call what it is given then, or answers false.
 pub fn wait(ready: &dyn Fn() -> bool, wake_on: &dyn Fn(Wake) -> bool) {
-    if ready() {
+    let here = Here::get();
+    // With tasks to begin the answer is not waited for: they may have more to send.
+    let is_over = if here.thread.deque.is_empty() { ult::sched::comes_at_once(ready) } else { ready() };
+    if is_over {
         return;
     }
-    let here = Here::get();
     let worker = core::ptr::from_ref(here.thread.worker()).cast_mut().cast();
     // ORDERING: Relaxed; a limit that need not be exact.
     let starts_none = WAITING.fetch_add(1, Ordering::Relaxed) >= MOST_WAITING;

@@ -3,6 +3,7 @@
 //! Each has a ticket, a number that is never used again in the process. Who begins an operation asks for its result once; what was
 //! not asked for stays.
 
+use core::hash::{BuildHasherDefault, Hasher};
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -23,11 +24,33 @@ unsafe impl Send for State {}
 /// How many locks: tickets in a row meet different ones.
 const PARTS: usize = 16;
 
+/// A ticket as its own hash: those of one part differ in the bits above the part's. An answer is looked for at each look of whoever
+/// waits for it; with the standard library's hash that was a fifth of the time of an empty region's round trip.
+#[derive(Default)]
+struct Ticket(u64);
+
+impl Hasher for Ticket {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(self.0 << 8 ^ u64::from(byte)));
+    }
+
+    fn write_u64(&mut self, ticket: u64) {
+        // The table takes places from the low bits and tags from the high ones.
+        self.0 = (ticket / PARTS as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+type States = HashMap<u64, State, BuildHasherDefault<Ticket>>;
+
 /// The operations of a process.
 pub struct Pending {
     last: AtomicU64,
     under_way: AtomicU64,
-    parts: [Mutex<HashMap<u64, State>>; PARTS],
+    parts: [Mutex<States>; PARTS],
 }
 
 impl Default for Pending {
@@ -37,7 +60,7 @@ impl Default for Pending {
 }
 
 impl Pending {
-    fn part(&self, ticket: u64) -> MutexGuard<'_, HashMap<u64, State>> {
+    fn part(&self, ticket: u64) -> MutexGuard<'_, States> {
         self.parts[ticket as usize % PARTS].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
