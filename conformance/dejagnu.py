@@ -14,10 +14,12 @@ import re
 
 ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 
-# What holds on a host with glibc and without an offload device, whose target regions see the host's memory.
+# What holds on a host with glibc and without an offload device, whose target regions see the host's memory; and with one that does not see it.
 HOLDS = {"lp64", "tls", "tls_runtime", "lto", "sync_int_long", "size32plus", "fpic", "shared", "fd_truncate",
          "vect_simd_clones", "large_long_double", "sync_char_short", "alias", "pthread", "run", "c99_runtime",
          "offload_device_shared_as"}
+DEVICE_HOLDS = {"offload_device", "offload_device_nonshared_as"}
+DEVICE_DOES_NOT = {"offload_device_shared_as"}
 HOLDS_ON_X86 = {"__float128", "sse2_runtime", "sse2"}
 DOES_NOT_HOLD = {"ia32", "ilp32", "run_expensive_tests", "skip-all-targets", "aarch64_tiny", "avx_runtime",
                  "openacc_nvidia_accel_present"}
@@ -72,9 +74,10 @@ def flat(argument):
 
 
 class Machine:
-    """Answers to target selectors. `unknown` collects words that nobody has decided about; they count as false."""
+    """Answers to target selectors, with an offload device or (`device` false) without. `unknown` collects words that nobody has decided about; they
+    count as false."""
 
-    def __init__(self):
+    def __init__(self, device=False):
         machine = os.uname().machine
         self.triplet = f"{machine}-pc-linux-gnu"
         self.true = set(HOLDS)
@@ -82,6 +85,8 @@ class Machine:
             self.true |= HOLDS_ON_X86
             if re.search(r"^flags\s*:.*\bavx\b", pathlib.Path("/proc/cpuinfo").read_text(), re.M):
                 self.true.add("avx_runtime")
+        if device:
+            self.true = self.true - DEVICE_DOES_NOT | DEVICE_HOLDS
         self.unknown = set()
 
     def word(self, word, language):

@@ -17,6 +17,10 @@ Groups: libgomp.c, libgomp.c++, libgomp.fortran, and libgomp.c-c++-common as C (
 (known/gcc.txt, known/gcc_mended.txt): minutes on two cores. Tests for offload devices and tests of the
 compiler alone count as skipped.
 
+With --devices only tests that have to do with devices are run, those for offload devices among them, on one that does not share the
+host's memory: `host` is the host behind an address space of its own (GANGWAY_HOST_DEVICES), `openmpi` and `mpich` another rank of
+that MPI (known/gcc_devices.txt, known/gcc_host.txt). Beside the library has to lie what `cargo xtask bridge` builds.
+
 Output: a line for each failure, one for each group, then `N passed, N failed, N skipped`. Status 0 if nothing failed.
 
 Lives here: fetching, building, running, judging. May not live here: what a test asks for (`dejagnu`), what the other suite
@@ -39,6 +43,8 @@ from harness import LISTS, listed, spawn
 
 GROUPS = ("libgomp.c", "libgomp.c++", "c-c++-common/c", "c-c++-common/c++", "libgomp.fortran")
 FORTRAN = (".f", ".f90", ".f95", ".f03", ".f08", ".F", ".F90", ".F95", ".F03", ".F08")
+TARGET = re.compile(r"omp\s+(declare\s+|begin\s+declare\s+)?target|omp_target_|omp_get_mapped_ptr", re.I)
+LAUNCH = {"openmpi": ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none", "-np", "2"], "mpich": ["mpirun.mpich", "-n", "2"]}
 EVERY = 3                       # of a directory's tests in the bounded subset
 
 
@@ -176,11 +182,23 @@ def judge(test, status, output):
     return "PASS"
 
 
+def with_devices(options, place):
+    """For the devices that `options` ask for: what comes before a program, further environment variables, those of `place` among them."""
+    if options.devices not in LAUNCH:
+        return [], {**place, **({"GANGWAY_HOST_DEVICES": "1"} if options.devices else {})}
+    start = os.path.join(os.path.dirname(options.runtime), "libgangway_start.so")
+    inner = {**place, "LD_PRELOAD": f"{start}:{options.runtime}", "OMPX_CLUSTER": "head"}
+    # The launcher itself is not to have them.
+    words = [*LAUNCH[options.devices], "env", *(f"{name}={value}" for name, value in inner.items())]
+    return words, {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
 class Runner:
     """Builds and runs tests; may be used by several threads."""
 
     def __init__(self, options, builder, place, work):
-        self.options, self.builder, self.place, self.work = options, builder, place, work
+        self.options, self.builder, self.work = options, builder, work
+        self.launch, self.place = with_devices(options, place)
 
     def verdict(self, test):
         """Verdict, seconds, and output of the first repetition that failed, or of the last one."""
@@ -195,7 +213,7 @@ class Runner:
         """One run: verdict and output."""
         environment = {**harness.settings(self.options), **test.environment, **self.place}
         with tempfile.TemporaryDirectory(dir=self.work) as directory:
-            status, output = spawn([program], directory, environment, self.options.timeout * test.patience)
+            status, output = spawn([*self.launch, program], directory, environment, self.options.timeout * test.patience)
         verdict = judge(test, status, output)
         if test.xfail:
             verdict = "PASS" if verdict != "PASS" else "XPASS"
@@ -205,20 +223,33 @@ class Runner:
 def parse_arguments():
     p = harness.options(__doc__, "gcc", 60, "gcc's libgomp")
     p.add_argument("--mode", choices=("strict", "preload", "path"), default="strict")
+    p.add_argument("--devices", choices=("host", *LAUNCH), help="tests of devices, on one with memory of its own")
     p.add_argument("--gcc", default="12", help="major version of tests and compilers (12)")
     p.add_argument("--cc"), p.add_argument("--cxx"), p.add_argument("--fc")
-    return harness.parse(p)
+    given = harness.parse(p)
+    if given.devices and not given.runtime:
+        p.error("--devices is for --runtime")
+    return given
+
+
+def known_failures(options):
+    """Failures that are known, with reasons. What fails under this runtime says nothing about libgomp."""
+    if options.devices:
+        here = listed(LISTS / "gcc_host.txt") if options.devices == "host" else {}
+        return {**listed(LISTS / "gcc_devices.txt"), **here}
+    return listed(options.known) if options.runtime else {}
 
 
 def main():
     options = parse_arguments()
-    root, machine = fetch(options.cache, options.gcc), dejagnu.Machine()
+    root, machine = fetch(options.cache, options.gcc), dejagnu.Machine(device=bool(options.devices))
     everything = list(collect(root / "libgomp/testsuite", machine))
     if machine.unknown:
         print("taken as false: " + " ".join(sorted(machine.unknown)), file=sys.stderr)
-    # What fails under this runtime says nothing about libgomp.
-    known, mended = listed(options.known) if options.runtime else {}, listed(LISTS / "gcc_mended.txt")
+    known, mended = known_failures(options), listed(LISTS / "gcc_mended.txt")
     harness.check_lists([known, mended], {t.name for t in everything})
+    if options.devices:
+        everything = [t for t in everything if TARGET.search(t.path.read_text(encoding="latin-1"))]
     tests = harness.asked_for(everything, options, lambda: subset(everything, {**known, **mended}))
     if options.list:
         for test in tests:

@@ -12,6 +12,7 @@ mod examples;
 mod ranks;
 mod tool;
 
+use crate::conformance;
 use crate::exec;
 use crate::programs::Places;
 use crate::report::Report;
@@ -180,6 +181,15 @@ fn runs_here(places: &Places, mpi: &Mpi, report: &mut Report) -> bool {
         report.skip(&format!("bridge [{}]", mpi.name), &why);
     }
     ran.problem.is_none()
+}
+
+/// Builds, and runs GCC's tests of devices on a rank of each MPI.
+pub fn conformance(places: &Places, report: &mut Report) {
+    let mut all = build(places, report);
+    all.retain(|mpi| !mpi.launch.is_empty() && runs_here(places, mpi, report));
+    for mpi in all {
+        conformance::run(places, &conformance::Request::devices(places.library(), mpi.name), report);
+    }
 }
 
 /// Builds, and runs the checks whose name contains `filter`.

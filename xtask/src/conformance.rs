@@ -37,6 +37,9 @@ impl Suite {
     }
 }
 
+/// Devices with memory of their own, as the driver of GCC's tests calls them: the host behind an address space, a rank of an MPI.
+pub const DEVICES: [&str; 3] = ["host", "openmpi", "mpich"];
+
 /// What to run.
 pub struct Request {
     /// The library under test.
@@ -47,6 +50,8 @@ pub struct Request {
     pub filter: Option<String>,
     /// All tests instead of the bounded subset; rewrites the suite's section of docs/conformance.md.
     pub full: bool,
+    /// Tests of devices on one with memory of its own, as `conformance/gcc_suite.py --devices` says; GCC's only.
+    pub devices: Option<&'static str>,
     /// GCC's most concurrent tests (conformance/gcc_concurrent.txt) instead of the subset; other suites have no such list.
     pub concurrent: bool,
     /// `OMP_NUM_THREADS` of the tests; our own programs choose theirs themselves.
@@ -61,19 +66,24 @@ impl Request {
 
     /// The bounded subset of `suites`, as in `cargo xtask test`.
     pub fn subset(library: PathBuf, suites: Vec<Suite>) -> Request {
-        Request { library, suites, filter: None, full: false, concurrent: false, threads: Request::THREADS, repeat: 1 }
+        Request { library, suites, filter: None, full: false, devices: None, concurrent: false, threads: Request::THREADS, repeat: 1 }
+    }
+
+    /// The bounded subset of GCC's tests of devices, on such a device ([`DEVICES`]).
+    pub fn devices(library: PathBuf, kind: &'static str) -> Request {
+        Request { devices: Some(kind), ..Request::subset(library, vec![Suite::Gcc]) }
     }
 
     /// Whether all tests of a suite run, so that their counts are figures for the page.
     fn is_whole(&self) -> bool {
-        self.full && self.filter.is_none() && !self.concurrent
+        self.full && self.filter.is_none() && !self.concurrent && self.devices.is_none()
     }
 }
 
 /// Runs the suites and counts their tests in `report`.
 pub fn run(places: &Places, request: &Request, report: &mut Report) {
     for &suite in &request.suites {
-        report.step(&format!("suite {}", suite.word()));
+        report.step(&format!("suite {}{}", suite.word(), request.devices.map(|kind| format!(" on devices: {kind}")).unwrap_or_default()));
         let ran = if suite == Suite::Ours { ours(places, request) } else { theirs(places, request, suite) };
         match ran {
             Ok(outcome) => conclude(places, request, suite, &outcome, report),
@@ -105,14 +115,16 @@ fn theirs(places: &Places, request: &Request, suite: Suite) -> Result<Outcome, S
     argv.extend(["--runtime".into(), text(&request.library), "-j".into(), jobs.to_string()]);
     argv.extend(["--threads".into(), request.threads.to_string(), "--repeat".into(), request.repeat.to_string()]);
     argv.extend(["--known".into(), text(&known(&places.root, suite))]);
-    argv.extend(["--json".into(), text(&cache.join("verdicts.json"))]);
-    argv.extend(["--logs".into(), text(&cache.join("logs"))]);
+    let of = request.devices.map(|kind| format!("-{kind}")).unwrap_or_default();
+    argv.extend(["--json".into(), text(&cache.join(format!("verdicts{of}.json")))]);
+    argv.extend(["--logs".into(), text(&cache.join(format!("logs{of}")))]);
     if request.full {
         argv.push("--full".into());
     }
     if request.concurrent {
         argv.extend(["--only".into(), text(&places.root.join("conformance/gcc_concurrent.txt"))]);
     }
+    argv.extend(request.devices.iter().flat_map(|kind| ["--devices".to_string(), (*kind).to_string()]));
     argv.extend(request.filter.iter().flat_map(|f| ["--filter".to_string(), f.clone()]));
     driver::run(&argv)
 }

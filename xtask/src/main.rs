@@ -48,6 +48,7 @@ cargo xtask <command>
                          --filter TEXT  --own  --jobs N  --stress
   conformance [SUITE]  test suites of other runtimes: llvm, gcc, ours; all without a word
                          --filter TEXT  --full  --threads N (4)  --repeat N  --concurrent (gcc: the most concurrent tests)
+                         --devices host|openmpi|mpich  (gcc) tests of devices, on one with memory of its own
   mutants              whether the ABI programs notice deliberate mistakes in the library
                          --filter TEXT  --jobs N  --quick  as in test: the programs of the table alone
   factorizations       GFlop/s of tiled Cholesky, LU and QR under libgomp, libomp and Gangway
@@ -277,10 +278,15 @@ fn conformance_suites(
     if concurrent && suites != [Suite::Gcc] {
         return Err("--concurrent goes with gcc alone".into());
     }
+    let devices = match options.value("--devices") {
+        None => None,
+        Some(_) if suites != [Suite::Gcc] => return Err("--devices goes with gcc alone".into()),
+        Some(kind) => Some(*conformance::DEVICES.iter().find(|k| **k == kind).ok_or_else(|| format!("--devices: {}", conformance::DEVICES.join(", ")))?),
+    };
     let threads = count(options, "--threads", conformance::Request::THREADS)?;
     let repeat = count(options, "--repeat", 1)?;
     let library = library(options, places)?;
-    let request = conformance::Request { library, suites, filter, full, concurrent, threads, repeat };
+    let request = conformance::Request { library, suites, filter, full, devices, concurrent, threads, repeat };
     conformance::run(places, &request, report);
     Ok(report.finish() == 0)
 }

@@ -53,6 +53,8 @@ pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
         mutants::gate::run(places, jobs(), report);
         let suites = vec![Suite::Llvm, Suite::Gcc];
         conformance::run(places, &conformance::Request::subset(places.library(), suites), report);
+        conformance::run(places, &conformance::Request::devices(places.library(), "host"), report);
+        bridge::conformance(places, report);
     }
     report.step("factorizations");
     factorizations::check(places, &places.library(), report);

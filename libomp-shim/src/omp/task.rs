@@ -63,6 +63,9 @@ impl Flags {
     pub const BEGUN: Self = Self(128);
     /// A target task whose device is another one than the host: who makes it need not wait for that device, alone in its team or not.
     pub const OFFLOADED: Self = Self(256);
+    /// Its next target construct adds to the thread's own copies of reduction items, which travel there and back: the thread begins no
+    /// task meanwhile that might add to them here.
+    pub const REDUCES: Self = Self(512);
 
     /// Both sets together.
     #[must_use]
@@ -73,6 +76,11 @@ impl Flags {
     #[must_use]
     pub const fn with_if(self, condition: bool, other: Self) -> Self {
         if condition { self.with(other) } else { self }
+    }
+    /// Those that are not in `other`.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
     }
     /// Is everything in `other` here?
     #[inline(always)]

@@ -258,7 +258,8 @@ pub unsafe extern "C-unwind" fn GOMP_target_ext(
     // SAFETY: as for this function.
     unsafe {
         let limit = thread_limit(args);
-        if flags & NOWAIT != 0 && !here.task.flags().has(Flags::FINAL) {
+        let at_once = here.task.flags().has(Flags::FINAL) || here.task.flags().has(Flags::REDUCES);
+        if flags & NOWAIT != 0 && !at_once {
             let mut arrays = Arrays::read(count, addresses, sizes, kinds);
             let copies = Copies::make(count, arrays.addresses.as_mut_ptr().cast(), sizes, kinds);
             return defer(here, Deferred { action: Action::Region(function, limit), place, arrays, copies }, depend);
@@ -276,8 +277,10 @@ pub unsafe extern "C-unwind" fn GOMP_target_ext(
                 drop(copies);
             }
         }
+        let here = Here::get();
+        here.task.set_flags(here.task.flags().without(Flags::REDUCES));
         if let Some(node) = held {
-            depend::leave(Here::get(), node);
+            depend::leave(here, node);
         }
     }
 }

@@ -21,6 +21,7 @@ use std::sync::Mutex;
 use super::parallel::{self, Function};
 use crate::omp::parallel as omp_parallel;
 use crate::omp::report;
+use crate::omp::task::Flags;
 use crate::omp::taskgroup::{self, Reductions, Taskgroup};
 use crate::omp::team::{self, Body};
 use crate::omp::thread::{Here, Thread};
@@ -183,6 +184,8 @@ pub unsafe extern "C" fn GOMP_taskgroup_reduction_unregister(array: *mut usize) 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_task_reduction_remap(count: usize, originals: usize, addresses: *mut usize) {
     let here = Here::get();
+    // What follows may be a target construct with `in_reduction`.
+    here.task.set_flags(here.task.flags().with(Flags::REDUCES));
     // SAFETY: as for this function.
     let addresses = unsafe { slice::from_raw_parts_mut(addresses, count + originals) };
     for i in 0..count {

@@ -8,6 +8,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::interface::{Address, Device, Failure, Operation, Progress, Wake};
 use super::table::Mapped;
+use crate::omp::task::Flags;
 use crate::omp::thread::Here;
 
 /// Copies that were begun together and are waited for together.
@@ -132,7 +133,7 @@ pub fn wait(ready: &dyn Fn() -> bool, wake_on: &dyn Fn(Wake) -> bool) {
     }
     let worker = core::ptr::from_ref(here.thread.worker()).cast_mut().cast();
     // ORDERING: Relaxed; a limit that need not be exact.
-    let starts_none = WAITING.fetch_add(1, Ordering::Relaxed) >= MOST_WAITING;
+    let starts_none = WAITING.fetch_add(1, Ordering::Relaxed) >= MOST_WAITING || here.task.flags().has(Flags::REDUCES);
     let is_told = wake_on(Wake { call: wake, data: worker });
     match (starts_none, is_told) {
         (false, true) => here.team().help_until(here.thread, ready),
