@@ -29,6 +29,7 @@ pub mod depend;
 pub mod device;
 pub mod display;
 pub mod env;
+pub mod exit;
 pub mod icv;
 pub mod identities;
 pub mod lock;

@@ -84,15 +84,9 @@ pub fn finish_at_exit() -> bool {
     // SAFETY: no preconditions.
     let is_main = unsafe { libc::gettid() == libc::getpid() };
     if is_main {
-        // SAFETY: a function that stays.
-        FINISHES.call_once(|| unsafe { _ = on_exit(finish, ptr::null_mut()) });
+        FINISHES.call_once(|| super::exit::call(finish));
     }
     is_main
-}
-
-unsafe extern "C" {
-    /// As `atexit`, for a function that gets the status (glibc).
-    fn on_exit(function: unsafe extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
 }
 
 /// `main` has returned, or it has called `exit`: the implicit barrier at the end of the initial task (5.2 §12.6). Not where the program gives up, or is inside

@@ -37,7 +37,7 @@ use super::super::queue;
 use super::super::task::{self, Flags, Task};
 use super::super::team::{Body, Team};
 use super::super::thread::{Here, Thread};
-use super::super::{env, report};
+use super::super::{env, exit, report};
 
 /// Something to be done, by a task of the team.
 pub type Work = Box<dyn FnOnce() + Send>;
@@ -134,8 +134,7 @@ impl Server {
     pub fn begin(&self) {
         if !self.has_begun() && self.announce() {
             if cluster().is_none() {
-                // SAFETY: the function lives as long as this library, which is never unloaded.
-                unsafe { on_exit(at_exit, ptr::null_mut()) };
+                exit::call(at_exit);
             }
             self.start();
         }
@@ -170,11 +169,6 @@ impl Server {
         }
         false
     }
-}
-
-unsafe extern "C" {
-    /// As `atexit`, for a function that gets the status (glibc).
-    fn on_exit(function: unsafe extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
 }
 
 /// A process without ranks ends: what was invoked is done first. Unless it ends by what was invoked.

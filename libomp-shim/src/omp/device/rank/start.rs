@@ -26,6 +26,7 @@ use crate::omp::check::rounds;
 use crate::omp::device::place::held;
 use crate::omp::device::{self, program};
 use crate::omp::env::{self, ClusterMode};
+use crate::omp::exit;
 use crate::omp::remote::server::{self, SERVER};
 use crate::omp::report;
 
@@ -178,8 +179,8 @@ fn begin(table: &'static Table, bridge: *const Bridge, mode: ClusterMode, dedica
         }
         (table.open)(bridge);
         (table.quiet)(bridge, Some(is_idle), ptr::null_mut(), Some(all_are_through));
-        on_exit(at_exit, ptr::null_mut());
     }
+    exit::call(at_exit);
     rounds::begin(rank);
     if !runs_main {
         death::watch(rank);
@@ -194,11 +195,6 @@ fn begin(table: &'static Table, bridge: *const Bridge, mode: ClusterMode, dedica
 }
 
 // ---- the end ------------------------------------------------------------------------------------------------------------
-
-unsafe extern "C" {
-    /// As `atexit`, for a function that gets the status (glibc).
-    fn on_exit(function: unsafe extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
-}
 
 unsafe extern "C" fn is_idle(_: *mut c_void) -> c_int {
     let idle = |cluster: &Cluster| {
