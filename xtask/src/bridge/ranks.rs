@@ -90,7 +90,7 @@ const fn vain(argument: &'static str, ranks: &'static [u32], wanted: Wanted) -> 
     Test { name: "vain", ranks, settings: &["GANGWAY_CHECK=1"], ..wrong(argument, wanted) }
 }
 
-const TESTS: [Test; 38] = [
+const TESTS: [Test; 39] = [
     Test { name: "where", ranks: &[1, 2, 4], ..PLAIN },
     Test { name: "data", ranks: &[2], ..PLAIN },
     Test { name: "data", compilers: &[Gcc], ranks: &[1, 4], ..PLAIN },
@@ -98,6 +98,7 @@ const TESTS: [Test; 38] = [
     Test { name: "tasks", ranks: &[2, 4], ..PLAIN },
     Test { name: "tasks", compilers: &[Gcc], ranks: &[2], progress: "idle", ..PLAIN },
     Test { name: "nested", compilers: &[Gcc], ranks: &[2, 4], ..PLAIN },
+    Test { name: "nested", compilers: &[Gcc], ranks: &[4], mode: "spmd", ..PLAIN },
     Test { name: "steal", compilers: &[Gcc], ranks: &[1, 2, 4], settings: &["OMPX_STEAL=half"], ..PLAIN },
     Test { name: "steal", compilers: &[Clang], ranks: &[4], settings: &["OMPX_STEAL=half"], ..PLAIN },
     Test { name: "steal", compilers: &[Gcc], ranks: &[2, 4], mode: "spmd", settings: &["OMPX_STEAL=half"], ..PLAIN },

@@ -69,10 +69,13 @@ impl Debts {
         }
     }
 
-    /// What is owed to `rank`, which forgets it.
-    fn take(&self, rank: u32) -> Option<HashMap<u32, u64>> {
+    /// What is owed to `rank`: source, writes.
+    fn of(&self, rank: u32) -> Vec<(u32, u64)> {
         // ORDERING: Relaxed; see `owe`.
-        if self.any.load(Ordering::Relaxed) { lock(&self.owed).remove(&rank) } else { None }
+        if !self.any.load(Ordering::Relaxed) {
+            return Vec::new();
+        }
+        lock(&self.owed).get(&rank).into_iter().flatten().map(|(&source, &writes)| (source, writes)).collect()
     }
 
     /// Source, rank, writes; what concerns `except` is left out.
@@ -152,10 +155,12 @@ impl Rank {
         }
     }
 
-    /// Waits for the copies that others have sent to this rank and that we rely on.
+    /// Waits for the copies that others have sent to this rank and that we rely on. They are owed until they are made: another region that turns to the
+    /// rank meanwhile has to wait for them, too.
     fn pay(&self) -> Result<(), Failure> {
-        for (source, writes) in self.cluster.debts.take(self.rank).into_iter().flatten() {
+        for (source, writes) in self.cluster.debts.of(self.rank) {
             self.ask(verb::AWAIT, &[source.into(), writes], &[])?;
+            self.cluster.debts.paid(self.rank, source, writes);
         }
         Ok(())
     }
