@@ -432,6 +432,7 @@ fn await_assignment(worker: &'static Worker) -> Box<Letter> {
             spin: idle_spin(),
             yields: false,
             finished: false,
+            alone: false,
         });
     }
 }

@@ -405,6 +405,7 @@ fn help_dressed(thread: &Thread, own: &'static Identity) -> bool {
         spin: team.spin(),
         yields: false,
         finished: true,
+        alone: false,
     });
     queue::end_help(thread);
     if team.is_lost() {
@@ -444,6 +445,7 @@ fn await_call(thread: &Thread, rest: Rest) -> Call {
         spin: among(team, spin_for(env::settings())),
         yields: false,
         finished: false,
+        alone: false,
     });
     if team.is_lost() {
         end_lost_process();
@@ -503,6 +505,7 @@ fn help_until_closed(thread: &Thread) {
         spin: team.spin(),
         yields: false,
         finished: true,
+        alone: false,
     };
     ult::sched::wait_ranked(&wait, 0, true);
     queue::end_help(thread);
@@ -554,6 +557,7 @@ fn await_until(team: &Team, done: &dyn Fn() -> bool) {
         spin: if team.housing == Housing::Shared { Spin::POLLING } else { Spin::exactly(20) },
         yields: false,
         finished: true,
+        alone: false,
     });
 }
 

@@ -26,6 +26,7 @@ use ult::deque::Steal;
 use ult::sched::{Job, Look, Wait};
 
 use super::affinity::hint;
+use super::device::transfer;
 use super::env;
 use super::outside;
 use super::shelf::Found;
@@ -83,6 +84,9 @@ fn allowed(thread: &Thread, task: &Task) -> bool {
 /// Finds a task that `thread`, which waits at a task scheduling point, may start. As long as the wait lasts, and until [`end_help`] at
 /// the latest, others may follow the task at once if `more` says so.
 pub fn find(thread: &Thread, look: Look, more: &dyn Fn() -> bool) -> Option<Job> {
+    if has_its_fill(thread) {
+        return None;
+    }
     let task = find_task(thread, look)?;
     // SAFETY: only the lifetime is erased; the pointer is forgotten by `end_help`, before the closure ends.
     let more = unsafe { core::mem::transmute::<*const (dyn Fn() -> bool + '_), *const (dyn Fn() -> bool + 'static)>(more) };
@@ -90,6 +94,18 @@ pub fn find(thread: &Thread, look: Look, more: &dyn Fn() -> bool) -> Option<Job>
     let helping = unsafe { &mut thread.own().helping };
     *helping = (helping.0.wrapping_add(1), Some(more));
     Some(task::job(thread, task))
+}
+
+/// Is `thread` alone, and waits for a device already while there is room for no more who do? Then it begins nothing until that has answered. Who does not wait
+/// for one yet begins a task all the same: what the device does may depend on the region that the thread is in. Nor does it while a target construct adds to its copies of
+/// reduction items.
+fn has_its_fill(thread: &Thread) -> bool {
+    if thread.team().size() != 1 {
+        return false;
+    }
+    // SAFETY: own thread only.
+    let own = unsafe { thread.own() };
+    own.reduces != 0 || own.at_devices != 0 && !transfer::has_room()
 }
 
 /// The wait for which [`find`] has found tasks is over.
@@ -465,6 +481,7 @@ pub fn run_some(here: Here, count: usize) {
         spin: here.thread.team().spin(),
         yields: true,
         finished: false,
+        alone: here.thread.team().size() == 1,
     });
     end_help(here.thread);
 }

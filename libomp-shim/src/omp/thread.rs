@@ -89,6 +89,10 @@ pub struct Own {
     /// Explicit tied tasks that this thread has started and not completed, oldest first (each a descendant of
     /// the one before it, by the task scheduling constraint).
     pub tied: Vec<*const Task>,
+    /// Waits of its tasks for devices, see `device::transfer`.
+    pub at_devices: u32,
+    /// Those of them during which it begins nothing (`Flags::REDUCES`).
+    pub reduces: u32,
     /// Its tasks that wait outside of the runtime while it runs others, see `outside::is_loose`.
     pub loose: u32,
     /// Picks victims.
@@ -173,6 +177,8 @@ impl Thread {
                 kept_size: 0,
                 identities: Identities::default(),
                 tied: Vec::new(),
+                at_devices: 0,
+                reduces: 0,
                 loose: 0,
                 draw: Draw::new(u64::from(num)),
                 helping: (0, None),

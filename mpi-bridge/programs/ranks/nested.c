@@ -1,4 +1,4 @@
-/* Regions that launch regions on other ranks, and rely on what was written there before. gcc only: clang has no device code for it. */
+/* Regions that launch regions on other ranks, rely on what was written there before, and go on beside them. gcc only: clang has no device code for it. */
 #include "device.h"
 
 static long relay(long x, int d, int devices)
@@ -45,6 +45,33 @@ static int fib(int n, int devices)
     return a + b;
 }
 
+/* A chain of tasks on other ranks, by a region that is alone on its rank's thread while that begins others. */
+static long chain(int from, int devices)
+{
+    long x = 0;
+    for (int k = 0; k < 4; k++) {
+#pragma omp target nowait device((from + k) % devices) map(tofrom : x) depend(inout : x)
+        x += 1;
+    }
+#pragma omp taskwait
+    return x;
+}
+
+static void chains(int devices)
+{
+    enum { MANY = 100 };
+    static long got[MANY];
+#pragma omp parallel
+#pragma omp single
+    for (int k = 0; k < MANY; k++) {
+        long *g = &got[k];
+#pragma omp target nowait device(k % devices) map(from : g[0 : 1]) firstprivate(k, devices)
+        *g = chain(k, devices);
+    }
+    for (int k = 0; k < MANY; k++)
+        CHECK_EQ(got[k], 4);
+}
+
 int main(void)
 {
     int devices = omp_get_num_devices();
@@ -55,5 +82,6 @@ int main(void)
     for (int d = 1; d < devices; d++)
         fresh(d - 1, d);
     CHECK_EQ(fib(9, devices), 34);
+    chains(devices);
     return check_result();
 }

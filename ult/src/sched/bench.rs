@@ -8,6 +8,9 @@
 //! something new, namely the newest. So only the newest context of a strand is asked for jobs, and while the newest was
 //! interrupted in the middle of program code, no older one of its strand goes on.
 //!
+//! **Alone.** An older context of a strand may go on and sit down anew, above the threads of regions inside of it. Their jobs are then for others of their
+//! teams to find. Where there are no others, in a team of one, the thread itself is asked, wherever it sits ([`Wait::alone`]).
+//!
 //! **Who goes first.** Of several contexts that can go on, the one of the deepest gang, then of the oldest gang, then, of those that a
 //! barrier has released, the thread with the lowest number, because the others wait for thread 0, or for the one before them, if they spin;
 //! then the one that has sat here longest: what yields in turn does so in a circle. Who was left in the middle of its code or yields comes behind
@@ -41,6 +44,8 @@ pub(crate) struct Waiting {
     rank: u32,
     yields: bool,
     finished: bool,
+    /// See [`Wait::alone`].
+    alone: bool,
     /// It waits for all threads and tasks of a team, see [`Waiting::meeting`].
     meets: bool,
     /// Left in the middle of program code, not at a place where it waits.
@@ -68,6 +73,7 @@ impl Waiting {
             rank: if wait.yields { GIVES_WAY } else { rank },
             yields: wait.yields,
             finished: wait.finished,
+            alone: wait.alone,
             meets,
             interrupted: false,
         }
@@ -76,8 +82,8 @@ impl Waiting {
     /// A context that could go on at any time and was left for others in the middle of its code.
     pub(super) fn interrupted(ult: *mut Ult, role: Role) -> Self {
         let (ready, spin, rank): (Ready, _, _) = (&|| true, Spin::NONE, GIVES_WAY);
-        let (yields, finished, meets, interrupted) = (false, false, false, true);
-        Self { ult, role, ready, seek: None, sleepers: None, spin, rank, yields, finished, meets, interrupted }
+        let (yields, finished, alone, meets, interrupted) = (false, false, false, false, true);
+        Self { ult, role, ready, seek: None, sleepers: None, spin, rank, yields, finished, alone, meets, interrupted }
     }
 
     /// Not the loop of a kernel thread of the pool: a thread between regions, or code that runs for one.
@@ -276,10 +282,11 @@ impl Bench {
         self.entries[at + 1..].iter().all(|e| e.role.strand != self.entries[at].role.strand)
     }
 
-    /// Those that may start something: the newest of each strand, newest first.
+    /// Those that may start something, newest first: the newest of each strand, and who is alone, unless a newer one is in the middle of its code.
     fn seekers(&self) -> impl Iterator<Item = &Waiting> {
+        let may_start = |at: usize| self.is_top(at) || self.entries[at].alone && !self.is_buried(at);
         let all = self.entries.iter().enumerate().rev();
-        all.filter(|(at, entry)| entry.seek.is_some() && self.is_top(*at)).map(|(_, entry)| entry)
+        all.filter(move |(at, entry)| entry.seek.is_some() && may_start(*at)).map(|(_, entry)| entry)
     }
 
     /// A job for one of the contexts that may start something, but for the strand `except`.
@@ -392,17 +399,20 @@ mod tests {
     /// Somebody who waits: a strand, whose counter of sleepers, at a meeting or not.
     type Seat<'a> = (usize, &'a AtomicU32, bool);
 
+    fn role(strand: usize) -> Role {
+        Role { tag: GangTag::NONE, region: 1, strand, identity: None, away: false }
+    }
+
     /// Calls `f` with a bench of these, all of whom ask `ready` and `seek`.
-    fn with_bench<R>(seats: &[Seat<'_>], ready: &dyn Fn() -> bool, seek: &dyn Fn(usize) -> Option<Job>, f: impl FnOnce(&Bench) -> R) -> R {
+    fn with_bench<R>(seats: &[Seat<'_>], ready: &dyn Fn() -> bool, seek: &dyn Fn(usize) -> Option<Job>, f: impl FnOnce(&mut Bench) -> R) -> R {
         let seeks: Vec<_> = seats.iter().map(|&(strand, ..)| move |_: Look| seek(strand)).collect();
         let mut bench = Bench::new();
         for (&(strand, sleepers, meets), seek) in seats.iter().zip(&seeks) {
             let (spin, yields, finished) = (Spin::NONE, false, false);
-            let wait = Wait { ready, seek: Some(seek), sleepers: Some(sleepers), spin, yields, finished };
-            let role = Role { tag: GangTag::NONE, region: 1, strand, identity: None, away: false };
-            bench.sit(Waiting::of(ptr::null_mut(), role, &wait, (0, meets)));
+            let wait = Wait { ready, seek: Some(seek), sleepers: Some(sleepers), spin, yields, finished, alone: false };
+            bench.sit(Waiting::of(ptr::null_mut(), role(strand), &wait, (0, meets)));
         }
-        f(&bench)
+        f(&mut bench)
     }
 
     #[test]
@@ -435,5 +445,31 @@ mod tests {
         assert_eq!(asked.take(), [5, 4, 3, 2]);
         with_bench(&seats, &|| false, &seek, |bench| assert!(bench.seek(Look::Last, 3).is_none()));
         assert_eq!(asked.take(), [5, 4, 2, 1]);
+    }
+
+    #[test]
+    fn who_is_alone_is_asked_below_newer_ones_unless_these_are_in_the_middle_of_their_code() {
+        let counters: [AtomicU32; 4] = core::array::from_fn(|_| AtomicU32::new(0));
+        let asked = RefCell::new(0);
+        let seek = |_| {
+            *asked.borrow_mut() += 1;
+            None
+        };
+        let times = |bench: &Bench| {
+            assert!(bench.seek(Look::Own, 0).is_none());
+            asked.take()
+        };
+        let seats = [(1, &counters[0], false), (1, &counters[1], false), (2, &counters[2], false), (1, &counters[3], false)];
+        with_bench(&seats, &|| false, &seek, |bench| {
+            assert_eq!(times(bench), 2, "the newest of each strand");
+            bench.entries[1].alone = true;
+            assert_eq!(times(bench), 3);
+            assert!(bench.seek(Look::Own, 1).is_none());
+            assert_eq!(asked.take(), 1, "the strand is excepted");
+            bench.sit(Waiting::interrupted(ptr::null_mut(), role(2)));
+            assert_eq!(times(bench), 2);
+            bench.sit(Waiting::interrupted(ptr::null_mut(), role(1)));
+            assert_eq!(times(bench), 0);
+        });
     }
 }

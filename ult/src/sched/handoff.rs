@@ -76,6 +76,7 @@ unsafe fn stand_in(argument: *mut ()) {
             spin: Spin::exactly(50),
             yields: false,
             finished: true,
+            alone: false,
         });
         give_back(me);
     }

@@ -107,6 +107,9 @@ pub struct Wait<'a> {
     pub yields: bool,
     /// The context's part in its gang is over: no mate waits for it any more.
     pub finished: bool,
+    /// Nobody else looks for the jobs of `seek`. So it is asked for them below newer contexts of its strand, too, which may have gone on and sat down anew
+    /// since and may need what it waits for.
+    pub alone: bool,
 }
 
 /// What a worker should do next.
@@ -426,7 +429,7 @@ mod tests {
         worker::set_duty(gang(2));
         let asked = Cell::new(false);
         let ready = || asked.replace(true);
-        wait(&Wait { ready: &ready, seek: None, sleepers: None, spin: Spin::NONE, yields: false, finished: false });
+        wait(&Wait { ready: &ready, seek: None, sleepers: None, spin: Spin::NONE, yields: false, finished: false, alone: false });
         // SAFETY: the test's, which stays until the test has waited for it.
         unsafe { (*data.cast::<Cell<bool>>()).set(true) };
     }
@@ -442,7 +445,7 @@ mod tests {
                 let seek = |_: Look| (!begun.replace(true)).then_some(Job { run: younger, data: (&raw const went_on).cast_mut().cast() });
                 worker::register_current();
                 worker::set_duty(gang(1));
-                wait(&Wait { ready: &ready, seek: Some(&seek), sleepers: None, spin, yields: false, finished: false });
+                wait(&Wait { ready: &ready, seek: Some(&seek), sleepers: None, spin, yields: false, finished: false, alone: false });
                 worker::set_duty((GangTag::NONE, 0));
                 assert!(went_on.get(), "{spin:?}");
             });

@@ -177,6 +177,7 @@ pub fn wait_polled(ready: &dyn Fn() -> bool, seek: Option<&dyn Fn(Look) -> Optio
         spin: Spin::ANSWERS,
         yields: false,
         finished: false,
+        alone: false,
     });
     // ORDERING: as above.
     DESK.waiting.fetch_sub(1, Ordering::Relaxed);

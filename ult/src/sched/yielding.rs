@@ -245,6 +245,7 @@ pub(crate) fn give_way() {
             spin: super::Spin::NONE,
             yields: false,
             finished: false,
+            alone: false,
         });
     }
 }

@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use super::interface::{Address, Device, Failure, Operation, Progress, Wake};
 use super::table::Mapped;
 use crate::omp::task::Flags;
-use crate::omp::thread::Here;
+use crate::omp::thread::{Here, Own, Thread};
 
 /// Copies that were begun together and are waited for together.
 pub struct Batch<'a> {
@@ -99,6 +99,12 @@ static WAITING: AtomicU32 = AtomicU32::new(0);
 /// Each has a stack of its own. With so many no further tasks are begun.
 const MOST_WAITING: u32 = 512;
 
+/// May tasks that wait for a device become more?
+pub fn has_room() -> bool {
+    // ORDERING: Relaxed; a limit that need not be exact.
+    WAITING.load(Ordering::Relaxed) < MOST_WAITING
+}
+
 /// Waits for an operation.
 ///
 /// # Errors
@@ -132,8 +138,13 @@ pub fn wait(ready: &dyn Fn() -> bool, wake_on: &dyn Fn(Wake) -> bool) {
         return;
     }
     let worker = core::ptr::from_ref(here.thread.worker()).cast_mut().cast();
+    let reduces = here.task.flags().has(Flags::REDUCES);
     // ORDERING: Relaxed; a limit that need not be exact.
-    let starts_none = WAITING.fetch_add(1, Ordering::Relaxed) >= MOST_WAITING || here.task.flags().has(Flags::REDUCES);
+    let starts_none = WAITING.fetch_add(1, Ordering::Relaxed) >= MOST_WAITING || reduces;
+    count_waits(here.thread, |own| {
+        own.at_devices += 1;
+        own.reduces += u32::from(reduces);
+    });
     let is_told = wake_on(Wake { call: wake, data: worker });
     match (starts_none, is_told) {
         (false, true) => here.team().help_until(here.thread, ready),
@@ -141,6 +152,16 @@ pub fn wait(ready: &dyn Fn() -> bool, wake_on: &dyn Fn(Wake) -> bool) {
         (true, true) => here.team().wait_until(ready),
         (true, false) => here.team().wait_polling(ready),
     }
+    count_waits(here.thread, |own| {
+        own.at_devices -= 1;
+        own.reduces -= u32::from(reduces);
+    });
     // ORDERING: Relaxed; as above.
     WAITING.fetch_sub(1, Ordering::Relaxed);
+}
+
+/// Notes how often the running thread waits here.
+fn count_waits(thread: &Thread, change: impl FnOnce(&mut Own)) {
+    // SAFETY: own thread only: the code that waits runs in its name.
+    change(unsafe { thread.own() });
 }

@@ -208,6 +208,7 @@ fn acquire_in_this_process(lock: &Lock) -> bool {
             spin: SPIN,
             yields: false,
             finished: false,
+            alone: false,
         });
         // ORDERING: Acquire, as above. GRANTED is final, and the record is off the list already.
         if waiter.state.load(Ordering::Acquire) == GRANTED {

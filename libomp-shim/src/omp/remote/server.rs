@@ -245,6 +245,7 @@ fn await_work() {
         spin: if cluster().is_none_or(Cluster::is_dedicated) { here.team().spin() } else { Spin::POLLING },
         yields: false,
         finished: false,
+        alone: false,
     });
     queue::end_help(here.thread);
     here.team().pass_wake_up_on();

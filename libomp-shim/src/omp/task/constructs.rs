@@ -92,11 +92,11 @@ pub fn includes(here: Here, flags: Flags) -> bool {
 }
 
 /// The end of a region waits for its tasks, and so does that of the program where `main` runs ([`super::super::root::finish_at_exit`]).
-/// Another kernel thread of the program may end at any time. Not inside of a target region: there it was seen to hang (`docs/protocols/task.md`).
+/// Another kernel thread of the program may end at any time.
 #[cold]
 fn goes_on_beside_a_device(here: Here) -> bool {
     let team = here.thread.team();
-    team.plan().target_depth == 0 && !here.task.flags().has(Flags::FINAL) && (!team.plan().parent_thread.is_null() || super::super::root::finish_at_exit())
+    !here.task.flags().has(Flags::FINAL) && (!team.plan().parent_thread.is_null() || super::super::root::finish_at_exit())
 }
 
 /// A child with these properties has been deferred, or will be when it is ready. A thread that is alone in its team begins what it has for devices before it goes on,

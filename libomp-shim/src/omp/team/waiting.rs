@@ -71,6 +71,7 @@ impl Team {
             spin,
             yields: false,
             finished: place == Place::Join,
+            alone: self.size() == 1,
         };
         ult::sched::wait_ranked(&wait, thread.num(), place != Place::Task);
         queue::end_help(thread);
@@ -161,5 +162,5 @@ impl Team {
 
 /// Waits without running tasks.
 fn wait_alone(done: &dyn Fn() -> bool, spin: Spin) {
-    ult::sched::wait(&Wait { ready: done, seek: None, sleepers: None, spin, yields: false, finished: false });
+    ult::sched::wait(&Wait { ready: done, seek: None, sleepers: None, spin, yields: false, finished: false, alone: false });
 }

@@ -134,6 +134,7 @@ pub fn wait(here: Here, at: impl Fn(usize) -> i64) {
         spin: team.spin(),
         yields: false,
         finished: false,
+        alone: false,
     });
 }
 

@@ -254,6 +254,7 @@ fn await_turn(here: Here, share: &WorkShare, k: u64) -> Turn {
                 spin: team.spin(),
                 yields: false,
                 finished: false,
+                alone: false,
             });
         }
         if claim(share, k) {

@@ -103,6 +103,7 @@ fn await_turn_cold(here: Here, share: &WorkShare, from: u64) {
         spin: team.spin(),
         yields: false,
         finished: false,
+        alone: false,
     });
 }
 
