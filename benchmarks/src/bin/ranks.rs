@@ -10,11 +10,15 @@ use std::env;
 const REGIONS: usize = 40;
 
 const STEALS: [(&str, Amount, u32); 4] = [
-    ("off", Amount::Nothing, PATIENCE),
     ("one", Amount::One, PATIENCE),
+    ("off", Amount::Nothing, PATIENCE),
     ("half", Amount::Half, PATIENCE),
-    ("half, 16 tries", Amount::Half, 16),
+    ("half, 2 tries", Amount::Half, 2),
 ];
+
+/// The name, one rank in how many has most of the work, and the regions of each other rank.
+const WORK: [(&str, usize, usize); 4] =
+    [("even", 1, 0), ("on one rank in 10", 10, 4), ("all on one in 10", 10, 0), ("all on one in 100", 100, 0)];
 
 fn row(name: &str, setting: Setting) {
     let Outcome { span, ideal, regions, moved, messages, busiest, successes, aborted } = simulate(setting);
@@ -30,13 +34,20 @@ fn row(name: &str, setting: Setting) {
 
 fn main() {
     let most: usize = env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(10_000);
-    println!("| ranks | work, steals | time / even share | moved | messages per region | of the busiest rank | steals | aborted per steal |");
+    println!(
+        "| ranks | work, steals | time / even share | moved | messages per region | of the busiest rank | steals | aborted per steal |"
+    );
     println!("|---:|---|---:|---:|---:|---:|---:|---:|");
     let mut ranks = 10;
     while ranks <= most {
-        for (work, loaded) in [("even", 1), ("on one rank in 10", 10)] {
-            for (steals, amount, patience) in STEALS {
-                let setting = Setting { ranks, workers: 4, loaded, regions: REGIONS, amount, patience, seed: 1 };
+        for (work, loaded, rest) in WORK.into_iter().filter(|(_, loaded, _)| *loaded <= ranks) {
+            let steals = match (loaded, rest) {
+                (1, _) => &STEALS[..],
+                (_, 0) => &STEALS[2..3],
+                _ => &STEALS[1..3],
+            };
+            for &(steals, amount, patience) in steals {
+                let setting = Setting { ranks, workers: 4, loaded, rest, regions: REGIONS, amount, patience, seed: 1 };
                 row(&format!("{work}; {steals}"), setting);
             }
         }

@@ -9,13 +9,26 @@
 //! those of the greatest depth wait for nobody, end, and let others of their depth begin; then those of the depth before end, and so on. With one
 //! window for all depths regions that wait for their own could fill it (`mpi-bridge/tests/model_steal.rs` shows both).
 //!
-//! *Silence.* A [`Thief`] asks when a region has ended, when it was told that regions wait somewhere, and again after an answer; never by
-//! itself. After [`PATIENCE`] aborted steals in a row it asks no more until it hears something. Who had nothing to give remembers the
-//! thief and tells it once when regions wait again. So ranks without work send nothing, and the end of the program can be found.
+//! *Word of work.* A [`Thief`] that knows of an origin with work asks there; otherwise it asks anybody, once ([`PATIENCE`]). Word of work ([`Tip`]) comes along with regions, with
+//! answers to steals in vain, and to those that are *told*: who had nothing to give keeps the thief's name, and tells it once when
+//! regions wait again, with itself or with an origin that it hears of. Where nobody has left a name lifelines are told, seldom ([`Place`]), so that also ranks hear of work that have never
+//! had any. A told rank gets a region if it is in time, and with it word of those that still wait, which it passes on.
+//!
+//! *Silence.* A thief asks when a region has ended, when it was told that regions wait somewhere, and again after an answer; never by
+//! itself. After aborted steals in a row it asks no more until a region or word of work comes; and word is told only when regions come, begin to wait or begin, or is what is left
+//! of such word, halved. So ranks without work send nothing, and the end of the program can be found.
 //!
 //! Rejected: sending regions from rank to rank as TagHit does (data would have to follow, and results find their way back through who
-//! had them in between), and asking at intervals (an idle cluster would never fall silent).
+//! had them in between), asking at intervals (an idle cluster would never fall silent), and more patience instead of word (16 tries where few have work bring most of what there is to
+//! be had, and 20 aborted steals for each successful one where all have the same).
 
+mod names;
+mod thief;
+
+pub use names::{PACE, Place};
+pub use thief::{PATIENCE, TIPS, Thief, Tip};
+
+use names::Names;
 use std::collections::VecDeque;
 
 /// How much a thief is given at once (`OMPX_STEAL`).
@@ -30,9 +43,6 @@ pub enum Amount {
     Half,
 }
 
-/// Aborted steals in a row after which a thief asks no more. With more it finds the few ranks that have work (`docs/distributed.md` has a model of both),
-/// and where all have the same there are many times as many aborted steals: 13 for each successful one with 16, 2.6 with 2.
-pub const PATIENCE: u32 = 2;
 /// Depths of nesting that are told apart. Deeper regions must not wait here.
 pub const DEPTHS: usize = 16;
 
@@ -51,12 +61,12 @@ pub struct Queue<T> {
     /// The oldest first.
     waiting: VecDeque<Waiting<T>>,
     /// Devices that got nothing, and were not told of anything since.
-    hungry: VecDeque<usize>,
+    names: Names,
 }
 
 impl<T> Default for Queue<T> {
     fn default() -> Self {
-        Self { under_way: Vec::new(), waiting: VecDeque::new(), hungry: VecDeque::new() }
+        Self { under_way: Vec::new(), waiting: VecDeque::new(), names: Names::default() }
     }
 }
 
@@ -158,59 +168,17 @@ impl<T> Queue<T> {
 
     /// `thief` is to be told when regions wait.
     pub fn remember(&mut self, thief: usize) {
-        if !self.hungry.contains(&thief) {
-            self.hungry.push_back(thief);
-        }
+        self.names.leave(thief);
     }
 
-    /// A region has begun to wait: who is to be told of it, who is forgotten then.
-    pub fn announce(&mut self) -> Option<usize> {
-        if self.waiting.is_empty() { None } else { self.hungry.pop_front() }
-    }
-}
-
-/// A device's part in stealing: when it may ask.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Thief {
-    has_asked: bool,
-    /// Aborted steals before it asks no more.
-    left: u32,
-    patience: u32,
-}
-
-impl Default for Thief {
-    fn default() -> Self {
-        Self::with_patience(PATIENCE)
-    }
-}
-
-impl Thief {
-    /// With another patience than [`PATIENCE`].
-    #[must_use]
-    pub fn with_patience(patience: u32) -> Self {
-        Self { has_asked: false, left: patience, patience }
+    /// A region has begun to wait, or one has begun while others wait: who is to be told of them, if anybody.
+    pub fn announce(&mut self, place: Place) -> Option<usize> {
+        if self.waiting.is_empty() { None } else { self.names.next(place, [None; 2]) }
     }
 
-    /// May it ask somebody? Not while an answer is to come, nor after too many aborted steals.
-    #[must_use]
-    pub fn may_ask(&self) -> bool {
-        !self.has_asked && self.left > 0
-    }
-
-    /// It asks.
-    pub fn asks(&mut self) {
-        self.has_asked = true;
-    }
-
-    /// The answer has come.
-    pub fn is_answered(&mut self, success: bool) {
-        self.has_asked = false;
-        self.left = if success { self.patience } else { self.left.saturating_sub(1) };
-    }
-
-    /// A region has come, or word that regions wait somewhere: there may be more.
-    pub fn hears(&mut self) {
-        self.left = self.patience;
+    /// Regions wait with another origin, which is this device if it is one: who is to be told of them, if anybody.
+    pub fn passes_on(&mut self, place: Place, origin: Option<usize>) -> Option<usize> {
+        self.names.next(place, [place.device, origin])
     }
 }
 
@@ -275,28 +243,23 @@ mod tests {
 
     #[test]
     fn who_got_nothing_is_told_once() {
+        let place = Place { device: Some(0), devices: 4 };
         let mut q = queue(&[]);
         for thief in [3, 2, 3] {
             assert_eq!(q.steal(thief, Amount::Half, 1, |_| true).taken, 0);
         }
-        assert_eq!(q.announce(), None, "nothing waits");
+        assert_eq!(q.announce(place), None, "nothing waits");
         assert_eq!(q.admit(0, 0, 1, 'a'), None);
-        assert_eq!([q.announce(), q.announce(), q.announce()], [Some(3), Some(2), None]);
+        assert_eq!([q.announce(place), q.announce(place)], [Some(3), Some(2)]);
+        assert_eq!([q.announce(place), q.announce(place)], [Some(1), None], "then a lifeline, and not each time");
     }
 
     #[test]
-    fn a_thief_has_patience_until_it_hears_something() {
-        let mut thief = Thief::default();
-        for _ in 0..PATIENCE {
-            assert!(thief.may_ask());
-            thief.asks();
-            assert!(!thief.may_ask());
-            thief.is_answered(false);
-        }
-        assert!(!thief.may_ask());
-        thief.hears();
-        thief.asks();
-        thief.is_answered(true);
-        assert!(thief.may_ask());
+    fn word_of_others_goes_neither_there_nor_home() {
+        let place = Place { device: Some(0), devices: 4 };
+        let mut q = queue(&[]);
+        [0, 3, 2].into_iter().for_each(|name| q.remember(name));
+        assert_eq!([q.passes_on(place, Some(3)), q.passes_on(place, Some(3))], [Some(2), Some(1)]);
+        assert_eq!(q.passes_on(place, None), Some(3));
     }
 }

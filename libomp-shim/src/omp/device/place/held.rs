@@ -10,7 +10,7 @@
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use placement::steal::{Amount, DEPTHS, Queue};
+use placement::steal::{Amount, DEPTHS, Place, Queue};
 
 use super::{Placed, Promise, policies};
 use crate::omp::device::interface::Wake;
@@ -144,19 +144,17 @@ pub fn wait(placed: Placed, depth: usize) -> Promise {
     let (slot, seat) = (promise.slot(), Arc::new(Seat::default()));
     let held = Held { promise, depth, elsewhere, seat: seat.clone() };
     let (device, window) = (slot.number as usize, window(slot));
-    let (begins, next, tell) = with(|queue| match queue.admit(device, depth, window, held) {
-        Some(held) => (Some(held), Vec::new(), None),
+    let (begins, next) = with(|queue| match queue.admit(device, depth, window, held) {
+        Some(held) => (Some(held), Vec::new()),
         // The window may have grown.
-        None => (None, all_next(queue, device, depth, window), queue.announce()),
+        None => (None, all_next(queue, device, depth, window)),
     });
     if let Some(Held { mut promise, .. }) = begins {
         promise.set_out(depth);
         return promise;
     }
     next.into_iter().for_each(Held::begin);
-    if let Some(thief) = tell {
-        rank::steal::announce(thief);
-    }
+    rank::steal::announce();
     let wake_on = |wake| {
         seat.wake_on(wake);
         true
@@ -177,7 +175,24 @@ pub fn ended(slot: &Slot, depth: usize) {
         queue.ended(device, depth);
         all_next(queue, device, depth, window)
     });
-    next.into_iter().for_each(Held::begin);
+    for held in next {
+        held.begin();
+        rank::steal::announce();
+    }
+}
+
+/// Regions wait, if they do: which device is to be told of how many, if any is.
+pub fn announce(place: Place) -> Option<(usize, u32)> {
+    // Most regions end where none wait.
+    if waiting() == 0 {
+        return None;
+    }
+    with(|queue| queue.announce(place).map(|device| (device, queue.len() as u32)))
+}
+
+/// Regions wait at another origin, which is this device if it is one: which device is to be told of them, if any is.
+pub fn passes_on(place: Place, origin: Option<usize>) -> Option<usize> {
+    with(|queue| queue.passes_on(place, origin))
 }
 
 /// The device asks for regions of others: how many it gets. 0: it is told when regions wait again.

@@ -325,7 +325,7 @@ impl Device for Rank {
         let limit = u64::from(launch.thread_limit[0]);
         let debts = self.debts();
         let into = launch.into.addr() as u64;
-        let marks = if launch.stolen { mark::STOLEN } else { 0 } | if held::waiting() > 0 { mark::MORE } else { 0 };
+        let marks = if launch.stolen { mark::STOLEN } else { 0 } | (held::waiting() as u64) << mark::WAITING;
         let mut words = vec![launch.device as u64, launch.depth.into(), marks];
         words.extend([convention(launch.convention), limit, kind, first, second, into]);
         words.push(debts.len() as u64);

@@ -194,8 +194,7 @@ handlers! {
         let wanted = (0..reader.word()).map(|_| (reader.word() as usize, reader.word() as usize)).collect();
         let arguments = reader.words().map(|word| word as usize).collect();
         let region = Region { device, depth, convention, thread_limit: limit, kind, code, arguments, wanted, into };
-        let other = (source != cluster.rank).then_some(source);
-        cluster.stealing.region_came(other, marks & mark::STOLEN != 0, marks & mark::MORE != 0);
+        steal::region_came(cluster, source, marks & mark::STOLEN != 0, (marks >> mark::WAITING) as u32);
         // ORDERING: Relaxed; a load that need not be exact.
         cluster.served.regions.fetch_add(1, Ordering::Relaxed);
         leave(Order { job: Job::Run(region), source, ticket });
@@ -272,7 +271,7 @@ impl Order {
         if is_region {
             // ORDERING: Relaxed; as where it was added.
             cluster.served.regions.fetch_sub(1, Ordering::Relaxed);
-            steal::look(cluster, None);
+            steal::region_ended(cluster);
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Stealing of regions between ranks: who asks whom when, and what the messages do (`docs/protocols/rank-steal.md`).
 //!
 //! A rank that serves asks when a region has ended and fewer are left than it has workers. What waits here for other devices is taken first,
-//! without a message. Otherwise it asks a victim: a rank that has announced regions, or one that the policy of victims names
-//! (`ult::victim`), to which every rank counts as a success that says along with a region that more are waiting. The rules of silence are
-//! `placement::steal::Thief`'s: a rank sends nothing of its own accord, which the search for the end relies on ([`super::start`]).
+//! without a message. Otherwise it asks the origin that it knows has work, or a victim that the policy of victims names
+//! (`ult::victim`). What it knows comes along with regions and answers, or by [`verb::WORK`], and it tells others. The rules are
+//! `placement::steal`'s: a rank sends nothing of its own accord, which the search for the end relies on ([`super::start`]).
 //!
 //! What may not live here: which regions wait, and what a thief gets of them ([`held`]).
 
@@ -13,13 +13,13 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Mutex;
 
 use mpi_bridge::table::Message;
-use placement::steal::Thief;
+use placement::steal::{Place, Thief, Tip};
 use ult::topology::distance::FARTHEST;
 use ult::victim::{Policy, Selector};
 
 use super::link::opened;
 use super::remote::lock;
-use super::wire::verb;
+use super::wire::{Reader, verb};
 use super::{CLUSTER, Cluster, first_device};
 use crate::omp::device::place::held;
 use crate::omp::env;
@@ -38,8 +38,6 @@ struct State {
     victims: Selector,
     /// The victim that is asked now was chosen by `victims`.
     chosen: bool,
-    /// Who has said last that regions wait there, and has not been found without any since.
-    told_by: Option<u32>,
 }
 
 /// Ranks on the node of this one. They are taken to be numbered in a row, as launchers do unless they are told otherwise.
@@ -60,7 +58,7 @@ impl Stealing {
             let distances: Vec<u8> = (0..ranks).map(|other| if near.contains(&other) { 0 } else { FARTHEST }).collect();
             victims.set_distances(rank as usize, &distances);
         }
-        let state = State { thief: Thief::default(), victims, chosen: false, told_by: None };
+        let state = State { thief: Thief::default(), victims, chosen: false };
         let [stolen, attempts, successes, aborted] = [const { AtomicU64::new(0) }; 4];
         Self { state: Mutex::new(state), stolen, attempts, successes, aborted }
     }
@@ -71,23 +69,8 @@ impl Stealing {
         [&self.stolen, &self.attempts, &self.successes, &self.aborted].map(|n| n.load(Ordering::Relaxed))
     }
 
-    /// A region has come from `source`, stolen or not; more wait there or not.
-    pub fn region_came(&self, source: Option<u32>, stolen: bool, more: bool) {
-        if stolen {
-            count(&self.stolen);
-        }
-        lock(&self.state).hears(source.filter(|_| more));
-    }
-}
-
-impl State {
-    /// There may be more, and there is at `source` if that is given: to whoever chooses victims, it has had some.
-    fn hears(&mut self, source: Option<u32>) {
-        self.thief.hears();
-        if let Some(source) = source.filter(|&source| self.told_by != Some(source)) {
-            self.told_by = Some(source);
-            self.victims.succeeded(source as usize);
-        }
+    fn thief<T>(&self, work: impl FnOnce(&mut Thief) -> T) -> T {
+        work(&mut lock(&self.state).thief)
     }
 }
 
@@ -101,35 +84,74 @@ fn own_device(cluster: &Cluster) -> Option<usize> {
     (cluster.rank as usize).checked_sub(first_device(cluster))
 }
 
-/// This rank may have time for more: if so it takes what waits here, or asks `first`, or else a victim. Called while a region of this rank is not
-/// over, or by the handler of a message.
-pub fn look(cluster: &Cluster, first: Option<u32>) {
+/// Where this rank is among the devices; `None`: nobody steals.
+fn place(cluster: &Cluster) -> Option<Place> {
+    held::is_used().then(|| Place { device: own_device(cluster), devices: cluster.ranks as usize - first_device(cluster) })
+}
+
+/// A region has come from `source`, stolen or not, where so many wait. Called by the handler of its message.
+pub fn region_came(cluster: &Cluster, source: u32, stolen: bool, waiting: u32) {
+    if stolen {
+        count(&cluster.stealing.stolen);
+    }
+    let tip = (source != cluster.rank).then_some(Tip { origin: source as usize, waiting });
+    cluster.stealing.thief(|thief| thief.region_came(tip));
+    if let Some(tip) = tip {
+        pass_on(cluster, tip);
+    }
+}
+
+/// A region of this rank has ended. Called while it counts as busy.
+pub fn region_ended(cluster: &Cluster) {
+    cluster.stealing.thief(Thief::region_ended);
+    look(cluster);
+}
+
+/// This rank may have time for more: if so it takes what waits here, or asks an origin or a victim, if it may. Does it have time, and nothing yet?
+/// Called while a region of this rank is not over, or by the handler of a message.
+fn look(cluster: &Cluster) -> bool {
     let settings = env::settings();
-    let Some(device) = own_device(cluster).filter(|_| held::is_used()) else { return };
+    let Some(device) = own_device(cluster).filter(|_| held::is_used()) else { return false };
     if cluster.served.regions() >= u64::from(settings.workers) || held::steal(device) > 0 {
-        return;
+        return false;
     }
     let victim = {
         let state = &mut *lock(&cluster.stealing.state);
         if !state.thief.may_ask() {
-            return;
+            return true;
         }
-        state.thief.asks();
-        let first = first.filter(|&first| first != cluster.rank);
-        state.chosen = first.is_none();
-        first.unwrap_or_else(|| state.victims.select(cluster.rank as usize, cluster.ranks as usize) as u32)
+        let known = state.thief.asks();
+        state.chosen = known.is_none();
+        known.unwrap_or_else(|| state.victims.select(cluster.rank as usize, cluster.ranks as usize)) as u32
     };
     count(&cluster.stealing.attempts);
     // A bridge that fails has ended all ranks, or is about to.
     drop(cluster.post(victim, verb::STEAL, &[], &[], 0));
+    true
 }
 
-/// Regions wait here: says so to the rank that is this device.
-pub fn announce(device: usize) {
-    if let Some(cluster) = CLUSTER.get() {
-        // As in `look`.
-        drop(cluster.post((device + first_device(cluster)) as u32, verb::WORK, &[], &[], 0));
+/// Regions wait here: tells somebody, if anybody is to be told. Called while one of them is not over.
+pub fn announce() {
+    let Some(cluster) = CLUSTER.get() else { return };
+    let Some(place) = place(cluster) else { return };
+    if let Some((device, waiting)) = held::announce(place) {
+        tell(cluster, device, Tip { origin: cluster.rank as usize, waiting });
     }
+}
+
+/// Regions wait at another rank: tells somebody, if anybody is to be told. Called by the handler of a message.
+fn pass_on(cluster: &Cluster, tip: Tip) {
+    let (Some(place), Some(half)) = (place(cluster), tip.half()) else { return };
+    let origin = tip.origin.checked_sub(first_device(cluster));
+    if let Some(device) = held::passes_on(place, origin) {
+        tell(cluster, device, half);
+    }
+}
+
+fn tell(cluster: &Cluster, device: usize, tip: Tip) {
+    let to = (device + first_device(cluster)) as u32;
+    // As in `look`.
+    drop(cluster.post(to, verb::WORK, &[tip.origin as u64, tip.waiting.into()], &[], 0));
 }
 
 // ---- handlers -----------------------------------------------------------------------------------------------------------
@@ -140,8 +162,16 @@ pub(super) unsafe extern "C" fn asked(_: *mut c_void, message: *const Message) {
     // SAFETY: the bridge's message.
     let (_, source) = unsafe { opened(message) };
     let taken = (source as usize).checked_sub(first_device(cluster)).map_or(0, held::steal);
+    let tip = if taken > 0 { None } else { cluster.stealing.thief(|thief| thief.tells(source as usize)) };
+    let Tip { origin, waiting } = tip.unwrap_or(Tip { origin: 0, waiting: 0 });
     // As in `look`.
-    drop(cluster.post(source, verb::STOLEN, &[taken as u64], &[], 0));
+    drop(cluster.post(source, verb::STOLEN, &[taken as u64, origin as u64, waiting.into()], &[], 0));
+}
+
+/// What a message says of an origin, if that is another rank and has work.
+fn tip(cluster: &Cluster, reader: &mut Reader<'_>) -> Option<Tip> {
+    let tip = Tip { origin: reader.word() as usize, waiting: reader.word() as u32 };
+    (tip.waiting > 0 && tip.origin != cluster.rank as usize).then_some(tip)
 }
 
 /// [`verb::STOLEN`].
@@ -150,22 +180,20 @@ pub(super) unsafe extern "C" fn answered(_: *mut c_void, message: *const Message
     // SAFETY: the bridge's message.
     let (mut reader, source) = unsafe { opened(message) };
     let success = reader.word() > 0;
+    let tip = tip(cluster, &mut reader);
     let stealing = &cluster.stealing;
     count(if success { &stealing.successes } else { &stealing.aborted });
     {
         let state = &mut *lock(&stealing.state);
-        state.thief.is_answered(success);
+        state.thief.is_answered(source as usize, success, tip);
         match (success, state.chosen) {
             (true, _) => state.victims.succeeded(source as usize),
             (false, true) => state.victims.failed(source as usize),
             (false, false) => {}
         }
-        if !success && state.told_by == Some(source) {
-            state.told_by = None;
-        }
     }
     if !success {
-        look(cluster, None);
+        look(cluster);
     }
 }
 
@@ -173,9 +201,15 @@ pub(super) unsafe extern "C" fn answered(_: *mut c_void, message: *const Message
 pub(super) unsafe extern "C" fn announced(_: *mut c_void, message: *const Message) {
     let Some(cluster) = CLUSTER.get() else { return };
     // SAFETY: the bridge's message.
-    let (_, source) = unsafe { opened(message) };
-    lock(&cluster.stealing.state).hears((source != cluster.rank).then_some(source));
-    look(cluster, Some(source));
+    let (mut reader, _) = unsafe { opened(message) };
+    let tip = tip(cluster, &mut reader);
+    if let Some(tip) = tip {
+        cluster.stealing.thief(|thief| thief.is_told(tip));
+    }
+    let has_time = look(cluster);
+    if let Some(tip) = tip.filter(|_| !has_time) {
+        pass_on(cluster, tip);
+    }
 }
 
 #[cfg(test)]
@@ -195,18 +229,5 @@ mod tests {
         assert_eq!(with("5", "6"), Some(0..6));
         assert_eq!((with("6", "8"), with("4", "4"), with("x", "4")), (None, None, None));
         assert_eq!(node(0, &|name| name.starts_with("MPI_").then(|| u8::from(name.ends_with("RANKS")).to_string())), Some(0..1));
-    }
-
-    #[test]
-    fn who_says_that_regions_wait_is_asked() {
-        let stealing = Stealing::new(1, 8);
-        stealing.region_came(Some(6), true, true);
-        stealing.region_came(Some(6), false, true);
-        let state = &mut *lock(&stealing.state);
-        // First somebody at random, then him.
-        let first = state.victims.select(1, 8);
-        state.victims.failed(first);
-        assert_eq!((state.victims.select(1, 8), state.told_by), (6, Some(6)));
-        assert_eq!(stealing.counters(), [1, 0, 0, 0]);
     }
 }

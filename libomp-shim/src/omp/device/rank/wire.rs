@@ -36,9 +36,9 @@ pub mod verb {
     pub const SATISFY: u32 = 14;
     /// Nothing: give me regions that wait.
     pub const STEAL: u32 = 15;
-    /// `[count]`: so many are yours; those that begin follow by themselves.
+    /// `[count, rank, waiting]`: so many are yours; those that begin follow by themselves. If there are none, the rank may have some if `waiting` is not 0.
     pub const STOLEN: u32 = 16;
-    /// Nothing: regions wait here, after you had asked in vain.
+    /// `[rank, waiting]`: so many regions wait at that rank.
     pub const WORK: u32 = 17;
     /// `[round]`: say who waits for what (`omp::check`).
     pub const LOOK: u32 = 18;
@@ -50,8 +50,8 @@ pub mod verb {
 pub mod mark {
     /// The region was placed on another device, and stolen.
     pub const STOLEN: u64 = 1;
-    /// More regions wait at the sender.
-    pub const MORE: u64 = 2;
+    /// The bits from here on: how many regions wait at the sender.
+    pub const WAITING: u32 = 8;
 }
 
 /// What says which code a region is, in [`verb::RUN`].
