@@ -1,26 +1,26 @@
 //! Model of stealing between ranks: every order of events, over the shipped queue, thief and waves (`docs/protocols/rank-steal.md`).
 //!
 //! Rank 0 creates regions, which may create regions where they run and wait for them. Each is placed on any rank, as no policy is known
-//! here; each rank may ask any other. Messages overtake each other. Every region has to run once, every order of events has to come to
+//! here, or all on rank 0, where more of them are looked at, but not all orders of events; each rank may ask any other, and word of work goes round. Messages overtake each other. Every region has to run once, every order of events has to come to
 //! its end, and the end may be told only when all regions have ended and no message is under way. Each `broken` test changes one rule.
 #![cfg(not(loom))]
 
 use mpi_bridge::wave::{Operation, Step, Sums, Waves};
-use placement::steal::{Amount, Queue, Thief};
+use placement::steal::{Amount, Place, Queue, Thief, Tip};
 use std::collections::HashSet;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Message {
-    /// Run this region.
-    Run(usize),
+    /// Run this region; so many wait where it comes from.
+    Run(usize, u32),
     /// It has ended.
     Ended(usize),
     /// The rank asks for regions.
     Steal(usize),
-    /// It gets some, or not.
-    Answer(bool),
-    /// Regions wait.
-    Work,
+    /// It gets some of this rank, or not, but word of work.
+    Answer(usize, bool, Option<Tip>),
+    /// Regions wait, says this rank.
+    Work(usize, Tip),
     /// Waves.
     Up(Sums),
     Down(bool),
@@ -36,6 +36,8 @@ struct Rank {
     sent: u64,
     handled: u64,
     told: bool,
+    /// It has been sent away, and told nothing since.
+    hopes: bool,
 }
 
 /// What is true of a region.
@@ -70,6 +72,16 @@ struct Model {
     /// Regions that the first of them creates, and that the first of those creates.
     inner: [usize; 2],
     amount: Amount,
+    /// All regions are placed on rank 0, before anything else happens, and ranks ask whenever they have none.
+    at_home: bool,
+    /// There are no waves: the end is where nothing is left to do.
+    no_waves: bool,
+    /// A rank tells of work at any time.
+    gossips: bool,
+    /// A steal in vain restores patience.
+    insists: bool,
+    /// Who has left a name counts as busy.
+    waits: bool,
     /// Ranks ask at any time.
     is_restless: bool,
     /// Regions of all depths hold each other back.
@@ -78,8 +90,25 @@ struct Model {
     forgets: bool,
 }
 
-const PLAIN: Model =
-    Model { ranks: 2, outer: 2, inner: [0, 0], amount: Amount::Half, is_restless: false, one_depth: false, forgets: false };
+const PLAIN: Model = Model {
+    ranks: 2,
+    outer: 2,
+    inner: [0, 0],
+    amount: Amount::Half,
+    at_home: false,
+    no_waves: false,
+    gossips: false,
+    insists: false,
+    waits: false,
+    is_restless: false,
+    one_depth: false,
+    forgets: false,
+};
+
+/// States after which there will be more for ever.
+const MOST: usize = 300_000;
+/// States that are looked at where there are too many for all.
+const SOME: usize = 40_000;
 
 /// As many regions as a rank is sent at a time.
 const WINDOW: u32 = 1;
@@ -104,20 +133,44 @@ impl State {
 
     fn launch(&mut self, region: usize) {
         let Region { origin, device, .. } = self.regions[region];
-        self.send(origin, device, Message::Run(region));
+        let waiting = self.ranks[origin].queue.len() as u32;
+        self.send(origin, device, Message::Run(region, waiting));
+    }
+
+    fn place(&self, rank: usize) -> Place {
+        Place { device: Some(rank), devices: self.ranks.len() }
+    }
+
+    /// Regions wait with this rank.
+    fn announce(&mut self, rank: usize) {
+        let place = self.place(rank);
+        if let Some(other) = self.ranks[rank].queue.announce(place) {
+            let waiting = self.ranks[rank].queue.len() as u32;
+            self.send(rank, other, Message::Work(rank, Tip { origin: rank, waiting }));
+        }
+    }
+
+    /// This rank has heard of regions that wait.
+    fn pass_on(&mut self, rank: usize, tip: Tip) {
+        let place = self.place(rank);
+        if let Some(half) = tip.half()
+            && let Some(other) = self.ranks[rank].queue.passes_on(place, Some(tip.origin))
+        {
+            self.send(rank, other, Message::Work(rank, half));
+        }
     }
 }
 
 /// An order of messages, so that states that differ by it only are one.
-fn rank_of(message: &Message) -> (usize, usize, u64) {
+fn rank_of(message: &Message) -> (usize, usize, u64, Option<Tip>) {
     match *message {
-        Message::Run(region) => (0, region, 0),
-        Message::Ended(region) => (1, region, 0),
-        Message::Steal(rank) => (2, rank, 0),
-        Message::Answer(success) => (3, usize::from(success), 0),
-        Message::Work => (4, 0, 0),
-        Message::Up(sums) => (5, sums.sent as usize, sums.handled),
-        Message::Down(ends) => (6, usize::from(ends), 0),
+        Message::Run(region, waiting) => (0, region, waiting.into(), None),
+        Message::Ended(region) => (1, region, 0, None),
+        Message::Steal(rank) => (2, rank, 0, None),
+        Message::Answer(rank, success, tip) => (3, rank, success.into(), tip),
+        Message::Work(rank, tip) => (4, rank, 0, Some(tip)),
+        Message::Up(sums) => (5, sums.sent as usize, sums.handled, None),
+        Message::Down(ends) => (6, usize::from(ends), 0, None),
     }
 }
 
@@ -126,7 +179,16 @@ impl Model {
         let rank = |i: usize| {
             let mut waves = Waves::new(i as u32, self.ranks as u32);
             waves.begin(Operation::Quiet);
-            Rank { waves, queue: Queue::default(), thief: Thief::default(), runs: Vec::new(), sent: 0, handled: 0, told: false }
+            Rank {
+                waves,
+                queue: Queue::default(),
+                thief: Thief::default(),
+                runs: Vec::new(),
+                sent: 0,
+                handled: 0,
+                told: false,
+                hopes: false,
+            }
         };
         let ranks = (0..self.ranks).map(rank).collect();
         State { ranks, regions: Vec::new(), coming: Vec::new(), whims: u32::from(self.is_restless) }
@@ -140,7 +202,9 @@ impl Model {
     fn children(&self, state: &State, region: usize) -> usize {
         match state.regions[region] {
             Region { depth: 0, .. } if region == 0 => self.inner[0],
-            Region { depth: 1, parent, .. } if state.regions.iter().position(|r| r.depth == 1 && r.parent == parent) == Some(region) => self.inner[1],
+            Region { depth: 1, parent, .. } if state.regions.iter().position(|r| r.depth == 1 && r.parent == parent) == Some(region) => {
+                self.inner[1]
+            }
             _ => 0,
         }
     }
@@ -149,6 +213,10 @@ impl Model {
         let mut all = Vec::new();
         if state.created(None).count() < self.outer {
             self.create(state, 0, None, &mut all);
+            // Enough orders as it is.
+            if self.at_home {
+                return Ok(all);
+            }
         }
         for rank in 0..self.ranks {
             for at in 0..state.ranks[rank].runs.len() {
@@ -159,11 +227,20 @@ impl Model {
                 let calm = State { whims: state.whims - 1, ..state.clone() };
                 self.ask(&calm, rank, &mut all);
             }
+            if self.gossips && state.whims == 0 {
+                let mut next = State { whims: 1, ..state.clone() };
+                next.send(rank, (rank + 1) % self.ranks, Message::Work(rank, Tip { origin: rank, waiting: 1 }));
+                all.push(next);
+            }
         }
         for at in 0..state.coming.len() {
             let mut next = state.clone();
             let (to, message) = next.coming.remove(at);
             self.arrive(next, to, message, &mut all);
+        }
+        if self.no_waves {
+            // Nobody looks at the sums.
+            all.iter_mut().flat_map(|next| &mut next.ranks).for_each(|rank| (rank.sent, rank.handled) = (0, 0));
         }
         all.iter().try_for_each(check)?;
         Ok(all)
@@ -171,7 +248,7 @@ impl Model {
 
     /// `main` or a region on `rank` creates one, which is placed anywhere.
     fn create(&self, state: &State, rank: usize, by: Option<usize>, all: &mut Vec<State>) {
-        for device in 0..self.ranks {
+        for device in 0..if self.at_home { 1 } else { self.ranks } {
             let mut next = state.clone();
             let this = next.regions.len();
             let depth = by.map_or(0, |by| state.regions[by].depth + 1);
@@ -179,11 +256,7 @@ impl Model {
             let depth = self.depth(&next, this);
             match next.ranks[rank].queue.admit(device, depth, WINDOW, this) {
                 Some(region) => next.launch(region),
-                None => {
-                    if let Some(thief) = next.ranks[rank].queue.announce() {
-                        next.send(rank, thief, Message::Work);
-                    }
-                }
+                None => next.announce(rank),
             }
             all.push(next);
         }
@@ -198,6 +271,7 @@ impl Model {
         if state.created(Some(region)).all(|child| child.has_ended) {
             let mut next = state.clone();
             next.ranks[rank].runs.remove(at);
+            next.ranks[rank].thief.region_ended();
             next.send(rank, state.regions[region].origin, Message::Ended(region));
             self.may_ask(next, rank, all);
         }
@@ -205,12 +279,20 @@ impl Model {
 
     /// The rank has reason to ask, and does or does not: it may have enough. It takes what waits with itself first.
     fn may_ask(&self, state: State, rank: usize, all: &mut Vec<State>) {
-        let mut own = state.clone();
-        if self.give(&mut own, rank, rank) == 0 && own.ranks[rank].thief.may_ask() {
-            self.ask(&own, rank, all);
+        let is_idle = state.ranks[rank].runs.is_empty();
+        if !self.at_home || is_idle {
+            let mut own = state.clone();
+            if self.give(&mut own, rank, rank) == 0 && own.ranks[rank].thief.may_ask() {
+                self.ask(&own, rank, all);
+                if self.at_home {
+                    return;
+                }
+            }
+            all.push(own);
         }
-        all.push(own);
-        all.push(state);
+        if !self.at_home || !is_idle {
+            all.push(state);
+        }
     }
 
     /// `origin` gives `thief` some of what waits: how many.
@@ -227,9 +309,10 @@ impl Model {
     }
 
     fn ask(&self, state: &State, rank: usize, all: &mut Vec<State>) {
-        for victim in (0..self.ranks).filter(|&victim| victim != rank) {
-            let mut next = state.clone();
-            next.ranks[rank].thief.asks();
+        let mut asking = state.clone();
+        let known = asking.ranks[rank].thief.asks();
+        for victim in (0..self.ranks).filter(|&victim| victim != rank && known.is_none_or(|known| known == victim)) {
+            let mut next = asking.clone();
             next.send(rank, victim, Message::Steal(rank));
             all.push(next);
         }
@@ -241,11 +324,17 @@ impl Model {
             next.ranks[to].handled += 1;
         }
         match message {
-            Message::Run(region) => {
+            Message::Run(region, waiting) => {
                 next.regions[region].begun += 1;
                 next.ranks[to].runs.push(region);
                 next.ranks[to].runs.sort_unstable();
-                next.ranks[to].thief.hears();
+                next.ranks[to].hopes = false;
+                let tip = Tip { origin: next.regions[region].origin, waiting };
+                let tip = Some(tip).filter(|tip| tip.origin != to);
+                next.ranks[to].thief.region_came(tip);
+                if let Some(tip) = tip {
+                    next.pass_on(to, tip);
+                }
             }
             Message::Ended(region) => {
                 next.regions[region].has_ended = true;
@@ -253,18 +342,32 @@ impl Model {
                 next.ranks[to].queue.ended(device, depth);
                 while let Some(follows) = next.ranks[to].queue.next(device, depth, WINDOW).filter(|_| !self.forgets) {
                     next.launch(follows);
+                    next.announce(to);
                 }
             }
             Message::Steal(thief) => {
-                let taken = self.give(&mut next, to, thief);
-                next.send(to, thief, Message::Answer(taken > 0));
+                let success = self.give(&mut next, to, thief) > 0;
+                let tip = if success { None } else { next.ranks[to].thief.tells(thief) };
+                next.send(to, thief, Message::Answer(to, success, tip));
             }
-            Message::Answer(success) => {
-                next.ranks[to].thief.is_answered(success);
+            Message::Answer(victim, success, tip) => {
+                next.ranks[to].thief.is_answered(victim, success, tip);
+                next.ranks[to].hopes = !success;
+                if self.insists {
+                    next.ranks[to].thief.region_came(None);
+                }
                 return self.may_ask(next, to, all);
             }
-            Message::Work => {
-                next.ranks[to].thief.hears();
+            Message::Work(_, tip) => {
+                next.ranks[to].hopes = false;
+                if tip.origin != to {
+                    next.ranks[to].thief.is_told(tip);
+                }
+                if !self.at_home || !next.ranks[to].runs.is_empty() {
+                    let mut busy = next.clone();
+                    busy.pass_on(to, tip);
+                    all.push(busy);
+                }
                 return self.may_ask(next, to, all);
             }
             Message::Up(sums) => next.ranks[to].waves.up(sums),
@@ -276,9 +379,9 @@ impl Model {
     /// An idle rank adds its counters to the wave.
     fn rise(&self, state: &State, rank: usize, all: &mut Vec<State>) {
         let main = rank > 0 || state.created(None).count() == self.outer && state.created(None).all(|region| region.has_ended);
-        let Rank { waves, runs, .. } = &state.ranks[rank];
+        let Rank { waves, runs, hopes, .. } = &state.ranks[rank];
         let awaits = state.regions.iter().any(|region| region.origin == rank && !region.has_ended);
-        if !main || awaits || !runs.is_empty() || waves.wants().is_none() {
+        if self.no_waves || !main || awaits || *hopes && self.waits || !runs.is_empty() || waves.wants().is_none() {
             return;
         }
         let mut next = state.clone();
@@ -291,22 +394,39 @@ impl Model {
         all.push(next);
     }
 
-    /// All states; how many.
-    fn explore(&self) -> Result<usize, String> {
+    /// All states, or some `at_home`: how many, and in how many of them word of work is under way that somebody passes on.
+    fn explore(&self) -> Result<(usize, usize), String> {
         let mut seen = HashSet::from([self.start()]);
         let mut todo = vec![self.start()];
-        while let Some(state) = todo.pop() {
+        let mut passed_on = 0;
+        while !todo.is_empty() {
+            // Depth first; of some states, now and then from any of them.
+            let any = if self.at_home && seen.len().is_multiple_of(4) {
+                seen.len().wrapping_mul(0x9e37_79b9) % todo.len()
+            } else {
+                todo.len() - 1
+            };
+            let state = todo.swap_remove(any);
             let next = self.next(&state)?;
-            if next.is_empty() && !state.ranks.iter().all(|rank| rank.told) {
+            let is_over = state.regions.iter().all(|region| region.has_ended);
+            if next.is_empty() && !(state.ranks.iter().all(|rank| rank.told) || self.no_waves && is_over) {
                 return Err("a dead end".into());
             }
+            passed_on +=
+                usize::from(state.coming.iter().any(|(_, message)| matches!(message, Message::Work(by, tip) if *by != tip.origin)));
             for state in next {
                 if seen.insert(state.clone()) {
                     todo.push(state);
                 }
             }
+            if self.at_home && seen.len() > SOME {
+                break;
+            }
+            if seen.len() > MOST {
+                return Err("no end".into());
+            }
         }
-        Ok(seen.len())
+        Ok((seen.len(), passed_on))
     }
 }
 
@@ -343,10 +463,36 @@ fn every_region_runs_once_and_the_end_is_found() {
         Model { ranks: 3, outer: 1, ..PLAIN },
     ];
     for model in models {
-        let states = model.explore().expect("no order of events is wrong");
+        let (states, _) = model.explore().expect("no order of events is wrong");
         println!("{} ranks, {} regions of main, {:?} below: {states} states", model.ranks, model.outer, model.inner);
         assert!(states > 100, "the model has something to explore");
     }
+}
+
+#[test]
+fn word_of_work_goes_round_and_ranks_fall_silent() {
+    let word = Model { ranks: 3, outer: 4, at_home: true, no_waves: true, ..PLAIN };
+    let (states, passed_on) = word.explore().expect("no order of events is wrong");
+    println!("3 ranks, 4 regions of rank 0: some {states} states without waves, {passed_on} with word that is passed on");
+    assert!(passed_on > 0, "word is passed on");
+}
+
+#[test]
+fn broken_word_without_reason_is_told_too_early() {
+    let found = Model { outer: 1, gossips: true, ..PLAIN }.explore();
+    assert_eq!(found, Err("told too early".into()));
+}
+
+#[test]
+fn broken_who_is_sent_away_and_insists_never_falls_silent() {
+    let found = Model { insists: true, ..PLAIN }.explore();
+    assert_eq!(found, Err("no end".into()));
+}
+
+#[test]
+fn broken_a_name_that_keeps_its_owner_busy_is_a_dead_end() {
+    let found = Model { waits: true, ..PLAIN }.explore();
+    assert_eq!(found, Err("a dead end".into()));
 }
 
 #[test]
