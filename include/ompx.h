@@ -64,6 +64,9 @@ typedef struct ompx_counters_t {
     uint64_t rank_steal_attempts;  /* times that this rank asked another one for such regions */
     uint64_t rank_steal_successes; /* those that brought some */
     uint64_t rank_steals_aborted;  /* those that brought none */
+    uint64_t bytes_between;        /* bytes fetched from a rank by another one, to which a region's data went */
+    uint64_t bytes_not_sent;       /* bytes of regions' data that their devices had already (OMPX_COHERENCE) */
+    uint64_t bytes_not_fetched;    /* bytes of regions' results that were overwritten before the host could look (OMPX_COHERENCE) */
 } ompx_counters_t;
 
 /* Writes the counters to `out`: its first `size` bytes, at most as many as the library knows. Returns how many bytes the
@@ -97,6 +100,11 @@ OMPX_API int ompx_device_any(void);
 /* How the runtime chooses that device: from here on by this policy, a text as in OMPX_SCHED (docs/placement.md), such as "rrmc" or
  * "heftmc:lambda=0.7". Returns 0, or -1 and a line on standard error when there is no such policy; then nothing changes. */
 OMPX_API int ompx_set_sched(const char *policy);
+
+/* What `target nowait` regions with device(ompx_device_any()) map stays on their devices for the next such region (`on` not 0), or goes back when they
+ * end (0), as OMPX_COHERENCE says for the whole program. It holds for regions that are created from here on. The answers are the same either way
+ * (docs/coherence.md). Returns what was said before. Any thread, at any time; no errors. */
+OMPX_API int ompx_set_coherence(int on);
 
 /* A device, as a policy sees it for one region. Times are estimates. */
 typedef struct ompx_sched_device_t {

@@ -38,6 +38,9 @@ module ompx_lib
     integer(c_int64_t) :: rank_steal_attempts = 0  ! times that this rank asked another one for such regions
     integer(c_int64_t) :: rank_steal_successes = 0 ! those that brought some
     integer(c_int64_t) :: rank_steals_aborted = 0  ! those that brought none
+    integer(c_int64_t) :: bytes_between = 0        ! bytes fetched from a rank by another one, to which a region's data went
+    integer(c_int64_t) :: bytes_not_sent = 0       ! bytes of regions' data that their devices had already (OMPX_COHERENCE)
+    integer(c_int64_t) :: bytes_not_fetched = 0    ! bytes of regions' results that were overwritten before the host could look
   end type
 
   ! A future, and an event: plain numbers, which may be copied and sent (docs/remote.md).

@@ -23,6 +23,7 @@
 use core::ptr::NonNull;
 use std::sync::Arc;
 
+use super::device::keep;
 use super::queue;
 use super::task::{self, Flags, Task};
 use super::team::Team;
@@ -68,6 +69,8 @@ pub fn submit(here: Here, task: NonNull<Task>, items: impl Iterator<Item = Depen
     // SAFETY: the task is ours until it is published.
     let task_ref = unsafe { task.as_ref() };
     let flags = task_ref.flags();
+    let flags = flags.with_if(keep::is_used() && !flags.has(Flags::KEEPS) && !ult::mutant!(task_finds_old_bytes), Flags::LOOKS);
+    task_ref.set_flags(flags);
     if task::includes(here, flags) && nothing_precedes(here, task_ref) {
         return task::run_at_once(here, task);
     }
@@ -104,7 +107,11 @@ fn nothing_precedes(here: Here, task: &Task) -> bool {
 /// May a task with these dependences, which is neither detachable nor to be deferred, be run as one without? Says no where that takes a
 /// closer look.
 pub fn is_satisfied(here: Here, items: impl Iterator<Item = Dependence>) -> bool {
-    here.task.children() == 0 || is_clear(here, items)
+    let is_satisfied = here.task.children() == 0 || is_clear(here, items);
+    if is_satisfied {
+        keep::host_looks();
+    }
+    is_satisfied
 }
 
 /// Is a task with these dependences ready, as far as a quick look tells? If it is run at once, it need not be entered then: it is
@@ -118,7 +125,7 @@ fn is_clear(here: Here, mut items: impl Iterator<Item = Dependence>) -> bool {
 pub fn wait_to_run(here: Here, task: NonNull<Task>, items: impl Iterator<Item = Dependence>) {
     // SAFETY: the task is ours.
     if nothing_precedes(here, unsafe { task.as_ref() }) {
-        return;
+        return keep::host_looks();
     }
     // SAFETY: the task is ours.
     let task_ref = unsafe { task.as_ref() };
@@ -126,6 +133,7 @@ pub fn wait_to_run(here: Here, task: NonNull<Task>, items: impl Iterator<Item = 
     task_ref.set_node(node);
     enter(here, &entered, items);
     wait_ready(here, entered.get());
+    keep::host_looks();
 }
 
 /// `taskwait depend(…)` (5.2 §15.5): waits for the children that the items depend on.
@@ -140,6 +148,12 @@ pub fn wait_for(here: Here, items: impl Iterator<Item = Dependence>) {
 /// comes later then need not wait for the task, since the generating task does.
 #[must_use]
 pub fn wait_and_hold(here: Here, items: impl Iterator<Item = Dependence>) -> Option<NonNull<Node>> {
+    let held = wait_for_all(here, items);
+    keep::host_looks();
+    held
+}
+
+fn wait_for_all(here: Here, items: impl Iterator<Item = Dependence>) -> Option<NonNull<Node>> {
     if here.task.children() == 0 {
         return None;
     }

@@ -23,6 +23,7 @@ use super::assemble::{assemble, begin_member, serial_team};
 
 use super::binding;
 use super::counts::CountList;
+use super::device::keep;
 use super::env::{self, Settings};
 use super::icv::{GangSched, NO_THREAD_LIMIT, ProcBind};
 use super::report;
@@ -206,6 +207,7 @@ impl Region {
     /// Joins: waits for the other threads and all tasks; the calling code is again what it was before the fork.
     pub fn end(self) {
         let Some(primary) = self.team.thread(0) else { return };
+        let is_in_target = self.team.plan().target_depth > 0;
         self.team.await_join(primary);
         if self.is_outermost() {
             super::assemble::await_leaving(&self.team);
@@ -229,6 +231,9 @@ impl Region {
         }
         // SAFETY: own thread only.
         unsafe { here.thread.own() }.teams.push(self.team);
+        if !is_in_target {
+            keep::host_looks();
+        }
     }
 }
 

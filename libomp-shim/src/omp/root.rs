@@ -57,6 +57,7 @@ pub fn enter() -> Here {
 /// What is done once in the process, at the first OpenMP call.
 fn prepare() {
     let settings = env::settings();
+    super::device::keep::at_start(settings.coherence);
     ult::sched::set_runner_stack_size(settings.stacksize);
     ult::sched::set_cores(ult::topology::worker_target());
     ult::pool::set_limit(settings.workers.max(1) as usize - 1);
@@ -96,6 +97,7 @@ unsafe extern "C" fn finish(status: c_int, _: *mut c_void) {
     let team = here.team();
     if team.plan().parent_thread.is_null() && !here.task.is_explicit() && team.is_of_this_process() {
         team.await_quiet(here.thread);
+        super::device::keep::host_looks();
     }
 }
 

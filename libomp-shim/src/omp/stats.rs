@@ -12,6 +12,8 @@
 //! | `donors` | the identities, [`read`] asks them |
 //! | `switches` | the scheduler, [`read`] asks it |
 //! | `regions_sent`, `regions_served`, `bytes_sent`, `bytes_fetched` | the ranks, [`read`] asks them |
+//! | `bytes_between` | the ranks, too |
+//! | `bytes_not_sent`, `bytes_not_fetched` | [`super::device::keep`], [`read`] asks it |
 //! | `invokes_sent`, `invokes_served` | [`super::remote`], [`read`] asks it |
 //! | `regions_stolen`, `rank_steal_attempts`, `rank_steal_successes`, `rank_steals_aborted` | the ranks, too |
 //!
@@ -97,6 +99,12 @@ counters! {
     rank_steal_successes,
     /// Those that brought none.
     rank_steals_aborted,
+    /// Bytes fetched from a rank for another one, to which a region's data went.
+    bytes_between,
+    /// Bytes of regions' data that their devices had already, by coherence.
+    bytes_not_sent,
+    /// Bytes of regions' results that were overwritten before the host could look, by coherence.
+    bytes_not_fetched,
 }
 
 /// What is counted in this file.
@@ -203,7 +211,8 @@ pub fn count_yield() {
 pub fn read() -> Counters {
     let monitor = ult::stall::counters();
     let (steals, switches) = worker::totals();
-    let [regions_sent, regions_served, bytes_sent, bytes_fetched] = super::device::rank::counters();
+    let [bytes_not_sent, bytes_not_fetched] = super::device::keep::spared();
+    let [regions_sent, regions_served, bytes_sent, bytes_fetched, bytes_between] = super::device::rank::counters();
     let [invokes_sent, invokes_served] = super::remote::counters();
     let [regions_stolen, rank_steal_attempts, rank_steal_successes, rank_steals_aborted] = super::device::rank::steals();
     Counters {
@@ -231,6 +240,9 @@ pub fn read() -> Counters {
         rank_steal_attempts,
         rank_steal_successes,
         rank_steals_aborted,
+        bytes_between,
+        bytes_not_sent,
+        bytes_not_fetched,
     }
 }
 

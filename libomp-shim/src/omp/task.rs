@@ -66,6 +66,10 @@ impl Flags {
     /// Its next target construct adds to the thread's own copies of reduction items, which travel there and back: the thread begins no
     /// task meanwhile that might add to them here.
     pub const REDUCES: Self = Self(512);
+    /// A target region that looks after what others have left on devices itself ([`super::device::keep`]).
+    pub const KEEPS: Self = Self(1024);
+    /// With dependences on tasks that may have left something on a device: it is brought back first.
+    pub const LOOKS: Self = Self(2048);
 
     /// Both sets together.
     #[must_use]

@@ -9,6 +9,7 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
 use ult::worker::Worker;
 
+use super::device::keep;
 use super::task::Flags;
 use super::thread::Here;
 
@@ -70,6 +71,7 @@ pub fn end(here: Here, finish: impl FnOnce(&Taskgroup)) {
     if open.count() != 0 {
         open.wait(here);
     }
+    keep::host_looks();
     finish(open);
     here.task.taskgroup.set(open.outer);
     // SAFETY: it came from Box::into_raw in `start`, has no members and is not the task's any more.

@@ -90,7 +90,7 @@ const fn vain(argument: &'static str, ranks: &'static [u32], wanted: Wanted) -> 
     Test { name: "vain", ranks, settings: &["GANGWAY_CHECK=1"], ..wrong(argument, wanted) }
 }
 
-const TESTS: [Test; 39] = [
+const TESTS: &[Test] = &[
     Test { name: "where", ranks: &[1, 2, 4], ..PLAIN },
     Test { name: "data", ranks: &[2], ..PLAIN },
     Test { name: "data", compilers: &[Gcc], ranks: &[1, 4], ..PLAIN },
@@ -110,6 +110,13 @@ const TESTS: [Test; 39] = [
     Test { name: "steal", compilers: &[Gcc], ranks: &[3], argument: "memory", settings: &["OMPX_STEAL=half", "OMPX_DEVICE_MEMORY=1M"], ..PLAIN },
     Test { name: "steal_nested", compilers: &[Gcc], ranks: &[2, 4], settings: &["OMPX_STEAL=half"], ..PLAIN },
     Test { name: "steal_nested", compilers: &[Gcc], ranks: &[3], mode: "spmd", settings: &["OMPX_STEAL=half"], ..PLAIN },
+    Test { name: "coherence", ranks: &[1, 2, 4], settings: &["OMPX_COHERENCE=on"], ..PLAIN },
+    Test { name: "coherence", compilers: &[Gcc], ranks: &[3], mode: "spmd", settings: &["OMPX_COHERENCE=on"], ..PLAIN },
+    Test { name: "coherence", compilers: &[Gcc], ranks: &[3], ..PLAIN },
+    Test { name: "coherence", compilers: &[Gcc], ranks: &[2], progress: "idle", settings: &["OMPX_COHERENCE=on"], ..PLAIN },
+    Test { name: "coherence", ranks: &[3], argument: "few", settings: &["OMPX_COHERENCE=20K"], ..PLAIN },
+    Test { name: "coherence", compilers: &[Gcc], ranks: &[4], argument: "memory", settings: &["OMPX_COHERENCE=on", "OMPX_DEVICE_MEMORY=300K"], ..PLAIN },
+    Test { name: "coherence", ranks: &[4], argument: "steal", settings: &["OMPX_COHERENCE=on", "OMPX_STEAL=half"], ..PLAIN },
     Test { name: "spmd", compilers: &[Gcc], ranks: &[1, 3], mode: "spmd", ..PLAIN },
     Test { name: "spmd", compilers: &[Clang], ranks: &[4], mode: "spmd", ..PLAIN },
     Test { name: "init", ranks: &[3], diverted: false, wanted: Wanted::Warning("was called before"), ..PLAIN },

@@ -70,6 +70,9 @@ pub const MUTANTS: &[Mutant] = &[
     mutant("taskloop_skips_last", "a taskloop loses its last iteration", &[("tasks/taskloop.c", "gcc", 4)]),
     mutant("task_reduction_loses_copy", "a task reduction leaves thread 0's copy out", &[("tasks/reductions.c", "clang-19", 4), ("tasks/reductions.c", "clang-19", 2)]),
     mutant("icv_not_inherited", "a task begins with the initial control variables", &[("tasks/nested_regions.c", "gcc", 4)]),
+    mutant("kept_behind_the_host", "what the host has changed is still taken from where regions left it", &[("device/coherence.c", "gcc", 4)]),
+    mutant("old_copies_stay_valid", "what a region has written leaves older copies valid", &[("device/coherence.c", "gcc", 4)]),
+    mutant("task_finds_old_bytes", "a task behind a region finds what was there before it", &[("device/coherence.c", "gcc", 4)]),
     // ---- cancellation
     mutant("cancel_ignored", "cancel does nothing", &[("cancel/constructs.c", "gcc", 4)]),
     mutant("cancel_for_ignored", "cancel for does not stop the others", &[("cancel/by_one.c", "gcc", 4)]),

@@ -8,7 +8,7 @@ use crate::abi::api::parallel::change_icv;
 use crate::omp::check::waits::{self, What};
 use crate::omp::device::rank::start::{self, Started};
 use crate::omp::device::place::{hints, policies};
-use crate::omp::device::{self, choose, rank};
+use crate::omp::device::{self, choose, keep, rank};
 use crate::omp::thread::Here;
 use crate::omp::{env, outside, report};
 use crate::omp::stats::{self, Counters};
@@ -86,6 +86,14 @@ pub unsafe extern "C" fn ompx_set_sched(text: *const c_char) -> c_int {
             -1
         }
     }
+}
+
+/// `ompx_set_coherence`: what regions map whose device is the runtime's choice and that are created from here on stays on their devices for the next
+/// ones (not 0), or does not (0). What was said before. Any thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn ompx_set_coherence(on: c_int) -> c_int {
+    Here::get(); // what the environment says comes first
+    c_int::from(keep::set(on != 0))
 }
 
 /// `ompx_set_task_memory`: the next target region that the calling task creates needs so many bytes of its device besides what it maps.

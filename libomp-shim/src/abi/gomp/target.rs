@@ -102,7 +102,7 @@ impl Copies {
 ///
 /// # Safety
 /// The compiler's function and list.
-unsafe fn run_there(slot: &Slot, function: Function, arrays: &Arrays, thread_limit: u32, promise: Option<Promise>) {
+unsafe fn run_there(slot: &Slot, function: Function, arrays: &Arrays, thread_limit: u32, promise: Option<Promise>, keeps: bool) {
     device::program::bring(slot);
     // SAFETY: as the caller says.
     unsafe {
@@ -117,7 +117,7 @@ unsafe fn run_there(slot: &Slot, function: Function, arrays: &Arrays, thread_lim
             iterations: 0,
             shared_bytes: 0,
         };
-        construct::run(slot, &region, promise);
+        construct::run(slot, &region, promise, keeps);
     }
 }
 
@@ -147,21 +147,33 @@ impl Target {
         !matches!(self, Self::Known(None))
     }
 
-    /// Where it runs, with the promise to do so if the runtime has chosen. For a region with this function and list.
+    fn keeps(self) -> bool {
+        matches!(self, Self::Any(announced) if announced.keeps)
+    }
+
+    /// Where it runs; if the runtime has chosen, with the promise to do so, and whether it keeps what it maps. For a region with this function and list.
     ///
     /// # Safety
     /// The compiler's list.
-    unsafe fn settle(self, here: Here, function: Function, arrays: &Arrays) -> (Option<&'static Slot>, Option<Promise>) {
+    unsafe fn settle(self, here: Here, function: Function, arrays: &Arrays) -> (Option<&'static Slot>, Option<Promise>, bool) {
         let announced = match self {
-            Self::Known(place) => return (place, None),
+            Self::Known(place) => return (place, None, false),
             Self::Any(announced) => announced,
         };
         // SAFETY: as the caller says.
-        let list = unsafe { arrays.list() };
+        let mut list = unsafe { arrays.list() };
+        let keeps = choose::keeps(announced, &list.items);
+        if announced.keeps && !keeps {
+            // SAFETY: as above; pointers in it may have been on a device.
+            list = unsafe { arrays.list() };
+        }
         let (number, promise) = choose::device(here, announced, function as usize, &list.items);
         match device_for(here, number as c_int) {
-            Some(slot) => (Some(slot), promise),
-            None => (None, None),
+            Some(slot) => (Some(slot), promise, keeps),
+            None => {
+                choose::on_host_instead(keeps);
+                (None, None, false)
+            }
         }
     }
 }
@@ -189,8 +201,8 @@ impl Deferred {
             match (self.action, self.place) {
                 (Action::Region(function, limit), place) => match place.settle(here, function, &self.arrays) {
                     // The choice may have waited, and another worker may go on with it.
-                    (Some(slot), promise) => run_there(slot, function, &self.arrays, limit, promise),
-                    (None, _) => {
+                    (Some(slot), promise, keeps) => run_there(slot, function, &self.arrays, limit, promise, keeps),
+                    (None, ..) => {
                         let body = body_of(function, self.arrays.addresses.as_mut_ptr().cast());
                         target::run_on_host(Here::get(), body, limit);
                     }
@@ -221,7 +233,7 @@ unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
 unsafe fn defer(here: Here, deferred: Deferred, depend: *mut *mut c_void) {
     const { assert!(align_of::<Deferred>() <= align_of::<Task>()) };
     // A target task is untied (5.2 §1.2.5): while it waits for its device its thread may begin others.
-    let flags = Flags::UNTIED.with_if(deferred.place.may_be_a_device(), Flags::OFFLOADED);
+    let flags = Flags::UNTIED.with_if(deferred.place.may_be_a_device(), Flags::OFFLOADED).with_if(deferred.place.keeps(), Flags::KEEPS);
     let task = Task::allocate(here, size_of::<Deferred>(), run, flags);
     // SAFETY: a fresh task with room for a construct.
     unsafe { task.as_ref().payload().cast::<Deferred>().write(deferred) };
@@ -251,15 +263,16 @@ pub unsafe extern "C-unwind" fn GOMP_target_ext(
     args: *const *const c_void,
 ) {
     let here = Here::get();
-    let place = match choose::announce(here, device.into()) {
+    let at_once = here.task.flags().has(Flags::FINAL) || here.task.flags().has(Flags::REDUCES);
+    let nowait = flags & NOWAIT != 0 && !at_once;
+    let place = match choose::announce(here, device.into(), nowait) {
         Some(announced) => Target::Any(announced),
         None => Target::Known(device_for(here, device)),
     };
     // SAFETY: as for this function.
     unsafe {
         let limit = thread_limit(args);
-        let at_once = here.task.flags().has(Flags::FINAL) || here.task.flags().has(Flags::REDUCES);
-        if flags & NOWAIT != 0 && !at_once {
+        if nowait {
             let mut arrays = Arrays::read(count, addresses, sizes, kinds);
             let copies = Copies::make(count, arrays.addresses.as_mut_ptr().cast(), sizes, kinds);
             return defer(here, Deferred { action: Action::Region(function, limit), place, arrays, copies }, depend);
@@ -270,8 +283,8 @@ pub unsafe extern "C-unwind" fn GOMP_target_ext(
         };
         let arrays = Arrays::read(count, addresses, sizes, kinds);
         match place.settle(here, function, &arrays) {
-            (Some(slot), promise) => run_there(slot, function, &arrays, limit, promise),
-            (None, _) => {
+            (Some(slot), promise, _) => run_there(slot, function, &arrays, limit, promise, false),
+            (None, ..) => {
                 let copies = Copies::make(count, addresses, sizes, kinds);
                 target::run_on_host(Here::get(), body_of(function, addresses.cast()), limit);
                 drop(copies);
@@ -302,7 +315,7 @@ pub unsafe extern "C-unwind" fn GOMP_target(
     let here = Here::get();
     match device_for(here, device) {
         // SAFETY: as for this function.
-        Some(slot) => unsafe { run_there(slot, function, &Arrays::read_old(count, addresses, sizes, kinds), 0, None) },
+        Some(slot) => unsafe { run_there(slot, function, &Arrays::read_old(count, addresses, sizes, kinds), 0, None, false) },
         None => target::run_on_host(here, body_of(function, addresses.cast()), 0),
     }
 }

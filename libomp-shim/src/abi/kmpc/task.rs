@@ -8,7 +8,7 @@ use super::parallel::Location;
 use crate::omp::affinity::hint;
 use crate::omp::depend::{self, Dependence, Kind};
 use crate::omp::device::{self, choose};
-use crate::omp::device::place::hints;
+use crate::omp::device::place::{Announced, hints};
 use crate::omp::task::{self, Flags, Task};
 use crate::omp::taskgroup;
 use crate::omp::thread::{Here, Thread};
@@ -144,7 +144,8 @@ pub extern "C" fn __kmpc_omp_target_task_alloc(
     routine: Option<Routine>,
     device: i64,
 ) -> *mut KmpTask {
-    let announced = choose::announce(Here::get(), device);
+    let entry = routine.map_or(0, |routine| routine as usize);
+    let announced = choose::announce(Here::get(), device, true).map(|region| Announced { entry, ..region });
     let made = __kmpc_omp_task_alloc(location, gtid, flags & !TIED, size, shareds, routine);
     // SAFETY: the task was made here.
     let task = unsafe { task_of(made).as_ref() };

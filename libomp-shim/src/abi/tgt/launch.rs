@@ -7,7 +7,7 @@ use super::device_for;
 use super::lists::{Arrays, List};
 use super::mapper::Mapper;
 use crate::abi::kmpc::parallel::Location;
-use crate::omp::device::choose;
+use crate::omp::device::{choose, keep};
 use crate::omp::device::place::{Promise, hints};
 use crate::omp::device::construct::{self, Region};
 use crate::omp::device::interface::{Code, Convention};
@@ -63,10 +63,14 @@ fn given(value: c_int) -> u32 {
 /// The compiler's region and list.
 unsafe fn launch(device: i64, host: *const c_void, arrays: &Arrays, shape: Shape) -> c_int {
     // SAFETY: as the caller says. User-defined mappers are called once, so the list is kept.
-    let (device, list, promise) = unsafe { chosen(device, host, arrays) };
-    let Some(slot) = device_for(device) else { return NOT_OFFLOADED };
+    let Chosen { device, list, promise, keeps } = unsafe { chosen(device, host, arrays) };
+    let Some(slot) = device_for(device) else {
+        choose::on_host_instead(keeps);
+        return NOT_OFFLOADED;
+    };
     let Some((module, name, address)) = program::region(slot, host.addr()) else {
         target::refuse_without_code(slot.number);
+        choose::on_host_instead(keeps);
         return NOT_OFFLOADED;
     };
     let convention = if shape.environment { Convention::SeparateAfterEnvironment } else { Convention::Separate };
@@ -83,25 +87,42 @@ unsafe fn launch(device: i64, host: *const c_void, arrays: &Arrays, shape: Shape
             iterations: shape.iterations,
             shared_bytes: shape.shared_bytes,
         };
-        construct::run(slot, &region, promise);
+        construct::run(slot, &region, promise, keeps);
     }
     OFFLOADED
 }
 
-/// The device's number; where the choice is the runtime's, the list is read for it, and the device is promised to be run on.
-///
+/// Where a region runs.
+struct Chosen {
+    /// The device's number.
+    device: i64,
+    /// Where the choice is the runtime's: the list, which was read for it, and the promise to run there.
+    list: Option<List>,
+    promise: Option<Promise>,
+    /// What the region maps stays there.
+    keeps: bool,
+}
+
 /// # Safety
 /// The compiler's list.
-unsafe fn chosen(device: i64, host: *const c_void, arrays: &Arrays) -> (i64, Option<List>, Option<Promise>) {
+unsafe fn chosen(device: i64, host: *const c_void, arrays: &Arrays) -> Chosen {
     let here = Here::get();
     let announced = hints::announced(here.task).filter(|_| choose::is_any(here, device));
-    let Some(announced) = announced.or_else(|| choose::announce(here, device)) else {
-        return (device, None, None);
+    let from_task = announced.filter(|region| region.keeps);
+    let Some(announced) = announced.or_else(|| choose::announce(here, device, false)) else {
+        return Chosen { device, list: None, promise: None, keeps: false };
     };
+    if let Some(region) = from_task {
+        keep::learn(region.entry);
+        if arrays.have_mappers() {
+            keep::host_looks(); // they read what they map
+        }
+    }
     // SAFETY: as the caller says.
     let list = unsafe { arrays.list() };
-    let (number, promise) = choose::device(here, announced, host.addr(), &list.items);
-    (number, Some(list), promise)
+    let keeps = choose::keeps(announced, &list.items);
+    let (device, promise) = choose::device(here, announced, host.addr(), &list.items);
+    Chosen { device, list: Some(list), promise, keeps }
 }
 
 /// Launches a target region.

@@ -89,6 +89,11 @@ pub struct List {
 }
 
 impl Arrays {
+    /// May there be user-defined mappers?
+    pub fn have_mappers(&self) -> bool {
+        !self.mappers.is_null()
+    }
+
     /// # Safety
     /// The compiler's arrays.
     unsafe fn entry(&self, at: usize) -> (Entry, Option<Mapper>) {

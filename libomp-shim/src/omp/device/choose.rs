@@ -5,6 +5,7 @@
 //! are elsewhere; a region finds what its own maps bring.
 
 use super::map::Item;
+use super::keep;
 use super::place::{self, Announced, Promise, hints};
 use crate::omp::report;
 use crate::omp::thread::Here;
@@ -19,10 +20,27 @@ pub fn is_any(here: Here, number: i64) -> bool {
 }
 
 /// A region is created by the calling task, if the choice is the runtime's: it gets its number, and the memory that the task has declared for
-/// it.
-pub fn announce(here: Here, number: i64) -> Option<Announced> {
+/// it. `nowait`: its creator goes on, and knows of its end only later.
+pub fn announce(here: Here, number: i64, nowait: bool) -> Option<Announced> {
     let scratch = hints::take_memory(here.task);
-    is_any(here, number).then(|| Announced { number: place::next_number(), scratch })
+    is_any(here, number).then(|| Announced { number: place::next_number(), scratch, keeps: nowait && keep::is_to_keep(here), entry: 0 })
+}
+
+/// Whether a region with this list keeps what it maps; one that was announced to and cannot is preceded by what makes all of it valid on the host, so that the list
+/// may have to be read anew.
+pub fn keeps(region: Announced, items: &[Item]) -> bool {
+    let suits = region.keeps && keep::suits(items);
+    if region.keeps && !suits {
+        keep::host_looks();
+    }
+    suits
+}
+
+/// The region runs on the host, though it was to keep what it maps.
+pub fn on_host_instead(keeps: bool) {
+    if keeps {
+        keep::host_looks();
+    }
 }
 
 /// The number of the device for a region with this code and list, one that no device has for the host; and the promise to run it there. May

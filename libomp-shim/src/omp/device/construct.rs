@@ -32,15 +32,15 @@ pub struct Region<'a> {
 }
 
 /// Runs a region on the device, its data environment around it, and returns when both are over. The caller may be suspended. `promise` is
-/// there if the runtime chose the device.
+/// there if the runtime chose the device; if the region `keeps`, what it maps stays for others ([`super::keep`]), which its list suits.
 ///
 /// # Safety
 /// Code, items and arguments belong together, and the storage of the items is valid on the host.
-pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>) {
+pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>, keeps: bool) {
     let running = slot.begin();
     promise.iter_mut().for_each(|promise| promise.begin(&running));
     // SAFETY: as the caller says.
-    let entered = or_fail(slot, "a target region", unsafe { map::enter(slot, region.items) });
+    let entered = or_fail(slot, "a target region", unsafe { map::enter_as(slot, region.items, keeps) });
     let arguments: Vec<usize> = region.arguments.iter().map(|&at| entered.values[at]).collect();
     let mut brought = Brought::room(&entered.wanted);
     let wanted: Vec<_> = entered.wanted.iter().map(|(address, range)| (*address, range.len())).collect();
@@ -64,7 +64,7 @@ pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>
     or_fail(slot, "a target region", run.and_then(|operation| settle(&*slot.device, operation)));
     promise.iter_mut().for_each(Promise::land);
     // SAFETY: as the caller says.
-    unsafe { end_of_region(slot, region.items, &entered, &brought) };
+    unsafe { end_of_region(slot, region.items, &entered, &brought, keeps) };
 }
 
 /// Leaves what [`map::enter`] entered.
@@ -73,18 +73,18 @@ pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>
 /// As [`run`].
 pub unsafe fn end(slot: &Slot, items: &[Item], entered: &Entered) {
     // SAFETY: as the caller says.
-    unsafe { end_of_region(slot, items, entered, &Brought::default()) };
+    unsafe { end_of_region(slot, items, entered, &Brought::default(), false) };
 }
 
 /// [`end`], with what the region has brought along.
 ///
 /// # Safety
 /// As [`run`].
-unsafe fn end_of_region(slot: &Slot, items: &[Item], entered: &Entered, brought: &Brought) {
+unsafe fn end_of_region(slot: &Slot, items: &[Item], entered: &Entered, brought: &Brought, keeps: bool) {
     let pairs = items.iter().zip(&entered.absent);
     let items: Vec<Item> = pairs.filter_map(|(item, &absent)| leaving(item, absent)).collect();
     // SAFETY: as the caller says.
-    or_fail(slot, "the end of a data region", unsafe { map::leave(slot, &items, brought) });
+    or_fail(slot, "the end of a data region", unsafe { map::leave_as(slot, &items, brought, keeps) });
     for &block in &entered.private {
         // SAFETY: the region is over, and the blocks were its own.
         unsafe { slot.device.free(block) };

@@ -161,6 +161,22 @@ pub trait Device: Send + Sync {
     /// Both are that large.
     unsafe fn copy_within(&self, to: Address, from: Address, size: usize) -> Result<Operation, Failure>;
 
+    /// The number by which devices of the same kind know it, if they can copy from each other's memory.
+    fn peer(&self) -> Option<u64> {
+        None
+    }
+
+    /// Copies `size` bytes from the memory of the device that is that peer, without the host in the middle. Never called where [`Device::peer`]
+    /// answers `None`.
+    ///
+    /// # Errors
+    /// The copy could not be begun.
+    /// # Safety
+    /// Both are that large, and the other device's stays until the operation is over; no operation that writes to it is under way.
+    unsafe fn copy_across(&self, _to: Address, _peer: u64, _from: Address, _size: usize) -> Result<Operation, Failure> {
+        Err(Failure("it cannot copy from another device".into()))
+    }
+
     /// Can the device use the host's memory by its host address?
     fn reaches_host_memory(&self) -> bool {
         false

@@ -25,8 +25,8 @@ use super::transfer::Batch;
 mod enter;
 mod leave;
 
-pub use enter::{Entered, enter};
-pub use leave::{Brought, leave};
+pub use enter::{Entered, enter, enter_as};
+pub use leave::{Brought, leave, leave_as};
 
 /// What an item says, a set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

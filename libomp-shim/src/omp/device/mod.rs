@@ -11,6 +11,7 @@
 //! | [`program`] | code and variables that the program brings for devices |
 //! | [`memory`] | what the device memory routines do |
 //! | [`host`], [`image`] | the host itself behind an address space of its own |
+//! | [`keep`] | what regions leave on devices for the next ones |
 //! | [`rank`] | other MPI ranks |
 //! | [`statics`] | what is static storage of the program |
 //!
@@ -38,6 +39,7 @@ pub mod construct;
 pub mod host;
 pub mod image;
 pub mod interface;
+pub mod keep;
 pub mod map;
 pub mod memory;
 pub mod place;

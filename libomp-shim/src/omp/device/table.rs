@@ -60,18 +60,28 @@ pub struct Mapped {
     mapped: u64,
     /// Attached pointers inside, by host address.
     attached: Vec<Attached>,
+    /// It stays when nothing holds it any more ([`super::keep`]).
+    pub kept: bool,
+    /// A region has written to it that leaves it for others.
+    pub written: bool,
 }
 
 impl Mapped {
     /// A range that nothing holds yet.
     pub fn new(host: Range<usize>, device: Address, origin: Origin) -> Self {
-        Self { base: host.start, host, device, origin, count: 0, held: 0, mapped: 0, attached: Vec::new() }
+        Self { base: host.start, host, device, origin, count: 0, held: 0, mapped: 0, attached: Vec::new(), kept: false, written: false }
     }
 
     /// The same, as a section of what begins at `base`; one behind the range is none.
     #[must_use]
     pub fn of_array(self, base: usize) -> Self {
         Self { base: base.min(self.host.start), ..self }
+    }
+
+    /// The same, which stays when nothing holds it any more, or does not.
+    #[must_use]
+    pub fn keeping(self, kept: bool) -> Self {
+        Self { kept, ..self }
     }
 
     /// The same, there for ever.

@@ -43,6 +43,28 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
+    /// Copies `size` bytes of the device to the host.
+    ///
+    /// # Safety
+    /// Both are that large, and the host's stays until [`Batch::finish`].
+    pub unsafe fn copy_out(&mut self, to: usize, from: Address, size: usize) -> Result<(), Failure> {
+        // SAFETY: as the caller says.
+        let operation = unsafe { self.device.copy_out(to as *mut u8, from, size) }?;
+        self.begun(operation);
+        Ok(())
+    }
+
+    /// Copies `size` bytes of the device that is that peer of this one ([`Device::peer`]).
+    ///
+    /// # Safety
+    /// Both are that large, and the other device's stays until [`Batch::finish`].
+    pub unsafe fn copy_across(&mut self, to: Address, peer: u64, from: Address, size: usize) -> Result<(), Failure> {
+        // SAFETY: as the caller says.
+        let operation = unsafe { self.device.copy_across(to, peer, from, size) }?;
+        self.begun(operation);
+        Ok(())
+    }
+
     /// Fills the copy of `range` from the host, attached pointers left out.
     ///
     /// # Safety
@@ -61,10 +83,8 @@ impl<'a> Batch<'a> {
     /// As [`Batch::fill`].
     pub unsafe fn fetch(&mut self, mapped: &Mapped, range: Range<usize>) -> Result<(), Failure> {
         for part in mapped.without_pointers(range) {
-            let from = mapped.translate(part.start);
             // SAFETY: as the caller says.
-            let operation = unsafe { self.device.copy_out(part.start as *mut u8, from, part.len()) }?;
-            self.begun(operation);
+            unsafe { self.copy_out(part.start, mapped.translate(part.start), part.len()) }?;
         }
         Ok(())
     }

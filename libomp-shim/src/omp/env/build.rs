@@ -33,6 +33,7 @@ impl Settings {
         let (cluster, dedicated_progress) = super::devices::ranks(&mut r);
         let (placement, graph_file, device_memory) = super::devices::placement(&mut r);
         let (steal, steal_victim) = super::devices::stealing(&mut r);
+        let coherence = super::devices::coherence(&mut r);
         let devices = host_devices + u32::from(cluster.is_some_and(|c| c != ClusterMode::Off));
         let initial = Icv {
             def_allocator,
@@ -95,6 +96,7 @@ impl Settings {
             graph_file,
             steal,
             steal_victim,
+            coherence,
             device_memory,
             rates: r.vars.get("OMPX_RATES").filter(|v| !v.is_empty()).map(str::to_owned),
             reduction_method: reduction_method(&mut r),

@@ -5,6 +5,7 @@
 use placement::choice::Choice;
 use placement::steal::Amount;
 
+use super::super::device::keep::USUAL_MOST;
 use super::allocator::allocator;
 use super::places::places;
 use super::scheduling::VICTIMS;
@@ -65,6 +66,19 @@ pub(super) fn placement(r: &mut Reader<'_>) -> (Choice, Option<String>, Option<u
     let choice = r.read("OMPX_SCHED", "using least", str::parse).unwrap_or_default();
     let memory = r.read("OMPX_DEVICE_MEMORY", "no limit is set", size(b'K'));
     (choice, r.vars.get("OMPX_GRAPH").map(str::to_owned), memory.map(|bytes| bytes as u64))
+}
+
+/// `OMPX_COHERENCE`: how many bytes each device may have in copies that nobody uses at the moment; nothing without coherence.
+pub(super) fn coherence(r: &mut Reader<'_>) -> Option<u64> {
+    let read = |text: &str| match boolean_word(text) {
+        Some(on) => Ok(on.then_some(USUAL_MOST)),
+        None => size(b'K')(text).map(|bytes| Some(bytes as u64)).map_err(|_| "not one of on, off, or a size".to_owned()),
+    };
+    r.read("OMPX_COHERENCE", "using off", read).flatten()
+}
+
+fn boolean_word(text: &str) -> Option<bool> {
+    one_of(&[("on", true), ("off", false)])(text).ok()
 }
 
 /// `OMPX_STEAL` and `OMPX_STEAL_VICTIM`.
@@ -200,6 +214,16 @@ mod tests {
         assert_eq!(lines, ["OMPX_SCHED='heftmc:lambda=2': 'lambda=2' is not lambda= and a number from 0 to 1; using least"]);
         let (_, lines) = build(&[("OMPX_SCHED", "fastest")]);
         assert!(lines.len() == 1 && lines[0].contains("rrmc, estmc, heftmc") && lines[0].ends_with("; using least"), "{lines:?}");
+    }
+
+    #[test]
+    fn coherence_is_on_off_or_a_size() {
+        let read = |text: &'static str| build(&[("OMPX_COHERENCE", text)]).0.coherence;
+        assert_eq!((build(&[]).0.coherence, read("off")), (None, None));
+        assert_eq!((read("On"), read("64M"), read("1000")), (Some(USUAL_MOST), Some(64 << 20), Some(1000 << 10)));
+        let (settings, lines) = build(&[("OMPX_COHERENCE", "maybe")]);
+        assert_eq!(settings.coherence, None);
+        assert_eq!(lines, ["OMPX_COHERENCE='maybe': not one of on, off, or a size; using off"]);
     }
 
     #[test]

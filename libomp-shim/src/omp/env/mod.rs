@@ -134,6 +134,8 @@ pub struct Settings {
     pub steal: Amount,
     /// `OMPX_STEAL_VICTIM`: whom it asks.
     pub steal_victim: Victim,
+    /// `OMPX_COHERENCE`: what they map stays on their devices, up to so many bytes that nobody uses; `None` = it does not.
+    pub coherence: Option<u64>,
     /// `OMPX_DEVICE_MEMORY`: how many bytes of each device they may use; `None` = as many as there are.
     pub device_memory: Option<u64>,
     /// `OMPX_RATES`: the file with the measured rates of ranks, or `off`; `None` = the usual one, if it is there.

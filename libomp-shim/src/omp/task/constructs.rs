@@ -5,6 +5,7 @@
 use core::ptr::{self, NonNull};
 use core::sync::atomic::Ordering;
 
+use super::super::device::keep;
 use super::super::thread::Here;
 use super::super::{queue, yielding};
 use super::counts::WAITING;
@@ -113,6 +114,7 @@ pub fn taskwait(here: Here) {
     if here.task.children() != 0 {
         wait_for_children(here);
     }
+    keep::host_looks();
 }
 
 #[cold]

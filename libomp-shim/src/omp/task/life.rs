@@ -9,6 +9,7 @@ use ult::sched::Job;
 
 use super::super::affinity::hint;
 use super::super::depend::{self, DependTable};
+use super::super::device::keep;
 use super::super::queue;
 use super::super::taskgroup::Taskgroup;
 use super::super::thread::{Here, Thread};
@@ -216,6 +217,9 @@ unsafe fn run_body(thread: &Thread, task: &Task, whole: bool) -> bool {
     let discarded = is_discarded(task);
     if discarded {
         give_up_event(task);
+    }
+    if task.flags().has(Flags::LOOKS) && !discarded {
+        keep::host_looks_in(task);
     }
     let run_part = || {
         // SAFETY: the front made the task for this function.

@@ -9,12 +9,20 @@
 use core::sync::atomic::Ordering;
 
 use super::{Housing, Team};
+use super::super::device::keep;
 use super::super::thread::{Here, Thread};
 
 impl Team {
     /// A team barrier (5.2 §15.3.1): all threads arrive and all tasks of the team complete before anyone goes on. True
     /// in the thread that arrived last.
     pub fn barrier(&self, thread: &Thread) -> bool {
+        let is_last = self.pass(thread);
+        keep::host_looks();
+        is_last
+    }
+
+    #[inline(always)]
+    fn pass(&self, thread: &Thread) -> bool {
         let size = self.size();
         if size == 1 {
             self.await_quiet(thread);
@@ -85,6 +93,7 @@ impl Team {
             // ORDERING: Acquire, pairs with `release`.
             self.help_at_barrier(thread, &|| self.passed.0.load(Ordering::Acquire) != passed || self.is_cancelled());
         }
+        keep::host_looks();
         self.is_cancelled()
     }
 

@@ -7,6 +7,7 @@
 
 use core::ops::Range;
 
+use super::super::keep::{self, Prepared};
 use super::super::Slot;
 use super::super::interface::{Address, Failure};
 use super::super::statics;
@@ -36,12 +37,27 @@ pub struct Entered {
 /// # Safety
 /// The storage of all items is valid on the host.
 pub unsafe fn enter(slot: &Slot, items: &[Item]) -> Result<Entered, Failure> {
+    // SAFETY: as the caller says.
+    unsafe { enter_as(slot, items, false) }
+}
+
+/// [`enter`] for a region that finds what others have left on the device, if it `keeps`.
+///
+/// # Errors
+/// As [`enter`].
+/// # Safety
+/// As [`enter`].
+pub unsafe fn enter_as(slot: &Slot, items: &[Item], keeps: bool) -> Result<Entered, Failure> {
     let mut table = slot.lock();
+    let mut batch = Batch::new(&*slot.device);
+    // SAFETY: as the caller says.
+    let prepared = if keeps { unsafe { keep::prepare(slot, &table, items, &mut batch) }? } else { Prepared::default() };
     let mut list = Entering {
         slot,
         table: &mut table,
         items,
-        batch: Batch::new(&*slot.device),
+        prepared,
+        batch,
         new: Vec::new(),
         counted: Vec::new(),
         copies: Vec::new(),
@@ -68,8 +84,9 @@ pub unsafe fn enter(slot: &Slot, items: &[Item]) -> Result<Entered, Failure> {
         }
     }
     list.choose_wanted();
-    let Entering { batch, entered, .. } = list;
+    let Entering { batch, entered, prepared, .. } = list;
     batch.finish()?;
+    prepared.filled(slot);
     Ok(entered)
 }
 
@@ -78,6 +95,8 @@ struct Entering<'a> {
     slot: &'a Slot,
     table: &'a mut Table,
     items: &'a [Item],
+    /// Copies that stay when the region ends.
+    prepared: Prepared,
     batch: Batch<'a>,
     /// Ranges that this list has made.
     new: Vec<usize>,
@@ -114,7 +133,8 @@ impl Entering<'_> {
         let mut room = self.slot.device.brings_along();
         for item in self.items.iter().filter(|i| i.is_storage() && i.flags.has(Flags::FROM) && i.size > 0) {
             let Place::Inside(start) = self.table.place(item.begin, item.size) else { continue };
-            let Some(mapped) = self.table.get(start).filter(|_| item.size <= room && self.new.contains(&start)) else { continue };
+            let suits = |mapped: &&Mapped| !mapped.kept && item.size <= room && self.new.contains(&start);
+            let Some(mapped) = self.table.get(start).filter(suits) else { continue };
             if mapped.without_pointers(item.range()) == [item.range()] {
                 room -= item.size;
                 self.entered.wanted.push((mapped.translate(item.begin), item.range()));
@@ -143,7 +163,7 @@ impl Entering<'_> {
         }
         let fill = item.flags.has(Flags::TO) && (item.flags.has(Flags::ALWAYS) || self.new.contains(&start));
         let Some(mapped) = self.table.get(start) else { return Ok(None) };
-        if fill {
+        if fill && !mapped.kept {
             let range = item.range();
             let range = range.start.max(mapped.host.start)..range.end.min(mapped.host.end);
             // SAFETY: the storage is the host's, the copy as large.
@@ -178,8 +198,10 @@ impl Entering<'_> {
         let device = &*self.slot.device;
         let range = item.range();
         let own = item.flags.has(Flags::STATICS) && !self.holds_attached(&range) && statics::contains(&range);
+        let kept = self.prepared.find(&range);
         let (address, origin) = match if own { device.static_variable(range.start) } else { None } {
             Some(variable) => (variable, Origin::Variable),
+            None if let Some(copy) = kept => (copy.address, Origin::Block(copy.block)),
             None => {
                 let (block, address) = self.slot.allocate_like(range.start, item.size)?;
                 self.slot.placing.map(item.size);
@@ -188,7 +210,7 @@ impl Entering<'_> {
         };
         self.new.push(range.start);
         let base = if item.role == Role::Storage && !item.flags.has(Flags::AROUND) { item.base } else { item.begin };
-        self.table.insert(Mapped::new(range.clone(), address, origin).of_array(base));
+        self.table.insert(Mapped::new(range.clone(), address, origin).of_array(base).keeping(kept.is_some()));
         Ok(range.start)
     }
 

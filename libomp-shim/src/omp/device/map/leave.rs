@@ -7,6 +7,7 @@
 
 use core::ops::Range;
 
+use super::super::keep;
 use super::super::Slot;
 use super::super::interface::{Address, Failure};
 use super::super::table::{Mapped, Origin, POINTER, Place, Table};
@@ -58,6 +59,17 @@ impl Brought {
 /// # Safety
 /// The storage of all items is valid on the host.
 pub unsafe fn leave(slot: &Slot, items: &[Item], brought: &Brought) -> Result<(), Failure> {
+    // SAFETY: as the caller says.
+    unsafe { leave_as(slot, items, brought, false) }
+}
+
+/// [`leave`] for a region that leaves what it has mapped on the device, if it `keeps`.
+///
+/// # Errors
+/// As [`leave`].
+/// # Safety
+/// As [`leave`].
+pub unsafe fn leave_as(slot: &Slot, items: &[Item], brought: &Brought, keeps: bool) -> Result<(), Failure> {
     let mut table = slot.lock();
     let mut batch = Batch::new(&*slot.device);
     // SAFETY: as the caller says, throughout.
@@ -67,21 +79,38 @@ pub unsafe fn leave(slot: &Slot, items: &[Item], brought: &Brought) -> Result<()
         }
         let found = count_down(&mut table, items)?;
         for (item, start) in items.iter().zip(&found) {
-            let Some(mapped) = start.and_then(|start| table.get(start)) else { continue };
+            let Some(mapped) = start.and_then(|start| table.get_mut(start)) else { continue };
+            let is_from = item.flags.has(Flags::FROM);
+            if mapped.kept && is_from && (keeps || mapped.count() == 0) {
+                mapped.written = true;
+                continue;
+            }
             let leaves = mapped.count() == 0 || item.flags.has(Flags::ALWAYS);
             let range = item.range();
             let range = range.start.max(mapped.host.start)..range.end.min(mapped.host.end);
-            if item.flags.has(Flags::FROM) && leaves && !range.is_empty() && !(mapped.is_of_one() && brought.give(&range)) {
-                batch.fetch(mapped, range)?;
+            if !is_from || !leaves || range.is_empty() {
+                continue;
+            }
+            if !(mapped.is_of_one() && brought.give(&range)) {
+                batch.fetch(mapped, range.clone())?;
+            }
+            if keeps {
+                keep::overwritten(&range);
             }
         }
         batch.finish()?;
         for start in found.into_iter().flatten() {
             if table.get(start).is_some_and(|m| m.count() == 0)
-                && let Some(Mapped { origin: Origin::Block(block), host, .. }) = table.remove(start)
+                && let Some(Mapped { origin: Origin::Block(block), host, kept, written, .. }) = table.remove(start)
             {
-                slot.placing.unmap(host.len());
-                slot.device.free(block);
+                match (kept, keeps) {
+                    (false, _) => {
+                        slot.placing.unmap(host.len());
+                        slot.device.free(block);
+                    }
+                    (true, true) => keep::release(slot, &host, written),
+                    (true, false) => keep::release_to_host(slot, &host, written),
+                }
             }
         }
     }

@@ -34,6 +34,15 @@ impl<T> ByTask<T> {
         self.count.store(list.len(), Ordering::Relaxed);
     }
 
+    /// What is known of the task.
+    fn of(&self, task: &Task) -> Option<T>
+    where
+        T: Clone,
+    {
+        let key = core::ptr::from_ref(task).addr();
+        self.list().iter().find(|(of, _)| *of == key).map(|(_, value)| value.clone())
+    }
+
     /// What is known of the task, which is forgotten. Costs a load where nothing is known of any.
     fn take(&self, task: &Task) -> Option<T> {
         // ORDERING: Relaxed; see `set`.
@@ -69,6 +78,11 @@ pub fn announce(task: &Task, region: Option<Announced>) {
         // Its block may have been that of a region that was never launched.
         None => drop(ANNOUNCED.take(task)),
     }
+}
+
+/// What a task was announced as that has not begun.
+pub fn is_announced(task: &Task) -> Option<Announced> {
+    ANNOUNCED.of(task)
 }
 
 /// What the running task was announced as.

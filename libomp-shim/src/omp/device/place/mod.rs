@@ -20,7 +20,7 @@ use std::sync::{Mutex, PoisonError};
 use placement::policy::{Request, View};
 
 use super::map::{self, Item, Need};
-use super::{Slot, transfer, usable};
+use super::{Slot, keep, transfer, usable};
 use crate::omp::env::{self, TargetOffload};
 use crate::omp::report;
 use crate::omp::target;
@@ -43,6 +43,10 @@ pub struct Announced {
     pub number: u32,
     /// Bytes that it needs besides what it maps.
     pub scratch: u64,
+    /// What it maps stays on its device, if its list suits ([`super::keep`]).
+    pub keeps: bool,
+    /// The code of its task, where a compiler made the task; else 0.
+    pub entry: usize,
 }
 
 static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -60,14 +64,15 @@ const WORTH_STAYING: u64 = 1 << 20;
 fn view(slot: &Slot, items: &[Item], scratch: u64, limit: Option<u64>) -> (View, bool) {
     let table = slot.try_lock();
     let need = Need::of(items, table.as_deref());
+    let near = keep::near(slot, items, table.as_deref());
     let load = &slot.placing;
     let view = View {
         need: need.fresh + need.private + scratch,
         room: limit.map_or(u64::MAX, |limit| limit.saturating_sub(load.in_use())),
-        present: need.present,
+        present: need.present + near,
         running: slot.load() + load.sent(),
         wait: u64::from(slot.load() + load.sent()) * load.usual_time(),
-        bring: rates::bring(slot.number, need.to),
+        bring: rates::bring(slot.number, need.to.saturating_sub(near)),
     };
     (view, table.is_some())
 }

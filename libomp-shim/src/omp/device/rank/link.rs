@@ -175,6 +175,10 @@ impl Cluster {
     /// What the other rank says.
     pub fn ask(&self, to: u32, verb: u32, words: &[u64], tail: &[u8]) -> Outcome {
         let ticket = self.request(to, verb, words, tail)?;
+        self.await_outcome(ticket)
+    }
+
+    fn await_outcome(&self, ticket: u64) -> Outcome {
         let outcome = RefCell::new(None);
         let ready = || {
             let mut outcome = outcome.borrow_mut();
@@ -222,6 +226,20 @@ impl Cluster {
         // SAFETY: as the caller says.
         let get = || unsafe { (self.table.get)(self.bridge, rank, to.cast(), from as u64, size as u64, Some(done), context) };
         self.insist(&get).map(|()| ticket).inspect_err(|_| self.give_up(ticket))
+    }
+
+    /// Fetches memory of another rank for a third one, and waits for it.
+    ///
+    /// # Errors
+    /// The bridge's.
+    /// # Safety
+    /// Both are that large, ours and that rank's, and nobody else uses ours.
+    pub(super) unsafe fn fetch(&self, rank: u32, to: Address, from: Address, size: usize) -> Outcome {
+        // ORDERING: Relaxed; a sum.
+        self.counts.across.fetch_add(size as u64, Ordering::Relaxed);
+        // SAFETY: as the caller says.
+        let ticket = unsafe { self.get(rank, to as *mut u8, from, size) }?;
+        self.await_outcome(ticket)
     }
 
     fn give_up(&self, ticket: u64) {

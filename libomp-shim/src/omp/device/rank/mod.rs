@@ -100,6 +100,7 @@ struct Counts {
     served: AtomicU64,
     out: AtomicU64,
     back: AtomicU64,
+    across: AtomicU64,
 }
 
 static CLUSTER: OnceLock<Cluster> = OnceLock::new();
@@ -143,9 +144,9 @@ pub fn steals() -> [u64; 4] {
     cluster().map_or([0; 4], |c| c.stealing.counters())
 }
 
-/// Regions sent to other ranks, regions run for others, bytes sent, bytes fetched.
-pub fn counters() -> [u64; 4] {
-    let Some(c) = cluster().map(|c| &c.counts) else { return [0; 4] };
+/// Regions sent to other ranks, regions run for others, bytes sent, bytes fetched, bytes fetched because another rank said so.
+pub fn counters() -> [u64; 5] {
+    let Some(c) = cluster().map(|c| &c.counts) else { return [0; 5] };
     // ORDERING: Relaxed; sums for people.
-    [&c.launched, &c.served, &c.out, &c.back].map(|n| n.load(Ordering::Relaxed))
+    [&c.launched, &c.served, &c.out, &c.back, &c.across].map(|n| n.load(Ordering::Relaxed))
 }

@@ -278,6 +278,17 @@ impl Device for Rank {
         self.cluster.request(self.rank, verb::COPY, &[to as u64, from as u64, size as u64], &[]).map(Operation)
     }
 
+    fn peer(&self) -> Option<u64> {
+        Some(self.rank.into())
+    }
+
+    unsafe fn copy_across(&self, to: Address, peer: u64, from: Address, size: usize) -> Result<Operation, Failure> {
+        self.pay()?;
+        self.settle_flying(to, size);
+        let words = [to as u64, peer, from as u64, size as u64];
+        self.cluster.request(self.rank, verb::FETCH, &words, &[]).map(Operation)
+    }
+
     fn static_variable(&self, variable: usize) -> Option<Address> {
         let (identity, offset) = modules::place(variable)?;
         self.base(identity).map(|base| base + offset as usize)

@@ -30,6 +30,7 @@ use crate::omp::remote::wire::HANDLERS as REMOTE;
 enum Job {
     Run(Region),
     Copy { to: usize, from: usize, size: usize },
+    Fetch { to: usize, rank: u32, from: usize, size: usize },
     Load { identity: u64 },
     Find { object: u64, name: CString },
     Base { identity: u64 },
@@ -80,7 +81,7 @@ impl Served {
 // ---- handlers -----------------------------------------------------------------------------------------------------------
 
 /// All handlers, by number.
-pub const HANDLERS: [(u32, HandlerFn); 19] = [
+pub const HANDLERS: [(u32, HandlerFn); 20] = [
     (verb::WRITE, written),
     (verb::RUN, asked_to_run),
     (verb::COPY, asked_to_copy),
@@ -100,6 +101,7 @@ pub const HANDLERS: [(u32, HandlerFn); 19] = [
     (verb::WORK, steal::announced),
     (verb::LOOK, rounds::asked),
     (verb::LOOKED, rounds::answered),
+    (verb::FETCH, asked_to_fetch),
 ];
 
 /// A write of `source` has been made, or a block that it gave back was wiped: answers those that wait for it.
@@ -207,6 +209,13 @@ handlers! {
         leave(Order { job, source, ticket });
     }
 
+    /// [`verb::FETCH`].
+    fn asked_to_fetch(_cluster, reader, source) {
+        let (ticket, to, rank) = (reader.word(), reader.word() as usize, reader.word() as u32);
+        let job = Job::Fetch { to, rank, from: reader.word() as usize, size: reader.word() as usize };
+        leave(Order { job, source, ticket });
+    }
+
     /// [`verb::LOAD`].
     fn asked_to_load(_cluster, reader, source) {
         let ticket = reader.word();
@@ -263,6 +272,8 @@ impl Order {
                 unsafe { ptr::copy(from as *const u8, to as *mut u8, size) };
                 Ok(0)
             }
+            // SAFETY: the sender has the memory here from us and the other from that rank, and does without both until we have answered.
+            Job::Fetch { to, rank, from, size } => unsafe { cluster.fetch(rank, to, from, size) },
             Job::Load { identity } => load(&cluster.served, identity),
             Job::Find { object, name } => Ok(find(&cluster.served, object, &name) as u64),
             Job::Base { identity } => modules::base(identity).map(|base| base as u64).ok_or_else(|| not_here(cluster)),

@@ -44,6 +44,8 @@ pub mod verb {
     pub const LOOK: u32 = 18;
     /// `[round, runs, sent, handled, transfers, taken, more, count, {number, sets, value}…] lines`: the answer; `sets` and `value` are futures, three words each.
     pub const LOOKED: u32 = 19;
+    /// `[ticket, to, rank, from, size]`: copy from that rank's memory.
+    pub const FETCH: u32 = 20;
 }
 
 /// Bits of the marks in [`verb::RUN`].

@@ -1,0 +1,431 @@
+//! What regions leave on devices for the next ones: optional coherence (`OMPX_COHERENCE`), for regions whose device is the runtime's choice.
+//!
+//! | room | what lives there |
+//! |---|---|
+//! | [`directory`] | which copies there are and which are valid: numbers only |
+//! | here | when they are written back, copied from device to device, dropped |
+//!
+//! The contract, and why every legal program gets the same answers, is `docs/coherence.md`. In short: what a region of `target nowait
+//! device(ompx_device_any())` has mapped stays on its device when it ends. The next such region finds it there, or gets it from where it is. Whoever else
+//! goes on because such a region has ended ([`host_looks`]) first writes back all that is dirty, and drops all that nobody uses: from there on the host
+//! may read and write.
+//!
+//! Copies that a region uses stand in its device's table like any mapping; idle ones stand in the directory alone. So nobody but regions that keep
+//! finds them: not `present`, `omp_target_is_present`, or another construct.
+//!
+//! *Locks.* The directory's is held for a few steps over lists, and nobody waits under it. A table's is taken before it. Who writes back, marks the datum;
+//! others wait until that is over ([`SAVED`]). Who has marked one never waits for a table: so waiting for it while a table is locked ends.
+//!
+//! Rejected: signals when the host touches a page (pages are shared with other data, and system calls fail on them). Writing back at the end of
+//! each region and keeping what is clean: half of the traffic. A set of dirty data per generating task: few programs have several such tasks, and who waits at a
+//! barrier waits for all.
+
+use core::ops::Range;
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Mutex, PoisonError};
+
+use super::interface::Failure;
+use super::map::{Flags, Item, Role};
+use super::place::hints::is_announced;
+use super::table::{Place, Table};
+use super::transfer::{self, Batch};
+use super::{Slot, all, fail, statics};
+use crate::omp::env;
+use crate::omp::root;
+use crate::omp::task::{self, Task};
+use crate::omp::thread::Here;
+use directory::{Block, Directory, From, Save, Used, Victim};
+
+mod directory;
+
+static DIRECTORY: Mutex<Directory> = Mutex::new(Directory::new());
+/// Data in the directory.
+static KEPT: AtomicUsize = AtomicUsize::new(0);
+/// How often something was written back, modulo 2^32.
+static SAVED: AtomicU32 = AtomicU32::new(0);
+/// Regions that are created keep what they map.
+static ON: AtomicBool = AtomicBool::new(false);
+/// They ever did.
+static USED: AtomicBool = AtomicBool::new(false);
+/// Bytes in idle copies that a device has at most.
+static MOST: AtomicU64 = AtomicU64::new(USUAL_MOST);
+/// If nobody says how many.
+pub const USUAL_MOST: u64 = 1 << 30;
+
+/// The process that keeps, by [`ult::pool::generation`]: the child of a fork has no part in it.
+static BORN: AtomicU32 = AtomicU32::new(NEVER);
+const NEVER: u32 = u32::MAX;
+
+fn is_ours() -> bool {
+    // ORDERING: Relaxed; see `set`.
+    BORN.load(Ordering::Relaxed) == ult::pool::generation()
+}
+
+/// Bytes that would have to go to a device or to the host, and did not.
+static SPARED: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
+
+/// Smaller storage is not kept: it goes along with a region's messages.
+const LEAST: usize = 4096;
+
+// ---- whether ---------------------------------------------------------------------------------------------------------------
+
+/// What the environment says, at the first OpenMP call.
+pub fn at_start(most: Option<u64>) {
+    if let Some(most) = most {
+        // ORDERING: Relaxed; before anybody else asks.
+        MOST.store(most, Ordering::Relaxed);
+        set(true);
+    }
+}
+
+/// Regions that are created from here on keep what they map, or do not. What was said before.
+pub fn set(on: bool) -> bool {
+    if on {
+        // ORDERING: Relaxed, all; whoever creates a region after this call sees it, and who creates tasks behind that region, too.
+        let _ = BORN.compare_exchange(NEVER, ult::pool::generation(), Ordering::Relaxed, Ordering::Relaxed);
+        // ORDERING: as above.
+        USED.store(true, Ordering::Relaxed);
+    }
+    // ORDERING: as above.
+    ON.swap(on, Ordering::Relaxed)
+}
+
+/// Does what the next region maps that the running task creates stay? Only outside of target regions, whose data other processes write; where its
+/// creator does not go on because of its end, as in a final task; and where the end of the program waits for tasks, so that it comes by [`host_looks`].
+pub fn is_to_keep(here: Here) -> bool {
+    // ORDERING: Relaxed; see `set`.
+    ON.load(Ordering::Relaxed) && is_ours() && !here.task.flags().has(task::Flags::FINAL) && {
+        let plan = here.team().plan();
+        plan.target_depth == 0 && (!plan.parent_thread.is_null() || root::finish_at_exit())
+    }
+}
+
+/// Has a region ever kept anything, or could it have? Costs a load.
+#[inline(always)]
+pub fn is_used() -> bool {
+    // ORDERING: Relaxed; see `set`.
+    USED.load(Ordering::Relaxed)
+}
+
+/// Bytes that were not sent to devices, and not fetched from them.
+pub fn spared() -> [u64; 2] {
+    // ORDERING: Relaxed; sums for people.
+    [&SPARED[0], &SPARED[1]].map(|n| n.load(Ordering::Relaxed))
+}
+
+/// Code of tasks of clang's that is known to launch a region first, and to look at nothing before. What an `if` clause keeps on the host is another
+/// function, through the same calls, and is only told by what it does.
+static LAUNCHERS: Mutex<Option<HashSet<usize>>> = Mutex::new(None);
+
+/// The code of a task at `entry` has launched a region.
+pub fn learn(entry: usize) {
+    LAUNCHERS.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().insert(entry);
+}
+
+/// Has it before?
+fn launches(entry: usize) -> bool {
+    LAUNCHERS.lock().unwrap_or_else(PoisonError::into_inner).as_ref().is_some_and(|known| known.contains(&entry))
+}
+
+/// Can a region with this list keep anything? Not with pointers and structures, nor with words that say more about when to copy; nor where items share
+/// some of their bytes.
+pub fn suits(items: &[Item]) -> bool {
+    const MORE: [Flags; 6] = [Flags::ALWAYS, Flags::DELETE, Flags::PRESENT, Flags::HOLD, Flags::AROUND, Flags::DESCRIBES];
+    let plain = |item: &Item| {
+        matches!(item.role, Role::Storage | Role::Private | Role::Value | Role::Address) && !MORE.iter().any(|&flag| item.flags.has(flag))
+    };
+    let mut ranges: Vec<Range<usize>> = items.iter().filter_map(Item::on_device).map(|(range, _)| range).collect();
+    ranges.sort_unstable_by_key(|range| (range.start, range.end));
+    let apart = |pair: &[Range<usize>]| pair[0] == pair[1] || pair[0].end <= pair[1].start;
+    items.iter().all(plain) && ranges.windows(2).all(apart)
+}
+
+// ---- the directory ---------------------------------------------------------------------------------------------------------
+
+/// Works with the directory, locked.
+fn with<T>(work: impl FnOnce(&mut Directory) -> T) -> T {
+    let mut directory = DIRECTORY.lock().unwrap_or_else(PoisonError::into_inner);
+    let result = work(&mut directory);
+    // ORDERING: Release, pairs with the Acquire in `host_looks`: who finds nothing finds the host's bytes written.
+    KEPT.store(directory.len(), Ordering::Release);
+    result
+}
+
+fn slot(number: i32) -> &'static Slot {
+    &all()[number as usize]
+}
+
+fn free(blocks: Vec<Block>) {
+    for block in blocks {
+        // SAFETY: the directory gives out what nothing uses, once.
+        unsafe { slot(block.device).device.free(block.block) };
+    }
+}
+
+fn or_fail<T>(slot: &Slot, result: Result<T, Failure>) -> T {
+    result.unwrap_or_else(|why| fail(slot, "writing back what a target region has left", &why))
+}
+
+/// Writes back, waits for it, and says so.
+fn write(saves: &[Save]) {
+    if saves.is_empty() {
+        return;
+    }
+    let mut batches: BTreeMap<i32, Batch<'_>> = BTreeMap::new();
+    for save in saves {
+        let slot = slot(save.device);
+        let batch = batches.entry(save.device).or_insert_with(|| Batch::new(&*slot.device));
+        // SAFETY: a region has mapped the storage, and its program leaves it alone until it knows the region's end, for which it comes by
+        // `host_looks` and waits for this.
+        or_fail(slot, unsafe { batch.copy_out(save.host.start, save.address, save.host.len()) });
+    }
+    for (device, batch) in batches {
+        or_fail(slot(device), batch.finish());
+    }
+    free(with(|directory| saves.iter().flat_map(|save| directory.saved(save)).collect()));
+    // ORDERING: Release, pairs with the Acquire in `saved`: who sees it finds the directory changed.
+    SAVED.fetch_add(1, Ordering::Release);
+}
+
+fn saved() -> u32 {
+    // ORDERING: Acquire, pairs with `write`.
+    SAVED.load(Ordering::Acquire)
+}
+
+/// Waits until somebody has written back since `before`.
+fn wait_for_others(before: u32) {
+    transfer::wait(&|| saved() != before, &|_| false);
+}
+
+/// Writes back until nothing of what `saves` means is dirty.
+fn write_all(saves: &dyn Fn(&mut Directory) -> (Vec<Save>, bool)) {
+    loop {
+        let before = saved();
+        let (mine, others) = with(saves);
+        if mine.is_empty() && !others {
+            return;
+        }
+        write(&mine);
+        if others {
+            wait_for_others(before);
+        }
+    }
+}
+
+/// The host's bytes of `range` are valid from here on, and no idle copies of them are left.
+fn clear(range: &Range<usize>) {
+    write_all(&|directory| directory.saves_in(range));
+    free(with(|directory| directory.drop_in(range)));
+}
+
+// ---- where the host may look -----------------------------------------------------------------------------------------------
+
+/// The caller goes on because tasks have ended, and may look at what they have written, and change what they have read. Costs a load if nothing is
+/// kept.
+#[inline(always)]
+pub fn host_looks() {
+    // ORDERING: Acquire, pairs with the Release in `with`. What was kept before an end that the caller knows of is seen because of how it knows.
+    if KEPT.load(Ordering::Acquire) != 0 {
+        give_back();
+    }
+}
+
+/// The same for a task that begins, unless it is known to launch a region that looks after itself.
+#[cold]
+pub fn host_looks_in(task: &Task) {
+    // What is announced of a task that never launched anything stays until its memory is that of another target task.
+    let launches = || task.flags().has(task::Flags::OFFLOADED) && is_announced(task).is_some_and(|region| region.keeps && launches(region.entry));
+    // ORDERING: Relaxed; `host_looks` looks again.
+    if KEPT.load(Ordering::Relaxed) != 0 && !launches() {
+        host_looks();
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn give_back() {
+    if Here::get().team().plan().target_depth > 0 {
+        return; // what is kept is not of tasks that end in there
+    }
+    if !is_ours() {
+        // What the parent's regions have left is the parent's, and its lock may be held for ever.
+        // ORDERING: Relaxed; who still sees the old number comes here, too.
+        return KEPT.store(0, Ordering::Relaxed);
+    }
+    let moment = with(|directory| directory.now());
+    write_all(&|directory| directory.saves(moment));
+    if !ult::mutant!(kept_behind_the_host) {
+        free(with(|directory| directory.drop_idle(moment)));
+    }
+}
+
+// ---- regions ---------------------------------------------------------------------------------------------------------------
+
+/// Bytes that a region with this list would find on the device, and those of them that it reads; what the table has is not counted.
+pub fn near(slot: &Slot, items: &[Item], table: Option<&Table>) -> u64 {
+    // ORDERING: Relaxed; an estimate.
+    let (Some(table), false) = (table, KEPT.load(Ordering::Relaxed) == 0) else { return 0 };
+    let storage = items.iter().filter_map(Item::on_device).filter(|(_, flags)| flags.has(Flags::TO));
+    let ranges = storage.map(|(range, _)| range).filter(|range| table.place(range.start, range.len()) == Place::Nowhere);
+    with(|directory| ranges.filter(|range| directory.has(slot.number, range)).map(|range| range.len() as u64).sum())
+}
+
+/// The copies of a list that is entered.
+#[derive(Debug, Default)]
+pub struct Prepared {
+    copies: Vec<(Range<usize>, Used)>,
+}
+
+impl Prepared {
+    /// The copy of just this range.
+    pub fn find(&self, range: &Range<usize>) -> Option<Used> {
+        self.copies.iter().find(|(of, _)| of == range).map(|(_, used)| *used)
+    }
+
+    /// All bytes are where they belong.
+    pub fn filled(&self, slot: &Slot) {
+        for (range, used) in self.copies.iter().filter(|(_, used)| used.from != From::Nowhere) {
+            free(with(|directory| directory.filled(slot.number, range, used.from)));
+        }
+    }
+}
+
+/// Finds or makes copies for what a list maps that is not in the device's table, which is locked, and begins to fill them. What cannot be kept is made
+/// valid on the host.
+///
+/// # Errors
+/// The device's.
+/// # Safety
+/// The storage of all items is valid on the host, and stays until the batch is finished.
+pub unsafe fn prepare(slot: &Slot, table: &Table, items: &[Item], batch: &mut Batch<'_>) -> Result<Prepared, Failure> {
+    let mut prepared = Prepared::default();
+    for item in items.iter().filter(|item| item.size > 0) {
+        let range = item.begin..item.begin + item.size;
+        let is_storage = item.role == Role::Storage && table.place(item.begin, item.size) == Place::Nowhere;
+        if !(is_storage || item.role == Role::Private) || prepared.find(&range).is_some() {
+            continue;
+        }
+        let is_static = || item.flags.has(Flags::STATICS) && statics::contains(&range);
+        let moves = item.flags.has(Flags::TO) || item.flags.has(Flags::FROM);
+        let used = if is_storage && moves && item.size >= LEAST && !is_static() { copy(slot, items, &range)? } else { None };
+        match used {
+            Some(used) => prepared.copies.push((range, used)),
+            None if with(|directory| directory.knows(&range)) => clear(&range),
+            None => {}
+        }
+    }
+    // Each is promised, and mapped now.
+    trim(slot, prepared.copies.iter().map(|(range, _)| range.len() as u64).sum());
+    for (range, used) in &prepared.copies {
+        // SAFETY: as the caller says; the copy is as large.
+        unsafe { fill(slot, range, used, batch) }?;
+        if used.from == From::Nowhere && reads(items, range) {
+            // ORDERING: Relaxed; a sum.
+            SPARED[0].fetch_add(range.len() as u64, Ordering::Relaxed);
+        }
+    }
+    Ok(prepared)
+}
+
+fn reads(items: &[Item], range: &Range<usize>) -> bool {
+    items.iter().filter_map(Item::on_device).any(|(of, flags)| of == *range && flags.has(Flags::TO))
+}
+
+/// A copy of the range on the device; none if others are in the way that regions use.
+fn copy(slot: &Slot, items: &[Item], range: &Range<usize>) -> Result<Option<Used>, Failure> {
+    let (device, reads) = (slot.number, reads(items, range));
+    if with(|directory| directory.is_in_the_way(range)) {
+        clear(range);
+    }
+    let found = with(|directory| (!directory.is_in_the_way(range)).then(|| directory.reuse(device, range, reads)));
+    let used = match found {
+        None => return Ok(None),
+        Some(Some(used)) => used,
+        Some(None) => {
+            let (block, address) = slot.allocate_like(range.start, range.len())?;
+            let added = with(|directory| {
+                (!directory.is_in_the_way(range)).then(|| directory.add(device, range, block, address, reads))
+            });
+            let Some(used) = added else {
+                // SAFETY: allocated above.
+                unsafe { slot.device.free(block) };
+                return Ok(None);
+            };
+            used
+        }
+    };
+    slot.placing.map(range.len());
+    Ok(Some(used))
+}
+
+/// Begins to fill a copy.
+///
+/// # Safety
+/// As [`prepare`].
+unsafe fn fill(slot: &Slot, range: &Range<usize>, used: &Used, batch: &mut Batch<'_>) -> Result<(), Failure> {
+    // SAFETY: as the caller says; the other device's copy stays until `Prepared::filled`.
+    unsafe {
+        match used.from {
+            From::Nowhere => Ok(()),
+            From::Host => batch.copy_in(used.address, range.start, range.len()),
+            From::Device(other, from) => match self::slot(other).device.peer() {
+                Some(peer) if slot.device.peer().is_some() => batch.copy_across(used.address, peer, from, range.len()),
+                _ => {
+                    write_all(&|directory| directory.saves_in(range));
+                    batch.copy_in(used.address, range.start, range.len())
+                }
+            },
+        }
+    }
+}
+
+/// No region uses the device's copy of the range any more; one has `written` to it. The table is still locked.
+pub fn release(slot: &Slot, range: &Range<usize>, written: bool) {
+    let (gone, overwrites) = with(|directory| {
+        let overwrites = written && directory.is_stale(range);
+        (directory.give(slot.number, range, written), overwrites)
+    });
+    if overwrites {
+        // ORDERING: Relaxed; a sum.
+        SPARED[1].fetch_add(range.len() as u64, Ordering::Relaxed);
+    }
+    slot.placing.unmap(range.len());
+    free(gone);
+    trim(slot, 0);
+}
+
+/// As [`release`], where the host is to have the bytes at once.
+pub fn release_to_host(slot: &Slot, range: &Range<usize>, written: bool) {
+    release(slot, range, written);
+    clear(range);
+}
+
+/// The host has got bytes of the range from a device by another way.
+pub fn overwritten(range: &Range<usize>) {
+    // ORDERING: Relaxed; what matters was kept before a region that the caller has run.
+    if KEPT.load(Ordering::Relaxed) != 0 {
+        free(with(|directory| directory.overwritten(range)));
+    }
+}
+
+/// Lets idle copies go until there is room on the device for what regions need, of which so many bytes count twice at the moment.
+fn trim(slot: &Slot, twice: u64) {
+    let limit = env::settings().device_memory;
+    // ORDERING: Relaxed; see `at_start`.
+    let most = MOST.load(Ordering::Relaxed);
+    loop {
+        let before = saved();
+        let idle = with(|directory| directory.idle(slot.number));
+        let used = slot.placing.in_use().saturating_sub(twice);
+        if idle == 0 || idle <= most && limit.is_none_or(|limit| used.saturating_add(idle) <= limit) {
+            return;
+        }
+        match with(|directory| directory.victim(slot.number)) {
+            Victim::Gone(block) => free(vec![block]),
+            Victim::Save(save) => write(&[save]),
+            Victim::Busy => wait_for_others(before),
+            Victim::None => return,
+        }
+    }
+}

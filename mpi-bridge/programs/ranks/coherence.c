@@ -1,0 +1,94 @@
+/* What regions leave on their ranks for the next ones (OMPX_COHERENCE): the same answers as without, and fewer bytes. */
+#include "coherence.h"
+#include "ompx.h"
+
+enum { CHAINS = 6, STEPS = 10, BYTES = 100000 };
+
+static ompx_counters_t now(void)
+{
+    ompx_counters_t counters = {0};
+    ompx_get_counters(&counters, sizeof counters);
+    return counters;
+}
+
+/* Chains of regions, each of which changes its block; with a task of the host in the middle. Bytes that this rank has sent and fetched. */
+static void chains(int host, uint64_t moved[2])
+{
+    char *blocks = calloc(CHAINS, BYTES);
+    ompx_counters_t before = now();
+#pragma omp parallel
+#pragma omp single
+    for (int step = 0; step < STEPS; step++)
+        for (int c = 0; c < CHAINS; c++) {
+            char *block = blocks + c * BYTES;
+            if (host && step == STEPS / 2) {
+#pragma omp task depend(inout : block[0])
+                for (int i = 0; i < BYTES; i++)
+                    block[i] += 3;
+            }
+#pragma omp target nowait device(ompx_device_any()) depend(inout : block[0]) map(tofrom : block[0 : BYTES])
+            for (int i = 0; i < BYTES; i++)
+                block[i] += 1;
+        }
+    ompx_counters_t after = now();
+    int wrong = 0;
+    for (int i = 0; i < CHAINS * BYTES; i++)
+        wrong += blocks[i] != STEPS + (host ? 3 : 0);
+    CHECK_EQ(wrong, 0);
+    free(blocks);
+    moved[0] = after.bytes_sent - before.bytes_sent;
+    moved[1] = after.bytes_fetched - before.bytes_fetched;
+}
+
+static void fewer_bytes(int on, int limited)
+{
+    const uint64_t all = (uint64_t)CHAINS * BYTES;
+    uint64_t moved[2];
+    chains(0, moved);
+    if (omp_get_num_devices() == 0)
+        return;
+    CHECK(moved[0] >= all && moved[1] >= all);
+    if (!on) {
+        CHECK_EQ(moved[0], STEPS * all);
+        CHECK_EQ(moved[1], STEPS * all);
+    } else if (!limited && ompx_cluster_size() > 1) { /* gcc: once there, once back. clang: and when a region's code is met for the first time */
+        CHECK(moved[0] <= 2 * all);
+        CHECK(moved[1] <= 2 * all);
+        CHECK(now().bytes_not_fetched > 0);
+        chains(0, moved);
+        CHECK_EQ(moved[0], all);
+        CHECK_EQ(moved[1], all);
+    }
+    chains(1, moved);
+    if (on && !limited)
+        CHECK(moved[0] < STEPS * all && moved[1] < STEPS * all);
+}
+
+/* Whether it is on can be changed, also while regions run. */
+static void changed(void)
+{
+    int before = ompx_set_coherence(0);
+#pragma omp parallel
+#pragma omp single
+    for (int i = 0; i < 6; i++) {
+        CHECK_EQ(ompx_set_coherence(i % 2), i > 0 && i % 2 == 0);
+        program(100 + i, 20);
+    }
+    ompx_set_coherence(before);
+}
+
+int main(int argc, char **argv)
+{
+    const char *set = getenv("OMPX_COHERENCE"), *size = argc > 1 ? argv[1] : "";
+    int on = set && strcmp(set, "off") != 0, limited = size[0] != 0;
+    is_fixed_ours = omp_get_num_devices() < ompx_cluster_size(); /* head mode */
+    fewer_bytes(on, limited);
+    programs(18, 60);
+    by_threads(8);
+    data = malloc(TILES * sizeof(tile_t));
+    room = malloc(2 * sizeof(tile_t));
+    memcpy(data, model, sizeof model);
+    changed();
+    look("after changes");
+    return check_result();
+}
