@@ -67,6 +67,9 @@ typedef struct ompx_counters_t {
     uint64_t bytes_between;        /* bytes fetched from a rank by another one, to which a region's data went */
     uint64_t bytes_not_sent;       /* bytes of regions' data that their devices had already (OMPX_COHERENCE) */
     uint64_t bytes_not_fetched;    /* bytes of regions' results that were overwritten before the host could look (OMPX_COHERENCE) */
+    uint64_t object_invokes;  /* handlers invoked on mobile objects (ompx_object_invoke) */
+    uint64_t objects_moved;   /* mobile objects that have left this rank for another one */
+    uint64_t object_forwards; /* requests for mobile objects that were sent on, as the object was not here */
 } ompx_counters_t;
 
 /* Writes the counters to `out`: its first `size` bytes, at most as many as the library knows. Returns how many bytes the
@@ -167,7 +170,7 @@ enum {
     OMPX_E_ARGUMENT = -2, /* a pointer is null that must not be; data may be, where their size is 0 */
     OMPX_E_FUNCTION = -3, /* the function lies in no executable and no shared object */
     OMPX_E_MEMORY = -4,   /* no memory for a copy of the bytes */
-    OMPX_E_STALE = -5,    /* the handle names nothing: freed, fired, or never made */
+    OMPX_E_STALE = -5,    /* the handle names nothing: freed, fired, or never made; or the object of an invocation does not */
     OMPX_E_FOREIGN = -6,  /* another rank's, and only its owner may ask for this */
     OMPX_E_SET = -7,      /* it was set or satisfied before; or the future is an invocation's, which sets it */
     OMPX_E_SIZE = -8,     /* the value has another size */
@@ -262,6 +265,68 @@ OMPX_API int ompx_event_satisfy(ompx_event_t event, int slot, const void *data, 
 
 /* An event of this rank that has not fired never will. By its owner: OMPX_E_FOREIGN elsewhere. _STALE, _ENDED. */
 OMPX_API int ompx_event_free(ompx_event_t event);
+
+/* Mobile objects (docs/objects.md), after PREMA (sections 1.1, 3 and 4.2 of that paper): data that functions are invoked on wherever they are, and
+ * that move from rank to rank. Results and lines as above. Where an object's home, the rank that made it, is another one, a handle that names nothing is found there: the
+ * call returns 0, the home prints the line, and the future of such an invocation has no value: ompx_future_wait, _size and _get return OMPX_E_STALE. */
+
+/* An object: plain numbers, which may be copied, sent and compared, alike on every rank. All zero: none. */
+typedef struct ompx_object_t {
+    int32_t rank; /* the rank that made it, wherever it is now */
+    uint32_t id;
+    uint64_t generation; /* never 0 */
+} ompx_object_t;
+
+/* Makes an object of `bytes` bytes on the calling rank: a copy of those at `data`, or zero if that is null. Its size is for ever. It lies at an address
+ * that is a multiple of 16, another one after each move; what moves is the bytes. OMPX_E_ARGUMENT, _MEMORY, _ENDED. */
+OMPX_API int ompx_object_create(const void *data, size_t bytes, ompx_object_t *object);
+
+/* Functions that move and free objects which are more than bytes: with pointers inside, or of a size that changes. A static object of the executable
+ * or of a shared object that all ranks have loaded in the same version. They are called in tasks, as handlers are, when nobody uses the object. */
+typedef struct ompx_object_type_t {
+    /* Returns memory of malloc, which the runtime frees, with all that the object can be made from, and writes how many bytes that is. `free` is called next. */
+    void *(*pack)(const void *object, size_t *bytes);
+    /* Makes the object from those bytes (aligned to 16, valid for the call) on the rank it has moved to: what it returns is what handlers get there. */
+    void *(*unpack)(const void *packed, size_t bytes);
+    /* The object is not used any more on this rank: it has moved, or was freed. May be null. */
+    void (*free)(void *object);
+} ompx_object_type_t;
+
+/* Makes an object of `data`, which is the runtime's from here on until type->free gets it. OMPX_E_ARGUMENT (also without pack or unpack), _FUNCTION (the
+ * type lies in no executable and no shared object), _ENDED. */
+OMPX_API int ompx_object_create_typed(const ompx_object_type_t *type, void *data, ompx_object_t *object);
+
+/* How a handler uses its object. */
+enum {
+    OMPX_READ = 1, /* together with others that read */
+    OMPX_WRITE = 2 /* alone */
+};
+
+/* A handler: the object that it was invoked on, its data where they are, for this call; else as ompx_handler. */
+typedef void (*ompx_object_handler)(ompx_object_t object, void *data, const void *args, size_t bytes, ompx_result_t *result);
+
+/* Runs fn(object, data, args, bytes, result) on the rank where the object is, at a time when no other handler uses the object in a way that conflicts. The rest as
+ * ompx_invoke: the bytes are copied, `future` may be null, the handler is an untied explicit task and may wait, fork, make tasks, invoke. While it waits it keeps
+ * the object: what it waits for must not need an access that conflicts with its own. Readers begin before writers that wait while other readers run; so a reader may
+ * wait for another one, and objects that are read without a pause are not written. Handlers of one object begin in any order. OMPX_E_ARGUMENT (also `mode`), _FUNCTION,
+ * _MEMORY, _STALE, _ENDED. */
+OMPX_API int ompx_object_invoke(ompx_object_t object, int mode, ompx_object_handler fn, const void *args, size_t bytes, ompx_future_t *future);
+
+/* Moves the object to a rank, as soon as no handler uses it; what waits for the object goes along. Does not wait. Of several moves that wait the last one holds.
+ * OMPX_E_RANK, _STALE, _ENDED. */
+OMPX_API int ompx_object_migrate(ompx_object_t object, int rank);
+
+/* Frees the object, wherever it is, after what waits for it there now. What comes later finds no object. OMPX_E_STALE, _ENDED. */
+OMPX_API int ompx_object_free(ompx_object_t object);
+
+/* As ompx_event_satisfy, with an object instead of bytes. When all that the event depends on has come, the object is brought to the event's rank, and the
+ * function has it for itself, as a handler that writes: its part is the object's data and their size (0 where a type made them). An object that does not exist by then gives a
+ * line and a part of null and 0. Errors as of ompx_event_satisfy, and OMPX_E_STALE where the object's handle names no rank. */
+OMPX_API int ompx_event_satisfy_object(ompx_event_t event, int slot, ompx_object_t object);
+
+/* Balance: whether a rank with nothing to do is given objects for which handlers wait on others. "off", "half" of those for which no worker has
+ * time, or "one" at a time; of this rank, from here on, instead of what OMPX_BALANCE says (off). OMPX_E_ARGUMENT. */
+OMPX_API int ompx_set_balance(const char *amount);
 
 /* Returns when condition(argument) has answered with another value than 0, for what tasks, handlers and messages make true. As ompx_suspend_until, which
  * is for waits inside of libraries, but always a task scheduling point like ompx_future_wait, whatever OMPX_TASK_AWARE_MPI says. Outside of parallel

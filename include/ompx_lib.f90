@@ -4,13 +4,15 @@
 ! All routines may be called by any thread at any time, inside and outside of parallel regions. Those that can fail are functions
 ! whose result is 0, or negative as in ompx.h, with a line on standard error.
 module ompx_lib
-  use, intrinsic :: iso_c_binding, only: c_funptr, c_int, c_int32_t, c_int64_t, c_ptr, c_size_t
+  use, intrinsic :: iso_c_binding, only: c_char, c_funptr, c_int, c_int32_t, c_int64_t, c_ptr, c_size_t
   implicit none
   private
   public :: ompx_counters_t, ompx_set_gang_sched, ompx_reset_gang_sched, ompx_get_counters, &
             ompx_cluster_rank, ompx_cluster_size, ompx_future_t, ompx_event_t, ompx_part_t, ompx_invoke, ompx_result_set, &
             ompx_future_create, ompx_future_set, ompx_future_test, ompx_future_wait, ompx_future_size, ompx_future_get, &
-            ompx_future_free, ompx_event_create, ompx_event_satisfy, ompx_event_free
+            ompx_future_free, ompx_event_create, ompx_event_satisfy, ompx_event_free, ompx_object_t, ompx_object_type_t, &
+            ompx_read, ompx_write, ompx_object_create, ompx_object_create_typed, ompx_object_invoke, ompx_object_migrate, &
+            ompx_object_free, ompx_event_satisfy_object, ompx_set_balance
 
   ! What the runtime has done since the process was started: numbers of events, none ever shrinks.
   type, bind(c) :: ompx_counters_t
@@ -41,6 +43,9 @@ module ompx_lib
     integer(c_int64_t) :: bytes_between = 0        ! bytes fetched from a rank by another one, to which a region's data went
     integer(c_int64_t) :: bytes_not_sent = 0       ! bytes of regions' data that their devices had already (OMPX_COHERENCE)
     integer(c_int64_t) :: bytes_not_fetched = 0    ! bytes of regions' results that were overwritten before the host could look
+    integer(c_int64_t) :: object_invokes = 0  ! handlers invoked on mobile objects (ompx_object_invoke)
+    integer(c_int64_t) :: objects_moved = 0  ! mobile objects that have left this rank for another one
+    integer(c_int64_t) :: object_forwards = 0  ! requests for mobile objects that were sent on, as the object was not here
   end type
 
   ! A future, and an event: plain numbers, which may be copied and sent (docs/remote.md).
@@ -52,6 +57,18 @@ module ompx_lib
     integer(c_int32_t) :: rank = 0, id = 0
     integer(c_int64_t) :: generation = 0
   end type
+
+  ! A mobile object: plain numbers, too (docs/objects.md).
+  type, bind(c) :: ompx_object_t
+    integer(c_int32_t) :: rank = 0, id = 0
+    integer(c_int64_t) :: generation = 0
+  end type
+  ! The functions of a type of objects, c_funloc of procedures with bind(c). A module variable with the attribute target: it has to stay, at the same place on every rank.
+  type, bind(c) :: ompx_object_type_t
+    type(c_funptr) :: pack, unpack, free
+  end type
+  ! How a handler uses its object.
+  integer(c_int), parameter :: ompx_read = 1, ompx_write = 2
 
   ! What came with a dependence of an event.
   type, bind(c) :: ompx_part_t
@@ -165,6 +182,55 @@ module ompx_lib
       integer(c_int), value, intent(in) :: slot
       type(c_ptr), value, intent(in) :: data
       integer(c_size_t), value, intent(in) :: bytes
+      integer(c_int) :: code
+    end function
+    function ompx_object_create(data, bytes, object) bind(c, name='ompx_object_create') result(code)
+      import :: c_int, c_ptr, c_size_t, ompx_object_t
+      type(c_ptr), value, intent(in) :: data
+      integer(c_size_t), value, intent(in) :: bytes
+      type(ompx_object_t), intent(out) :: object
+      integer(c_int) :: code
+    end function
+    function ompx_object_create_typed(type, data, object) bind(c, name='ompx_object_create_typed') result(code)
+      import :: c_int, c_ptr, ompx_object_t, ompx_object_type_t
+      type(ompx_object_type_t), intent(in) :: type
+      type(c_ptr), value, intent(in) :: data
+      type(ompx_object_t), intent(out) :: object
+      integer(c_int) :: code
+    end function
+    ! The function: subroutine fn(object, data, args, bytes, result) bind(c), with type(ompx_object_t), value :: object,
+    ! type(c_ptr), value :: data, args, result and integer(c_size_t), value :: bytes. mode: ompx_read or ompx_write.
+    function ompx_object_invoke(object, mode, fn, args, bytes, future) bind(c, name='ompx_object_invoke') result(code)
+      import :: c_int, c_funptr, c_ptr, c_size_t, ompx_object_t
+      type(ompx_object_t), value, intent(in) :: object
+      integer(c_int), value, intent(in) :: mode
+      type(c_funptr), value, intent(in) :: fn
+      type(c_ptr), value, intent(in) :: args, future
+      integer(c_size_t), value, intent(in) :: bytes
+      integer(c_int) :: code
+    end function
+    function ompx_object_migrate(object, rank) bind(c, name='ompx_object_migrate') result(code)
+      import :: c_int, ompx_object_t
+      type(ompx_object_t), value, intent(in) :: object
+      integer(c_int), value, intent(in) :: rank
+      integer(c_int) :: code
+    end function
+    function ompx_object_free(object) bind(c, name='ompx_object_free') result(code)
+      import :: c_int, ompx_object_t
+      type(ompx_object_t), value, intent(in) :: object
+      integer(c_int) :: code
+    end function
+    function ompx_event_satisfy_object(event, slot, object) bind(c, name='ompx_event_satisfy_object') result(code)
+      import :: c_int, ompx_event_t, ompx_object_t
+      type(ompx_event_t), value, intent(in) :: event
+      integer(c_int), value, intent(in) :: slot
+      type(ompx_object_t), value, intent(in) :: object
+      integer(c_int) :: code
+    end function
+    ! amount: "off", "half" or "one", with c_null_char behind.
+    function ompx_set_balance(amount) bind(c, name='ompx_set_balance') result(code)
+      import :: c_char, c_int
+      character(kind=c_char), intent(in) :: amount(*)
       integer(c_int) :: code
     end function
     function ompx_event_free(event) bind(c, name='ompx_event_free') result(code)

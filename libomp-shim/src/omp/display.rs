@@ -170,6 +170,7 @@ fn others(s: &Settings) -> Vec<(&'static str, String)> {
         ("OMPX_SCHED", s.placement.to_string()),
         ("OMPX_STEAL", amount(s.steal).into()),
         ("OMPX_STEAL_VICTIM", victim(s.steal_victim).into()),
+        ("OMPX_BALANCE", amount(s.balance).into()),
         ("OMP_GANG_SCHED", s.gang.to_string()),
     ]
 }

@@ -15,6 +15,7 @@
 //! | `bytes_between` | the ranks, too |
 //! | `bytes_not_sent`, `bytes_not_fetched` | [`super::device::keep`], [`read`] asks it |
 //! | `invokes_sent`, `invokes_served` | [`super::remote`], [`read`] asks it |
+//! | `object_invokes`, `objects_moved`, `object_forwards` | [`super::remote::object`], too |
 //! | `regions_stolen`, `rank_steal_attempts`, `rank_steal_successes`, `rank_steals_aborted` | the ranks, too |
 //!
 //! What is counted here costs a load and a store: a worker with a small index is the only writer of its shard. The
@@ -105,6 +106,12 @@ counters! {
     bytes_not_sent,
     /// Bytes of regions' results that were overwritten before the host could look, by coherence.
     bytes_not_fetched,
+    /// Handlers invoked on mobile objects.
+    object_invokes,
+    /// Mobile objects that have left this rank for another one.
+    objects_moved,
+    /// Requests for mobile objects that were sent on, as the object was not here.
+    object_forwards,
 }
 
 /// What is counted in this file.
@@ -214,6 +221,7 @@ pub fn read() -> Counters {
     let [bytes_not_sent, bytes_not_fetched] = super::device::keep::spared();
     let [regions_sent, regions_served, bytes_sent, bytes_fetched, bytes_between] = super::device::rank::counters();
     let [invokes_sent, invokes_served] = super::remote::counters();
+    let [object_invokes, objects_moved, object_forwards] = super::remote::object::counters();
     let [regions_stolen, rank_steal_attempts, rank_steal_successes, rank_steals_aborted] = super::device::rank::steals();
     Counters {
         regions: TALLY.sum(Event::Region),
@@ -243,6 +251,9 @@ pub fn read() -> Counters {
         bytes_between,
         bytes_not_sent,
         bytes_not_fetched,
+        object_invokes,
+        objects_moved,
+        object_forwards,
     }
 }
 

@@ -44,6 +44,8 @@ enum Wanted {
     Fine,
     /// End with status 0 and one line of ours that contains this.
     Warning(&'static str),
+    /// End with status 0 and so many lines of ours, each of which contains this.
+    Warnings(usize, &'static str),
     /// End with another status and one line of ours that contains this.
     Line(&'static str),
     /// End with another status, by the launcher's doing.
@@ -88,6 +90,10 @@ const fn misused(argument: &'static str, wanted: Wanted) -> Test {
 
 const fn vain(argument: &'static str, ranks: &'static [u32], wanted: Wanted) -> Test {
     Test { name: "vain", ranks, settings: &["GANGWAY_CHECK=1"], ..wrong(argument, wanted) }
+}
+
+const fn misused_object(argument: &'static str, wanted: Wanted) -> Test {
+    Test { name: "objects_wrong", ..wrong(argument, wanted) }
 }
 
 const TESTS: &[Test] = &[
@@ -137,6 +143,22 @@ const TESTS: &[Test] = &[
     vain("2", &[1, 3], Wanted::Warning("as far as the runtime sees nobody can go on: rank")),
     Test { mode: "spmd", ..vain("2", &[2], Wanted::Warning("waits for future")) },
     vain("0", &[3], Wanted::Fine),
+    Test { name: "objects", compilers: &[Gcc], ranks: &[1, 2, 4], ..PLAIN },
+    Test { name: "objects", compilers: &[Clang], ranks: &[2], ..PLAIN },
+    Test { name: "objects", compilers: &[Gcc], ranks: &[3], progress: "idle", ..PLAIN },
+    Test { name: "objects", compilers: &[Gcc], ranks: &[1, 3], mode: "spmd", ..PLAIN },
+    Test { name: "objects", compilers: &[Gcc], ranks: &[4], mode: "spmd", settings: &["OMPX_BALANCE=half"], ..PLAIN },
+    Test { name: "objects", compilers: &[Gcc], ranks: &[2], argument: "balance", ..PLAIN },
+    Test { name: "objects", compilers: &[Gcc], ranks: &[1, 2, 4], argument: "balance", settings: &["OMPX_BALANCE=half"], ..PLAIN },
+    Test { name: "objects", compilers: &[Gcc], ranks: &[3], mode: "spmd", progress: "idle", argument: "balance", settings: &["OMPX_BALANCE=one"], ..PLAIN },
+    misused_object("1", Wanted::Warnings(15, "; this call changes nothing")),
+    // The home, and who has waited.
+    misused_object("2", Wanted::Warnings(2, "the object was freed, or never made; th")),
+    misused_object("3", Wanted::Warning("ompx_object_free by rank 0 for an object of rank 1: the object was freed, or never made")),
+    misused_object("4", Wanted::Warning("ompx_event_satisfy_object: the object was freed, or never made")),
+    misused_object("5", Wanted::Line("rank 1: SIGSEGV at 0x10 in a target region or handler")),
+    misused_object("6", Wanted::Line("rank 1: rank 0 has invoked a function of a module that is not loaded here")),
+    misused_object("7", Wanted::Line("the function pack of a mobile object has returned no address for 8 bytes")),
 ];
 
 /// Programs of `abi-tests/device` that hold where memory is not shared, with the compilers that they are for.
@@ -293,9 +315,11 @@ fn judge(ran: &Ran, wanted: Wanted) -> Option<String> {
     let said = || ran.stderr.lines().find(|l| !l.trim().is_empty()).unwrap_or_default().to_string();
     match (wanted, &ran.problem) {
         (_, Some(problem)) if problem == "hangs" => Some(format!("hangs: {}", said())),
-        (Wanted::Fine | Wanted::Warning(_), Some(problem)) => Some(format!("{problem}: {}", said())),
+        (Wanted::Fine | Wanted::Warning(_) | Wanted::Warnings(..), Some(problem)) => Some(format!("{problem}: {}", said())),
         (Wanted::Line(_) | Wanted::Ended, None) => Some("ends as if all were well".into()),
         (Wanted::Fine, None) if ours.is_empty() => None,
+        (Wanted::Warnings(count, text), None) if ours.len() == count && ours.iter().all(|line| line.contains(text)) => None,
+        (Wanted::Warnings(..), None) => Some(format!("says {} lines: {}", ours.len(), said())),
         (Wanted::Ended, Some(_)) => None,
         (Wanted::Fine, None) => Some(format!("says: {}", ours[0])),
         (Wanted::Line(text), Some(_)) | (Wanted::Warning(text), None) => match ours[..] {

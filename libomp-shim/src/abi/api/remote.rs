@@ -15,14 +15,14 @@ use crate::omp::remote::{Fault, Handle};
 use crate::omp::{outside, report};
 
 /// The result of a routine; mistakes are told.
-fn result(routine: &str, result: Result<(), Fault>) -> c_int {
+pub(super) fn result(routine: &str, result: Result<(), Fault>) -> c_int {
     let Err(why) = result else { return 0 };
     report::warn(format_args!("{routine}: {why}; this call changes nothing"));
     why.code()
 }
 
 /// No bytes need no address.
-fn readable(from: *const c_void, bytes: usize) -> Result<(), Fault> {
+pub(super) fn readable(from: *const c_void, bytes: usize) -> Result<(), Fault> {
     if from.is_null() && bytes != 0 { Err(Fault::Argument) } else { Ok(()) }
 }
 

@@ -130,7 +130,8 @@ fn in_words(waiting: &waits::Waiting, promise: Option<Promise>) -> Wait {
         (Some(activity), false) => format!("a task of {}", name(activity.function)),
     };
     let what = match (waiting.what, promise) {
-        (What::Future(_), Some(promise)) => format!("the value of {} on rank {}", name(promise.function), promise.rank),
+        (What::Future(_), Some(Promise { function, rank: Some(rank) })) => format!("the value of {} on rank {rank}", name(function)),
+        (What::Future(_), Some(Promise { function, rank: None })) => format!("the value of {} on a mobile object", name(function)),
         (What::Future(future), None) => format!("future {}, which nobody has set", future.id),
         (What::Library, _) => "a library, MPI perhaps (ompx_suspend_until)".into(),
         (What::Condition, _) => "the condition of ompx_wait_until".into(),

@@ -52,8 +52,8 @@ pub struct Waiting {
 pub struct Promise {
     /// Its address in this process.
     pub function: usize,
-    /// Where it runs.
-    pub rank: i32,
+    /// Where it runs; `None`: where its mobile object is.
+    pub rank: Option<i32>,
 }
 
 #[derive(Default)]

@@ -34,6 +34,7 @@ impl Settings {
         let (placement, graph_file, device_memory) = super::devices::placement(&mut r);
         let (steal, steal_victim) = super::devices::stealing(&mut r);
         let coherence = super::devices::coherence(&mut r);
+        let balance = super::devices::balance(&mut r);
         let devices = host_devices + u32::from(cluster.is_some_and(|c| c != ClusterMode::Off));
         let initial = Icv {
             def_allocator,
@@ -97,6 +98,7 @@ impl Settings {
             steal,
             steal_victim,
             coherence,
+            balance,
             device_memory,
             rates: r.vars.get("OMPX_RATES").filter(|v| !v.is_empty()).map(str::to_owned),
             reduction_method: reduction_method(&mut r),

@@ -81,10 +81,22 @@ fn boolean_word(text: &str) -> Option<bool> {
     one_of(&[("on", true), ("off", false)])(text).ok()
 }
 
+/// What `OMPX_STEAL` and `OMPX_BALANCE` may say.
+const AMOUNTS: [(&str, Amount); 3] = [("off", Amount::Nothing), ("half", Amount::Half), ("one", Amount::One)];
+
+/// How much is given away at once, by its name.
+pub fn amount(text: &str) -> Result<Amount, String> {
+    one_of(&AMOUNTS)(text)
+}
+
+/// `OMPX_BALANCE`.
+pub(super) fn balance(r: &mut Reader<'_>) -> Amount {
+    r.read("OMPX_BALANCE", "using off", amount).unwrap_or_default()
+}
+
 /// `OMPX_STEAL` and `OMPX_STEAL_VICTIM`.
 pub(super) fn stealing(r: &mut Reader<'_>) -> (Amount, Victim) {
-    let amounts = [("off", Amount::Nothing), ("half", Amount::Half), ("one", Amount::One)];
-    let amount = r.read("OMPX_STEAL", "using off", one_of(&amounts)).unwrap_or_default();
+    let amount = r.read("OMPX_STEAL", "using off", amount).unwrap_or_default();
     (amount, r.read("OMPX_STEAL_VICTIM", "using hybrid", one_of(&VICTIMS)).unwrap_or(Victim::Hybrid))
 }
 
@@ -234,6 +246,8 @@ mod tests {
         };
         assert_eq!(read(&[]), (Amount::Nothing, Victim::Hybrid));
         assert_eq!(read(&[("OMPX_STEAL", "half")]).0, Amount::Half);
+        assert_eq!((good(&[]).balance, good(&[("OMPX_BALANCE", "ONE")]).balance), (Amount::Nothing, Amount::One));
+        assert_eq!(build(&[("OMPX_BALANCE", "on")]).1, ["OMPX_BALANCE='on': not one of off, half, one; using off"]);
         assert_eq!(read(&[("OMPX_STEAL", "One"), ("OMPX_STEAL_VICTIM", "history")]), (Amount::One, Victim::History));
         assert_eq!(read(&[("OMPX_STEAL", "off"), ("GANGWAY_VICTIM", "random")]), (Amount::Nothing, Victim::Hybrid));
         let (settings, lines) = build(&[("OMPX_STEAL", "all"), ("OMPX_STEAL_VICTIM", "nearest")]);

@@ -36,6 +36,7 @@ use std::sync::OnceLock;
 use placement::choice::Choice;
 use placement::steal::Amount;
 
+pub use self::devices::amount;
 pub use self::kmp_affinity::{KmpAffinity, KmpKind};
 pub use self::places::PlacesSpec;
 pub use self::types::*;
@@ -136,6 +137,8 @@ pub struct Settings {
     pub steal_victim: Victim,
     /// `OMPX_COHERENCE`: what they map stays on their devices, up to so many bytes that nobody uses; `None` = it does not.
     pub coherence: Option<u64>,
+    /// `OMPX_BALANCE`: how many of the mobile objects that no worker has time for a rank with nothing to do is given.
+    pub balance: Amount,
     /// `OMPX_DEVICE_MEMORY`: how many bytes of each device they may use; `None` = as many as there are.
     pub device_memory: Option<u64>,
     /// `OMPX_RATES`: the file with the measured rates of ranks, or `off`; `None` = the usual one, if it is there.

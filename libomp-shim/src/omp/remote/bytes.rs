@@ -48,6 +48,23 @@ impl Bytes {
         Some(Self { at, length })
     }
 
+    /// Takes over `length` bytes of the C library's allocator, which is freed with them.
+    ///
+    /// # Safety
+    /// `at` is null or such memory, of at least that size, initialised, and nobody else's.
+    pub unsafe fn adopt(at: *mut u8, length: usize) -> Self {
+        Self { at, length }
+    }
+
+    /// All of them.
+    pub fn as_slice(&self) -> &[u8] {
+        if self.length == 0 {
+            return &[];
+        }
+        // SAFETY: "ours".
+        unsafe { core::slice::from_raw_parts(self.at, self.length) }
+    }
+
     /// Where they are.
     pub fn address(&self) -> *mut u8 {
         self.at

@@ -2,6 +2,7 @@
 //! came with them is the function's.
 
 use super::bytes::Bytes;
+use super::object::hold;
 use super::server::SERVER;
 use super::table::Table;
 use super::wire;
@@ -22,11 +23,20 @@ pub struct Part {
 /// The function of an event: its data, and the parts in the order of the dependences.
 pub type Function = unsafe extern "C-unwind" fn(data: *const u8, bytes: usize, parts: *const Part, count: usize);
 
+/// What comes with a dependence.
+#[derive(Debug)]
+pub enum Datum {
+    /// A copy of somebody's bytes.
+    Bytes(Bytes),
+    /// A mobile object, which is brought here for the function.
+    Object(Handle),
+}
+
 struct Event {
     function: Function,
     data: Bytes,
     /// What has come, by dependence.
-    slots: Vec<Option<Bytes>>,
+    slots: Vec<Option<Datum>>,
     /// How many have not.
     missing: usize,
     /// No dependence before this one is missing.
@@ -63,7 +73,7 @@ pub unsafe fn create(dependences: u32, function: Function, data: *const u8, leng
 
 impl Event {
     /// Takes what belongs to a dependence; true if it was the last one.
-    fn satisfy(&mut self, slot: i32, data: Bytes) -> Result<bool, Fault> {
+    fn satisfy(&mut self, slot: i32, data: Datum) -> Result<bool, Fault> {
         while self.slots.get(self.first).is_some_and(Option::is_some) {
             self.first += 1;
         }
@@ -77,9 +87,31 @@ impl Event {
         self.missing -= 1;
         Ok(self.missing == 0)
     }
+}
 
-    fn run(self) {
-        let parts: Vec<Part> = self.slots.iter().flatten().map(|b| Part { bytes: b.address(), size: b.size() }).collect();
+/// An event on which nothing waits any more.
+pub struct Ready {
+    function: Function,
+    data: Bytes,
+    slots: Vec<Datum>,
+}
+
+impl Ready {
+    /// The objects among what has come.
+    pub fn objects(&self) -> Vec<Handle> {
+        let object = |datum: &Datum| {
+            if let Datum::Object(object) = datum { Some(*object) } else { None }
+        };
+        self.slots.iter().filter_map(object).collect()
+    }
+
+    /// Runs the function; `look` tells where the objects are, which are its own until then. In a task.
+    pub fn run(self, look: &dyn Fn(Handle) -> Part) {
+        let part = |datum: &Datum| match datum {
+            Datum::Bytes(bytes) => Part { bytes: bytes.address(), size: bytes.size() },
+            Datum::Object(object) => look(*object),
+        };
+        let parts: Vec<Part> = self.slots.iter().map(part).collect();
         begin_function();
         let _noted = waits::runs(self.function as usize, None);
         // SAFETY: the creator's promise; all of it stays until the function returns.
@@ -90,8 +122,9 @@ impl Event {
 /// All that an event depends on has come. By the one who has seen the last of it.
 fn fire(handle: Handle) {
     let event = EVENTS.take(handle.id, handle.generation, |_| Ok::<(), Fault>(()));
-    if let Some(Ok(event)) = event {
-        SERVER.leave(Box::new(move || event.run()));
+    if let Some(Ok(Event { function, data, slots, .. })) = event {
+        let ready = Ready { function, data, slots: slots.into_iter().flatten().collect() };
+        SERVER.leave(Box::new(move || hold::gather(ready)));
     }
 }
 
@@ -99,7 +132,7 @@ fn fire(handle: Handle) {
 ///
 /// # Errors
 /// It was satisfied before, there is none of this number, the event is gone.
-pub fn satisfy_here(handle: Handle, slot: i32, data: Bytes) -> Result<(), Fault> {
+pub fn satisfy_here(handle: Handle, slot: i32, data: Datum) -> Result<(), Fault> {
     let last = EVENTS.with(handle.id, handle.generation, |event| event.satisfy(slot, data)).ok_or(Fault::Stale)??;
     if last {
         fire(handle);
@@ -117,10 +150,26 @@ pub unsafe fn satisfy(handle: Handle, slot: i32, data: *const u8, length: usize)
     match owner(handle.rank) {
         Ok(Owner::Here) => {
             // SAFETY: as the caller says.
-            satisfy_here(handle, slot, unsafe { Bytes::copy(data, length) }.ok_or(Fault::Memory)?)
+            let copy = unsafe { Bytes::copy(data, length) }.ok_or(Fault::Memory)?;
+            satisfy_here(handle, slot, Datum::Bytes(copy))
         }
         // SAFETY: as the caller says.
         Ok(Owner::There(cluster, rank)) => unsafe { wire::satisfy(cluster, rank, handle, slot, data, length) },
+        Err(Fault::Rank) => Err(Fault::Stale),
+        Err(why) => Err(why),
+    }
+}
+
+/// Satisfies a dependence of an event, wherever it is, with an object, wherever that is.
+///
+/// # Errors
+/// As [`satisfy`]. Whether there is such an object is found when the event fires.
+pub fn satisfy_with(handle: Handle, slot: i32, object: Handle) -> Result<(), Fault> {
+    let is_none = matches!(owner(object.rank), Err(Fault::Rank)) || object.generation == 0;
+    match owner(handle.rank) {
+        Ok(_) if is_none => Err(Fault::Object),
+        Ok(Owner::Here) => satisfy_here(handle, slot, Datum::Object(object)),
+        Ok(Owner::There(cluster, rank)) => wire::satisfy_with(cluster, rank, handle, slot, object),
         Err(Fault::Rank) => Err(Fault::Stale),
         Err(why) => Err(why),
     }
@@ -132,7 +181,9 @@ pub unsafe fn satisfy(handle: Handle, slot: i32, data: *const u8, length: usize)
 /// It has fired or is about to, is gone, or another rank's.
 pub fn free(handle: Handle) -> Result<(), Fault> {
     own(handle)?;
-    let may = |event: &Event| if event.missing > 0 { Ok(()) } else { Err(Fault::Stale) };
+    let may = |event: &Event| {
+        if event.missing > 0 { Ok(()) } else { Err(Fault::Stale) }
+    };
     EVENTS.take(handle.id, handle.generation, may).ok_or(Fault::Stale)?.map(drop)
 }
 
@@ -140,26 +191,28 @@ pub fn free(handle: Handle) -> Result<(), Fault> {
 mod tests {
     use super::*;
 
+    const NOTHING: Datum = Datum::Bytes(Bytes::EMPTY);
+
     unsafe extern "C-unwind" fn nothing(_: *const u8, _: usize, _: *const Part, _: usize) {}
 
     #[test]
     fn each_dependence_is_satisfied_once() {
         // SAFETY: no bytes, and a function that does nothing.
         let handle = unsafe { create(3, nothing, core::ptr::null(), 0) }.expect("an event");
-        assert_eq!(satisfy_here(handle, 1, Bytes::EMPTY), Ok(()));
-        assert_eq!(satisfy_here(handle, 1, Bytes::EMPTY), Err(Fault::Set));
-        assert_eq!(satisfy_here(handle, 3, Bytes::EMPTY), Err(Fault::Slot));
-        assert_eq!(satisfy_here(handle, -2, Bytes::EMPTY), Err(Fault::Slot));
-        assert_eq!(satisfy_here(handle, ANY, Bytes::EMPTY), Ok(()), "takes 0");
-        assert_eq!(satisfy_here(handle, 0, Bytes::EMPTY), Err(Fault::Set));
+        assert_eq!(satisfy_here(handle, 1, NOTHING), Ok(()));
+        assert_eq!(satisfy_here(handle, 1, NOTHING), Err(Fault::Set));
+        assert_eq!(satisfy_here(handle, 3, NOTHING), Err(Fault::Slot));
+        assert_eq!(satisfy_here(handle, -2, NOTHING), Err(Fault::Slot));
+        assert_eq!(satisfy_here(handle, ANY, NOTHING), Ok(()), "takes 0");
+        assert_eq!(satisfy_here(handle, 0, NOTHING), Err(Fault::Set));
         assert_eq!((free(handle), free(handle)), (Ok(()), Err(Fault::Stale)));
-        assert_eq!(satisfy_here(handle, 2, Bytes::EMPTY), Err(Fault::Stale));
+        assert_eq!(satisfy_here(handle, 2, NOTHING), Err(Fault::Stale));
     }
 
     #[test]
     fn the_last_one_is_known() {
         let mut event = Event { function: nothing, data: Bytes::EMPTY, slots: vec![None, None, None], missing: 3, first: 0 };
-        let last: Vec<_> = [ANY, 2, ANY, ANY].map(|slot| event.satisfy(slot, Bytes::EMPTY)).into();
+        let last: Vec<_> = [ANY, 2, ANY, ANY].map(|slot| event.satisfy(slot, NOTHING)).into();
         assert_eq!(last, [Ok(false), Ok(false), Ok(true), Err(Fault::Set)]);
     }
 }

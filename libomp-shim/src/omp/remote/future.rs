@@ -21,7 +21,7 @@ use crate::omp::outside;
 /// What is known of a future.
 #[derive(Default)]
 struct Future {
-    value: Option<Arc<Bytes>>,
+    value: Option<Value>,
     /// Whose handler's end sets it: nobody else may.
     bound: bool,
     /// Calls that wait for it.
@@ -29,6 +29,9 @@ struct Future {
     /// Who is to be woken; see "woken".
     sleepers: Vec<&'static Worker>,
 }
+
+/// A value, or why there will be none.
+type Value = Result<Arc<Bytes>, Fault>;
 
 static FUTURES: Table<Future> = Table::EMPTY;
 
@@ -39,6 +42,28 @@ pub enum By {
     Program,
     /// The end of the handler that the future was made for. If it has been freed meanwhile nobody wants to know.
     Handler,
+    /// Whoever found that the object does not exist on which it was to come about. There is no value then.
+    NoObject,
+}
+
+impl By {
+    /// As it is sent.
+    pub fn word(self) -> u64 {
+        match self {
+            Self::Program => 0,
+            Self::Handler => 1,
+            Self::NoObject => 2,
+        }
+    }
+
+    /// The inverse.
+    pub fn from_word(word: u64) -> Self {
+        match word {
+            0 => Self::Program,
+            1 => Self::Handler,
+            _ => Self::NoObject,
+        }
+    }
 }
 
 fn with<R>(handle: Handle, look: impl FnOnce(&mut Future) -> R) -> Result<R, Fault> {
@@ -63,7 +88,7 @@ pub fn set_here(handle: Handle, value: Bytes, by: By) -> Result<(), Fault> {
         if future.value.is_some() {
             return Err(Fault::Set);
         }
-        future.value = Some(Arc::new(value));
+        future.value = Some(if by == By::NoObject { Err(Fault::Object) } else { Ok(Arc::new(value)) });
         Ok(mem::take(&mut future.sleepers))
     });
     match entered {
@@ -73,7 +98,7 @@ pub fn set_here(handle: Handle, value: Bytes, by: By) -> Result<(), Fault> {
             }
             Ok(())
         }
-        Err(Fault::Stale) if by == By::Handler => Ok(()),
+        Err(Fault::Stale) if by != By::Program => Ok(()),
         Err(why) => Err(why),
     }
 }
@@ -97,10 +122,23 @@ pub unsafe fn set(handle: Handle, from: *const u8, length: usize, by: By) -> Res
     }
 }
 
+/// An invocation's future gets no value: its object does not exist. Also by handlers of messages.
+///
+/// # Errors
+/// The ranks have parted.
+pub fn fail(handle: Handle) -> Result<(), Fault> {
+    match owner(handle.rank)? {
+        Owner::Here => set_here(handle, Bytes::EMPTY, By::NoObject),
+        Owner::There(cluster, rank) => wire::fail(cluster, rank, handle),
+    }
+}
+
 /// The value if it is there, after a look at what has come.
-fn value(handle: Handle) -> Result<Option<Arc<Bytes>>, Fault> {
+fn value(handle: Handle) -> Result<Option<Value>, Fault> {
     let now = with(handle, |future| future.value.clone())?;
-    let Some(cluster) = rank::cluster().filter(|_| now.is_none()) else { return Ok(now) };
+    let Some(cluster) = rank::cluster().filter(|_| now.is_none()) else {
+        return Ok(now);
+    };
     cluster.progress();
     with(handle, |future| future.value.clone())
 }
@@ -117,11 +155,11 @@ pub fn test(handle: Handle) -> Result<bool, Fault> {
 /// Waits for the value of a future of this rank: the task is suspended, its thread runs any other task of the team.
 ///
 /// # Errors
-/// It is gone, or another rank's.
+/// It is gone, or another rank's; or it will have none, as the object was gone.
 pub fn wait(handle: Handle) -> Result<Arc<Bytes>, Fault> {
     own(handle)?;
     if let Some(value) = value(handle)? {
-        return Ok(value);
+        return value;
     }
     with(handle, |future| future.waiting += 1)?;
     let seen = RefCell::new(None);
@@ -146,7 +184,7 @@ pub fn wait(handle: Handle) -> Result<Arc<Bytes>, Fault> {
     drop(noted);
     with(handle, |future| future.waiting -= 1)?;
     // In the child of a fork the wait may be over without a value.
-    seen.into_inner().unwrap_or(Err(Fault::Ended))
+    seen.into_inner().unwrap_or(Err(Fault::Ended)).flatten()
 }
 
 /// Forgets a future of this rank.
@@ -190,6 +228,17 @@ mod tests {
         assert_eq!(set_here(handle, Bytes::EMPTY, By::Handler), Ok(()));
         assert_eq!(free(handle), Ok(()));
         assert_eq!(set_here(handle, Bytes::EMPTY, By::Handler), Ok(()), "nobody wants to know");
+    }
+
+    #[test]
+    fn without_its_object_there_is_no_value() {
+        let handle = create(true);
+        assert_eq!((fail(handle), test(handle)), (Ok(()), Ok(true)));
+        assert_eq!(wait(handle).map(drop), Err(Fault::Object));
+        assert_eq!((free(handle), fail(handle)), (Ok(()), Ok(())), "nobody wants to know");
+        for by in [By::Program, By::Handler, By::NoObject] {
+            assert_eq!(By::from_word(by.word()), by);
+        }
     }
 
     #[test]

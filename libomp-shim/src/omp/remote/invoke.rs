@@ -50,27 +50,36 @@ pub struct Invocation {
 impl Invocation {
     /// Runs it, and tells its future. In a task.
     pub fn run(self) {
-        begin_function();
-        let noted = waits::runs(self.function, self.future);
-        let mut answer = Answer { value: Bytes::EMPTY, wanted: self.future.is_some() };
-        // SAFETY: the invoker's promise, on this rank or, for the same function of the same module, on another.
-        unsafe {
-            let function = core::mem::transmute::<usize, Function>(self.function);
-            function(self.args.address(), self.args.size(), &raw mut answer);
-        }
-        drop((self.args, noted));
-        if let Some(future) = self.future {
-            // SAFETY: the answer's own bytes.
-            let told = unsafe { future::set(future, answer.value.address(), answer.value.size(), By::Handler) };
-            if let Err(why) = told {
-                wire::lost(format_args!("the value of an invoked function cannot be sent: {why}"));
+        let Self { function, args, future } = self;
+        answered(function, future, |answer| {
+            // SAFETY: the invoker's promise, on this rank or, for the same function of the same module, on another.
+            unsafe {
+                let function = core::mem::transmute::<usize, Function>(function);
+                function(args.address(), args.size(), answer);
             }
-        }
+            drop(args);
+        });
     }
 
     /// Has it run by a task of this process.
     pub fn leave(self) {
         SERVER.leave(Box::new(move || self.run()));
+    }
+}
+
+/// Runs the function of the program at `address`, which says its value through what it is given, and tells the future. In a task.
+pub fn answered(address: usize, future: Option<Handle>, function: impl FnOnce(*mut Answer)) {
+    begin_function();
+    let noted = waits::runs(address, future);
+    let mut answer = Answer { value: Bytes::EMPTY, wanted: future.is_some() };
+    function(&raw mut answer);
+    drop(noted);
+    if let Some(future) = future {
+        // SAFETY: the answer's own bytes.
+        let told = unsafe { future::set(future, answer.value.address(), answer.value.size(), By::Handler) };
+        if let Err(why) = told {
+            wire::lost(format_args!("the value of an invoked function cannot be sent: {why}"));
+        }
     }
 }
 
@@ -88,7 +97,7 @@ pub unsafe fn invoke(rank: i32, function: usize, args: *const u8, length: usize,
     if let Some(future) = future {
         // SAFETY: as the caller says.
         unsafe { ptr::write(into, future) };
-        waits::promised(future, Promise { function, rank });
+        waits::promised(future, Promise { function, rank: Some(rank) });
     }
     let begun = match owner {
         Owner::Here => {

@@ -7,6 +7,7 @@
 //! | [`invoke`] | running a function of the program here or on another rank |
 //! | [`future`] | values that are waited for, by the task and not by its worker |
 //! | [`event`] | functions that run when all they depend on has come |
+//! | [`object`] | data that functions are invoked on wherever they are, and that move |
 //! | [`server`] | the team that runs all of them, and target regions for other ranks |
 //! | [`wire`] | their messages |
 //! | [`table`], [`bytes`] | handles; copies of somebody's bytes |
@@ -34,13 +35,14 @@ pub mod bytes;
 pub mod event;
 pub mod future;
 pub mod invoke;
+pub mod object;
 pub mod server;
 pub mod table;
 pub mod wire;
 
-/// Names a future or an event on every rank: `ompx_future_t`, `ompx_event_t`.
+/// Names a future, an event or an object on every rank: `ompx_future_t`, `ompx_event_t`, `ompx_object_t`.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Handle {
     /// The rank that made it.
     pub rank: i32,
@@ -77,6 +79,8 @@ pub enum Fault {
     Ended,
     /// No such dependence.
     Slot,
+    /// The object of an invocation does not exist.
+    Object,
 }
 
 impl Fault {
@@ -87,7 +91,7 @@ impl Fault {
             Self::Argument => -2,
             Self::Function => -3,
             Self::Memory => -4,
-            Self::Stale => -5,
+            Self::Stale | Self::Object => -5,
             Self::Foreign => -6,
             Self::Set | Self::Bound => -7,
             Self::Size => -8,
@@ -113,6 +117,7 @@ impl fmt::Display for Fault {
             Self::Waited => "somebody waits for it",
             Self::Ended => "the ranks have parted, or this is the child of a fork",
             Self::Slot => "there is no such dependence",
+            Self::Object => "the object was freed, or never made",
         })
     }
 }

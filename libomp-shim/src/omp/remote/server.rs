@@ -111,6 +111,18 @@ impl Server {
         self.wake_one();
     }
 
+    /// Something is to be done here later, which keeps the process from being idle until [`Server::let_go`].
+    pub fn keep(&self) {
+        // ORDERING: Relaxed; taken off by who has got what was kept.
+        self.open.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// So many of those are over, or somewhere else.
+    pub fn let_go(&self, count: u32) {
+        // ORDERING: Release, pairs with the Acquire in `is_idle`: what was sent for them has been sent.
+        self.open.fetch_sub(count.into(), Ordering::Release);
+    }
+
     /// Wakes one of those who take work, if none is awake who would find it by himself.
     fn wake_one(&self) {
         let workers = lock(&self.workers);

@@ -10,9 +10,10 @@ use core::fmt;
 use mpi_bridge::table::{Arrival, Block, HandlerFn, Message, code};
 
 use super::bytes::Bytes;
-use super::event::satisfy_here;
+use super::event::{Datum, satisfy_here};
 use super::future::{By, set_here};
 use super::invoke::Invocation;
+use super::object::item::pair;
 use super::server::SERVER;
 use super::{Fault, Handle, me};
 use crate::omp::device::rank::link::{blocks, opened};
@@ -38,7 +39,14 @@ pub const HANDLERS: [(u32, HandlerFn); 3] =
 /// No memory, or the ranks have parted.
 /// # Safety
 /// `length` bytes at `from` are readable.
-pub unsafe fn invoke(cluster: &Cluster, to: u32, place: (u64, u64), future: Option<Handle>, from: *const u8, length: usize) -> Result<(), Fault> {
+pub unsafe fn invoke(
+    cluster: &Cluster,
+    to: u32,
+    place: (u64, u64),
+    future: Option<Handle>,
+    from: *const u8,
+    length: usize,
+) -> Result<(), Fault> {
     let (id, generation) = future.map_or((0, 0), |future| (future.id, future.generation));
     // SAFETY: as the caller says.
     unsafe { send(cluster, to, verb::INVOKE, [place.0, place.1, future.is_some().into(), id.into(), generation], from, length) }
@@ -51,9 +59,18 @@ pub unsafe fn invoke(cluster: &Cluster, to: u32, place: (u64, u64), future: Opti
 /// # Safety
 /// As [`invoke`].
 pub unsafe fn set(cluster: &Cluster, to: u32, future: Handle, by: By, from: *const u8, length: usize) -> Result<(), Fault> {
-    let words = [future.id.into(), future.generation, (by == By::Handler).into(), 0, 0];
+    let words = [future.id.into(), future.generation, by.word(), 0, 0];
     // SAFETY: as the caller says.
     unsafe { send(cluster, to, verb::SET, words, from, length) }
+}
+
+/// A future of rank `to` gets no value, as the object is not there. Also by handlers of messages.
+///
+/// # Errors
+/// The ranks have parted.
+pub fn fail(cluster: &Cluster, to: u32, future: Handle) -> Result<(), Fault> {
+    let words = [future.id.into(), future.generation, By::NoObject.word(), 0, 0];
+    cluster.post(to, verb::SET, &words, &[], 0).map_err(|_| Fault::Ended)
 }
 
 /// Satisfies a dependence of an event of rank `to`.
@@ -66,6 +83,16 @@ pub unsafe fn satisfy(cluster: &Cluster, to: u32, event: Handle, slot: i32, from
     let words = [event.id.into(), event.generation, u64::from(slot as u32), 0, 0];
     // SAFETY: as the caller says.
     unsafe { send(cluster, to, verb::SATISFY, words, from, length) }
+}
+
+/// Satisfies a dependence of an event of rank `to` with an object.
+///
+/// # Errors
+/// As [`invoke`].
+pub fn satisfy_with(cluster: &Cluster, to: u32, event: Handle, slot: i32, object: Handle) -> Result<(), Fault> {
+    let words = [event.id.into(), event.generation, u64::from(slot as u32), pair(object.rank as u32, object.id), object.generation];
+    // SAFETY: no bytes.
+    unsafe { send(cluster, to, verb::SATISFY, words, core::ptr::null(), 0) }
 }
 
 /// # Safety
@@ -81,12 +108,23 @@ unsafe fn send(cluster: &Cluster, to: u32, verb: u32, words: [u64; WORDS], from:
         return cluster.post(to, verb, &words, bytes, 0).map_err(|_| Fault::Ended);
     }
     // SAFETY: as the caller says.
-    let copy = Box::new(unsafe { Bytes::copy(from, length) }.ok_or(Fault::Memory)?);
-    let from = copy.address().cast();
-    let context: *mut Bytes = Box::into_raw(copy);
-    let block = Block { from, bytes: length as u64, done: Some(taken), context: context.cast() };
-    // SAFETY: the copy stays until `taken`.
-    unsafe { cluster.post_block(to, verb, &words, &block) }.map_err(|_| {
+    let copy = unsafe { Bytes::copy(from, length) }.ok_or(Fault::Memory)?;
+    post_bytes(cluster, to, verb, &words, copy)
+}
+
+/// Sends words and bytes, as they are now: nothing is waited for before. Also by handlers of messages.
+///
+/// # Errors
+/// The ranks have parted.
+pub fn post_bytes(cluster: &Cluster, to: u32, verb: u32, words: &[u64], bytes: Bytes) -> Result<(), Fault> {
+    if bytes.size() <= SMALL {
+        return cluster.post(to, verb, words, bytes.as_slice(), 0).map_err(|_| Fault::Ended);
+    }
+    let (from, length) = (bytes.address().cast(), bytes.size() as u64);
+    let context: *mut Bytes = Box::into_raw(Box::new(bytes));
+    let block = Block { from, bytes: length, done: Some(taken), context: context.cast() };
+    // SAFETY: the bytes stay until `taken`.
+    unsafe { cluster.post_block(to, verb, words, &block) }.map_err(|_| {
         // SAFETY: nothing was begun, so the box is ours.
         drop(unsafe { Box::from_raw(context) });
         Fault::Ended
@@ -95,7 +133,7 @@ unsafe fn send(cluster: &Cluster, to: u32, verb: u32, words: [u64; WORDS], from:
 
 /// The receiver has the block, or the bridge has failed and ends all ranks.
 unsafe extern "C" fn taken(context: *mut c_void, _: c_int) {
-    // SAFETY: `send` made the box for this one call.
+    // SAFETY: `post_bytes` made the box for this one call.
     drop(unsafe { Box::from_raw(context.cast::<Bytes>()) });
 }
 
@@ -109,10 +147,11 @@ struct Letter {
     words: [u64; WORDS],
 }
 
-/// One whose bytes are under way.
+/// What to do with bytes that are under way.
 struct Coming {
-    letter: Letter,
+    source: u32,
     bytes: Bytes,
+    then: Box<dyn FnOnce(Bytes) + Send>,
 }
 
 unsafe extern "C" fn arrived<const VERB: u32>(_: *mut c_void, message: *const Message) {
@@ -120,13 +159,24 @@ unsafe extern "C" fn arrived<const VERB: u32>(_: *mut c_void, message: *const Me
     // SAFETY: the bridge's message.
     let ((mut reader, source), blocks) = unsafe { (opened(message), blocks(message)) };
     let letter = Letter { verb: VERB, source, words: core::array::from_fn(|_| reader.word()) };
-    match blocks.first() {
-        Some(block) => letter.await_block(cluster, block),
-        None => {
-            // SAFETY: the rest of the message.
-            let bytes = unsafe { Bytes::copy(reader.0.as_ptr(), reader.0.len()) };
-            letter.deliver(bytes.unwrap_or_else(|| no_room(reader.0.len() as u64, source)));
-        }
+    take(cluster, source, reader.0, blocks, move |bytes| letter.deliver(bytes));
+}
+
+/// The bytes of a message, which are `rest` or the block beside it: `then` gets them, now or when they are all there.
+pub fn take(cluster: &Cluster, source: u32, rest: &[u8], blocks: &[Arrival], then: impl FnOnce(Bytes) + Send + 'static) {
+    let Some(block) = blocks.first() else {
+        // SAFETY: a slice.
+        let bytes = unsafe { Bytes::copy(rest.as_ptr(), rest.len()) };
+        return then(bytes.unwrap_or_else(|| no_room(rest.len() as u64, source)));
+    };
+    let room = usize::try_from(block.bytes).ok().and_then(Bytes::zeroed);
+    let bytes = room.unwrap_or_else(|| no_room(block.bytes, source));
+    let into = bytes.address();
+    let context = Box::into_raw(Box::new(Coming { source, bytes, then: Box::new(then) }));
+    // SAFETY: the room is as large as the block, and stays until `all_there`.
+    let accepted = unsafe { cluster.accept(block, into, all_there, context.cast()) };
+    if let Err(why) = accepted {
+        lost(format_args!("bytes of rank {source} cannot be taken: {why}"));
     }
 }
 
@@ -143,19 +193,6 @@ pub fn lost(why: fmt::Arguments<'_>) -> ! {
 }
 
 impl Letter {
-    /// Makes room for the block of bytes, and takes it.
-    fn await_block(self, cluster: &Cluster, block: &Arrival) {
-        let room = usize::try_from(block.bytes).ok().and_then(Bytes::zeroed);
-        let bytes = room.unwrap_or_else(|| no_room(block.bytes, self.source));
-        let into = bytes.address();
-        let context = Box::into_raw(Box::new(Coming { letter: self, bytes }));
-        // SAFETY: the room is as large as the block, and stays until `all_there`.
-        let accepted = unsafe { cluster.accept(block, into, all_there, context.cast()) };
-        if let Err(why) = accepted {
-            lost(format_args!("bytes of rank {} cannot be taken: {why}", self.source));
-        }
-    }
-
     /// Does what the message says.
     fn deliver(self, bytes: Bytes) {
         let [a, b, c, d, e] = self.words;
@@ -167,14 +204,19 @@ impl Letter {
                 // Where the module lies may take a look at all of them: not in the middle of the bridge.
                 SERVER.leave(Box::new(move || match modules::base(a) {
                     Some(base) => Invocation { function: base + b as usize, args: bytes, future }.run(),
-                    None => lost(format_args!("rank {source} has invoked a function of a module that is not loaded here, or another version of it")),
+                    None => {
+                        lost(format_args!("rank {source} has invoked a function of a module that is not loaded here, or another version of it"))
+                    }
                 }));
             }
             verb::SET => {
-                let by = if c != 0 { By::Handler } else { By::Program };
-                self.complain("ompx_future_set", set_here(mine(a, b), bytes, by));
+                self.complain("ompx_future_set", set_here(mine(a, b), bytes, By::from_word(c)));
             }
-            _ => self.complain("ompx_event_satisfy", satisfy_here(mine(a, b), c as u32 as i32, bytes)),
+            _ if e != 0 => {
+                let object = Handle { rank: (d >> 32) as u32 as i32, id: d as u32, generation: e };
+                self.complain("ompx_event_satisfy_object", satisfy_here(mine(a, b), c as u32 as i32, Datum::Object(object)));
+            }
+            _ => self.complain("ompx_event_satisfy", satisfy_here(mine(a, b), c as u32 as i32, Datum::Bytes(bytes))),
         }
     }
 
@@ -188,10 +230,10 @@ impl Letter {
 
 /// The bytes of a message are all there.
 unsafe extern "C" fn all_there(context: *mut c_void, status: c_int) {
-    // SAFETY: `await_block` made the box for this one call.
+    // SAFETY: `take` made the box for this one call.
     let coming = *unsafe { Box::from_raw(context.cast::<Coming>()) };
     if status != code::OK {
-        lost(format_args!("bytes of rank {} got lost on their way", coming.letter.source));
+        lost(format_args!("bytes of rank {} got lost on their way", coming.source));
     }
-    coming.letter.deliver(coming.bytes);
+    (coming.then)(coming.bytes);
 }

@@ -27,6 +27,7 @@ use crate::omp::device::place::held;
 use crate::omp::device::{self, program};
 use crate::omp::env::{self, ClusterMode};
 use crate::omp::exit;
+use crate::omp::remote::object;
 use crate::omp::remote::server::{self, SERVER};
 use crate::omp::report;
 
@@ -174,7 +175,7 @@ fn begin(table: &'static Table, bridge: *const Bridge, mode: ClusterMode, dedica
     }
     // SAFETY: the functions live as long as this library, which is never unloaded.
     unsafe {
-        for (number, handler) in serve::HANDLERS {
+        for (number, handler) in serve::HANDLERS.into_iter().chain(object::wire::HANDLERS) {
             (table.handle)(bridge, number, Some(handler), ptr::null_mut());
         }
         (table.open)(bridge);

@@ -49,16 +49,21 @@ fn node(rank: u32, var: &dyn Fn(&str) -> Option<String>) -> Option<Range<u32>> {
     (place < size).then(|| first..first + size)
 }
 
+/// Who chooses whom `rank`, of so many, asks: by `OMPX_STEAL_VICTIM`, ranks of the same node more often.
+pub fn victims(rank: u32, ranks: u32) -> Selector {
+    let mut victims = Selector::new(env::settings().steal_victim.into(), rank.into());
+    let near = node(rank, &|name| std::env::var(name).ok()).filter(|near| near.len() < ranks as usize);
+    if let Some(near) = near {
+        let distances: Vec<u8> = (0..ranks).map(|other| if near.contains(&other) { 0 } else { FARTHEST }).collect();
+        victims.set_distances(rank as usize, &distances);
+    }
+    victims
+}
+
 impl Stealing {
     /// For this rank of so many.
     pub fn new(rank: u32, ranks: u32) -> Self {
-        let mut victims = Selector::new(env::settings().steal_victim.into(), rank.into());
-        let near = node(rank, &|name| std::env::var(name).ok()).filter(|near| near.len() < ranks as usize);
-        if let Some(near) = near {
-            let distances: Vec<u8> = (0..ranks).map(|other| if near.contains(&other) { 0 } else { FARTHEST }).collect();
-            victims.set_distances(rank as usize, &distances);
-        }
-        let state = State { thief: Thief::default(), victims, chosen: false };
+        let state = State { thief: Thief::default(), victims: victims(rank, ranks), chosen: false };
         let [stolen, attempts, successes, aborted] = [const { AtomicU64::new(0) }; 4];
         Self { state: Mutex::new(state), stolen, attempts, successes, aborted }
     }

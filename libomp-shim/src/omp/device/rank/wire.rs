@@ -30,9 +30,9 @@ pub mod verb {
     /// `[module, offset, future?, id, generation] bytes`: run a function of the program's; its end sets that future of the sender
     /// (`omp::remote`). As for the next two: no answer, and many bytes are a block beside the message.
     pub const INVOKE: u32 = 12;
-    /// `[id, generation, by a handler?, 0, 0] bytes`: the value of a future.
+    /// `[id, generation, by whom, 0, 0] bytes`: the value of a future (`omp::remote::future::By`).
     pub const SET: u32 = 13;
-    /// `[id, generation, dependence, 0, 0] bytes`: a dependence of an event is satisfied.
+    /// `[id, generation, dependence, object, its generation] bytes`: a dependence of an event is satisfied; by an object, if its generation is not 0.
     pub const SATISFY: u32 = 14;
     /// Nothing: give me regions that wait.
     pub const STEAL: u32 = 15;

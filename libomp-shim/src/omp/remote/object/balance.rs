@@ -1,0 +1,212 @@
+//! Balance between ranks: one that has nothing to do asks others for objects for which handlers wait (`OMPX_BALANCE`; PREMA's implicit load balancing, §3).
+//!
+//! A rank asks when a handler has ended and none is left that could begin. The rules of silence are those of regions that are stolen
+//! (`placement::steal::Thief`, `docs/protocols/rank-steal.md`): it asks for a reason only, a few ranks in vain, and then waits until it hears that there is
+//! something. Who is asked gives half of the objects for which its own workers have no time, or one, those first for which most handlers wait. They move like any:
+//! with what waits for them, and by leave of their homes.
+//!
+//! An object that is being used is not given away, however many handlers wait for it: they would have to wait for the one that runs on
+//! either rank.
+//!
+//! Rejected: moving handlers without their objects (they are what the handlers are invoked on), and weights of handlers (nobody knows them before they have run; the
+//! number that waits for an object is what PREMA's default takes, too).
+
+use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use placement::steal::{Amount, Thief};
+use ult::victim::{Policy, Selector};
+
+use super::super::me;
+use super::{run, table, wire};
+use crate::omp::device::rank::{Cluster, cluster, steal};
+use crate::omp::env;
+
+/// Vain questions in a row after which a rank asks no more. What it is told, it follows at once and does not pass on: the rank that has objects tells
+/// all that it knows of.
+const TRIES: u32 = 2;
+
+/// Tokens that are left to the team and have not begun.
+static TOKENS: AtomicUsize = AtomicUsize::new(0);
+/// What the program wants: 0 nothing was said, else 1 and the amount's place in [`AMOUNTS`].
+static WANTED: AtomicU8 = AtomicU8::new(0);
+const AMOUNTS: [Amount; 3] = [Amount::Nothing, Amount::One, Amount::Half];
+/// Ranks in [`State::hungry`]; `usize::MAX` before the list is made.
+static HUNGRY: AtomicUsize = AtomicUsize::new(usize::MAX);
+
+struct State {
+    thief: Thief,
+    victims: Selector,
+    /// The victim that is asked now was chosen by `victims`.
+    chosen: bool,
+    /// Ranks that got nothing, or never asked, and were not told of anything since.
+    hungry: VecDeque<u32>,
+}
+
+static STATE: Mutex<Option<State>> = Mutex::new(None);
+
+impl State {
+    fn new(cluster: &Cluster) -> Self {
+        let others = (1..cluster.ranks).map(|next| (cluster.rank + next) % cluster.ranks);
+        let victims = steal::victims(cluster.rank, cluster.ranks);
+        Self { thief: Thief::with_limits(TRIES, 0), victims, chosen: false, hungry: others.collect() }
+    }
+
+    fn remember(&mut self, thief: u32) {
+        if !self.hungry.contains(&thief) {
+            self.hungry.push_back(thief);
+        }
+    }
+}
+
+/// Works with the state, under its lock.
+fn with<R>(cluster: &Cluster, work: impl FnOnce(&mut State) -> R) -> R {
+    let mut state: MutexGuard<'_, Option<State>> = STATE.lock().unwrap_or_else(PoisonError::into_inner);
+    let state = state.get_or_insert_with(|| State::new(cluster));
+    let result = work(state);
+    // ORDERING: Relaxed; a hint.
+    HUNGRY.store(state.hungry.len(), Ordering::Relaxed);
+    result
+}
+
+/// From here on this rank gives and takes so much.
+pub fn set(amount: Amount) {
+    let place = AMOUNTS.iter().position(|&other| other == amount).unwrap_or(0);
+    // ORDERING: Relaxed; a setting that guards nothing.
+    WANTED.store(1 + place as u8, Ordering::Relaxed);
+}
+
+/// How much this rank gives and takes.
+fn amount() -> Amount {
+    // ORDERING: Relaxed, see `set`.
+    match WANTED.load(Ordering::Relaxed) {
+        0 => env::settings().balance,
+        place => AMOUNTS[usize::from(place) - 1],
+    }
+}
+
+/// The other ranks, if there are any and objects are to be balanced.
+fn others() -> Option<&'static Cluster> {
+    cluster().filter(|cluster| cluster.ranks > 1 && amount() != Amount::Nothing)
+}
+
+/// A token is left to the team.
+pub fn token_begins() {
+    // ORDERING: Relaxed; a hint.
+    TOKENS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// A worker has time for it.
+pub fn token_is_over() {
+    // ORDERING: Relaxed; a hint.
+    TOKENS.fetch_sub(1, Ordering::Relaxed);
+}
+
+/// Objects for which handlers wait and no worker has time: as many tokens as there are workers are about to begin.
+fn spare() -> usize {
+    // ORDERING: Relaxed; a hint.
+    let tokens = TOKENS.load(Ordering::Relaxed);
+    let about_to = env::settings().workers as usize;
+    table::loaded().min(tokens.saturating_sub(about_to))
+}
+
+/// After a change: if there is more here than workers have time for, one of those is told that have nothing. Any thread.
+pub fn tell() {
+    // ORDERING: Relaxed; a hint. Whoever is forgotten by it is told at the next change.
+    if HUNGRY.load(Ordering::Relaxed) == 0 {
+        return;
+    }
+    let Some(cluster) = others().filter(|_| spare() > 0) else {
+        return;
+    };
+    if let Some(thief) = with(cluster, |state| state.hungry.pop_front()) {
+        wire::loaded(thief);
+    }
+}
+
+/// This rank may have time: if so it asks `first`, or else a victim. While a task of this rank is not over, or by the handler of a message.
+pub fn look(first: Option<u32>) {
+    let Some(cluster) = others() else { return };
+    // ORDERING: Relaxed; a hint.
+    if TOKENS.load(Ordering::Relaxed) > 0 || table::loaded() > 0 {
+        return;
+    }
+    let victim = with(cluster, |state| {
+        if !state.thief.may_ask() {
+            return None;
+        }
+        state.thief.asks();
+        state.chosen = first.is_none();
+        Some(first.unwrap_or_else(|| state.victims.select(cluster.rank as usize, cluster.ranks as usize) as u32))
+    });
+    if let Some(victim) = victim {
+        wire::pull(victim);
+    }
+}
+
+/// `thief` asks. In the handler of its message.
+pub fn asked(thief: u32) {
+    let most = match amount() {
+        Amount::Nothing => 0,
+        Amount::One => spare().min(1),
+        Amount::Half => spare().div_ceil(2),
+    };
+    let given = if most == 0 { 0 } else { give(thief, most) };
+    if let Some(cluster) = cluster().filter(|_| given == 0) {
+        with(cluster, |state| state.remember(thief));
+    }
+    wire::pulled(thief, given);
+}
+
+/// Sends up to `most` objects away: how many.
+fn give(thief: u32, most: usize) -> usize {
+    let mut loaded = table::all_loaded();
+    loaded.sort_unstable_by(|a, b| b.cmp(a));
+    let here = me() as u32;
+    let mut given = 0;
+    for (_, object) in loaded {
+        if given == most {
+            break;
+        }
+        let next = table::with(object, |entry| {
+            let may_go = entry.local.as_ref().is_some_and(|local| local.is_loaded());
+            may_go.then(|| entry.send_away(here, thief))
+        });
+        if let Some(next) = next {
+            given += 1;
+            run::act(object, next);
+        }
+    }
+    given
+}
+
+/// [`asked`] has been answered by `source`.
+pub fn answered(source: u32, count: usize) {
+    let Some(cluster) = cluster() else { return };
+    with(cluster, |state| {
+        state.thief.is_answered(source as usize, count > 0, None);
+        match (count > 0, state.chosen) {
+            (true, _) => state.victims.succeeded(source as usize),
+            (false, true) => state.victims.failed(source as usize),
+            (false, false) => {}
+        }
+    });
+    if count == 0 {
+        look(None);
+    }
+}
+
+/// `source` says that it has objects to give.
+pub fn announced(source: u32) {
+    let Some(cluster) = cluster() else { return };
+    with(cluster, |state| state.thief.region_came(None));
+    look(Some(source));
+}
+
+/// An object has come: there may be more.
+pub fn has_come() {
+    if let Some(cluster) = others() {
+        with(cluster, |state| state.thief.region_came(None));
+    }
+}

@@ -1,0 +1,146 @@
+//! How requests find their object: what one rank knows of one object, and where it sends what it cannot keep. No I/O.
+//!
+//! The *home* of an object, the rank that made it, knows at any time where it is or is going, and agrees to every move before it begins. So a
+//! request that is sent to a place where the object is not goes to the home, and from there to the right one: three messages at most.
+//!
+//! Invariant **certain**: a request that the home has sent on finds the object at its new place, or comes before it and waits there. The
+//! home sends requests on in the handlers of messages, in which it also agrees to moves, and messages of a pair of ranks are handled in the order of sending:
+//! before the object can leave a rank, that rank has handled what the home has sent there.
+//!
+//! Invariant **counted**: what an object takes along is counted in the object's message, and requests whose bytes come later are counted
+//! from their own message on (`Local::expect`). An object does not leave before all of them are there.
+//!
+//! Rejected: forwarding pointers on every rank that an object was on (as long a way as it has moved, or memory that nobody gives back), and telling the home after
+//! the move (a request could run after the object for ever).
+
+use super::local::{Goal, Local, Next, Request};
+
+/// What a request is known to find.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mark {
+    /// Nothing is known.
+    Open,
+    /// The object is here or is coming: "certain".
+    Certain,
+    /// It is expected here: "counted".
+    Counted,
+}
+
+/// Where a request has got to.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Road<I> {
+    /// It waits here; so many others are over by that.
+    Kept(u32),
+    /// It goes there.
+    Forward(I, u32, Mark),
+    /// There is no such object.
+    Stale(I),
+}
+
+/// What a rank knows of an object.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Entry<T, I> {
+    /// At the home: where the object is, or is going. If that is the home itself, `local` is there.
+    pub record: Option<u32>,
+    /// It is here, or certainly coming.
+    pub local: Option<Local<T, I>>,
+}
+
+impl<T, I> Default for Entry<T, I> {
+    fn default() -> Self {
+        Self { record: None, local: None }
+    }
+}
+
+impl<T, I: Request> Entry<T, I> {
+    /// Is nothing known?
+    pub fn is_empty(&self) -> bool {
+        self.record.is_none() && self.local.is_none()
+    }
+
+    /// A new object, on its home.
+    pub fn create(&mut self, me: u32, thing: T) {
+        (self.record, self.local) = (Some(me), Some(Local::new(Some(thing))));
+    }
+
+    /// A request is here. `in_turn`: in the handler of a message, one at a time.
+    pub fn route(&mut self, (me, home): (u32, u32), item: I, mark: Mark, in_turn: bool) -> Road<I> {
+        match (&mut self.local, mark) {
+            (Some(local), Mark::Counted) => Road::Kept(local.push_due(item)),
+            (Some(local), _) if local.is_open() => Road::Kept(local.push(item)),
+            (None, Mark::Certain | Mark::Counted) => Road::Kept(self.local.insert(Local::new(None)).push(item)),
+            _ if me != home => Road::Forward(item, home, Mark::Open),
+            _ => match self.record {
+                None => Road::Stale(item),
+                Some(at) => Road::Forward(item, at, if in_turn { Mark::Certain } else { Mark::Open }),
+            },
+        }
+    }
+
+    /// A request is here whose bytes are still to come: does it find its object here for certain, and is expected from here on? By a handler.
+    pub fn reserve(&mut self, mark: Mark) -> bool {
+        match (&mut self.local, mark) {
+            (_, Mark::Counted) => return true,
+            (Some(local), _) if local.is_open() => local.expect(1),
+            (None, Mark::Certain) => self.local.insert(Local::new(None)).expect(1),
+            _ => return false,
+        }
+        true
+    }
+
+    /// The home is asked, in the handler of a message; false: it is not the home.
+    pub fn agree(&mut self, me: u32, goal: Goal) -> bool {
+        if self.record.is_none() {
+            return false;
+        }
+        self.set_record(goal);
+        if goal == Goal::Move(me) && self.local.is_none() {
+            self.local = Some(Local::new(None));
+        }
+        true
+    }
+
+    fn set_record(&mut self, goal: Goal) {
+        self.record = match goal {
+            Goal::Move(to) => Some(to),
+            Goal::End => None,
+        };
+    }
+
+    /// What is to be done after a change. At the home nobody has to be asked.
+    pub fn review(&mut self, me: u32) -> Next {
+        let next = self.local.as_mut().map(|local| local.review(me)).unwrap_or_default();
+        self.at_home(me, next)
+    }
+
+    /// Gives the object away to `rank`, if it waits for handlers that have not begun.
+    pub fn send_away(&mut self, me: u32, rank: u32) -> Next {
+        let next = self.local.as_mut().map(|local| local.send_away(rank)).unwrap_or_default();
+        self.at_home(me, next)
+    }
+
+    fn at_home(&mut self, me: u32, mut next: Next) -> Next {
+        if let (Some(_), Some(goal)) = (self.record, next.ask) {
+            next.ask = None;
+            self.set_record(goal);
+            if let Some(local) = &mut self.local {
+                local.granted(goal);
+                next.leaves = local.review(me).leaves;
+            }
+        }
+        next
+    }
+
+    /// The home has agreed.
+    pub fn granted(&mut self, me: u32, goal: Goal) -> Next {
+        if let Some(local) = &mut self.local {
+            local.granted(goal);
+        }
+        self.review(me)
+    }
+
+    /// The object's message is here, which so many requests follow.
+    pub fn announce(&mut self, follow: u32) {
+        self.local.get_or_insert_with(|| Local::new(None)).expect(follow);
+    }
+}
