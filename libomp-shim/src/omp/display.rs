@@ -164,13 +164,13 @@ fn others(s: &Settings) -> Vec<(&'static str, String)> {
         ("KMP_TEAMS_PROC_BIND", s.teams_bind.to_string()),
         ("KMP_TEAMS_THREAD_LIMIT", s.teams_thread_limit.to_string()),
         ("KMP_WARNINGS", on(report::warnings())),
+        ("OMPX_BALANCE", amount(s.balance).into()),
         ("OMPX_DEVICE_MEMORY", s.device_memory.map(|bytes| size(bytes as usize)).unwrap_or_default()),
         ("OMPX_GRAPH", s.graph_file.clone().unwrap_or_default()),
         ("OMPX_RATES", s.rates.clone().unwrap_or_default()),
         ("OMPX_SCHED", s.placement.to_string()),
         ("OMPX_STEAL", amount(s.steal).into()),
         ("OMPX_STEAL_VICTIM", victim(s.steal_victim).into()),
-        ("OMPX_BALANCE", amount(s.balance).into()),
         ("OMP_GANG_SCHED", s.gang.to_string()),
     ]
 }

@@ -126,8 +126,8 @@ pub fn init() -> Started {
     if device::are_counted() {
         refuse(speaks, "ompx_cluster_init was called after the devices had been counted: it has to be the first call");
     }
-    if SERVER.has_begun() {
-        refuse(speaks, "ompx_cluster_init was called after the first ompx_invoke: it has to be the first call");
+    if SERVER.has_begun() || object::were_made() {
+        refuse(speaks, "ompx_cluster_init was called after the first ompx_invoke or ompx_object_create: it has to be the first call");
     }
     let table = load(mpi).unwrap_or_else(|why| refuse(speaks, &why));
     let dedicated = env::settings().dedicated_progress;

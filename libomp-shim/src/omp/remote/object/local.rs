@@ -248,12 +248,6 @@ impl<T, I: Request> Local<T, I> {
         };
         Some((self.thing?, goal, self.queue))
     }
-
-    /// How many use it: readers, and whether there is a writer. For tests.
-    #[cfg(test)]
-    pub fn users(&self) -> (u32, bool) {
-        (self.readers, self.has_writer)
-    }
 }
 
 #[cfg(test)]

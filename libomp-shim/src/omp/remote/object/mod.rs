@@ -82,6 +82,12 @@ pub fn counters() -> [u64; 3] {
 /// Objects made here so far.
 static MADE: AtomicU64 = AtomicU64::new(0);
 
+/// Has this process made any?
+pub fn were_made() -> bool {
+    // ORDERING: Relaxed; a number.
+    MADE.load(Ordering::Relaxed) != 0
+}
+
 /// A new object of this rank.
 ///
 /// # Errors
