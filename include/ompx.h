@@ -59,7 +59,7 @@ typedef struct ompx_counters_t {
     uint64_t bytes_sent;      /* bytes copied to other MPI ranks */
     uint64_t bytes_fetched;   /* bytes fetched from other MPI ranks */
     uint64_t invokes_sent;    /* functions invoked (ompx_invoke), on this rank or another */
-    uint64_t invokes_served;  /* functions run here that were invoked or that an event fired */
+    uint64_t invokes_served;  /* functions run here that were invoked, that an event fired, or that a persistent task executed */
     uint64_t regions_stolen;  /* target regions run here that had been placed on another device */
     uint64_t rank_steal_attempts;  /* times that this rank asked another one for such regions */
     uint64_t rank_steal_successes; /* those that brought some */
@@ -176,7 +176,14 @@ enum {
     OMPX_E_SIZE = -8,     /* the value has another size */
     OMPX_E_WAITED = -9,   /* somebody waits for it */
     OMPX_E_ENDED = -10,   /* the ranks have parted, or this is the child of a fork */
-    OMPX_E_SLOT = -11     /* the event has no dependence of this number */
+    OMPX_E_SLOT = -11,    /* the event has no dependence of this number */
+    OMPX_E_TRAY = -20,      /* the task has no such tray */
+    OMPX_E_TYPE = -21,      /* there is no such type or reduction, or the elements have another type */
+    OMPX_E_FILE = -22,      /* a file cannot be used; a line says why */
+    OMPX_E_DEVICE = -23,    /* there is no device of this kind */
+    OMPX_E_PROCEDURE = -24, /* the task has no procedure */
+    OMPX_E_COUNT = -25,     /* a list without entries, or with too many */
+    OMPX_E_NUMBER = -26     /* OMPX_TASKS names no task of this number */
 };
 
 /* A future: a value that comes once. Made by one rank, its owner; plain numbers, which may be copied, sent and compared. All zero: none. */
@@ -332,6 +339,162 @@ OMPX_API int ompx_set_balance(const char *amount);
  * is for waits inside of libraries, but always a task scheduling point like ompx_future_wait, whatever OMPX_TASK_AWARE_MPI says. Outside of parallel
  * regions the kernel thread yields between two questions. PREMA calls it wait_until. */
 OMPX_API void ompx_wait_until(int (*condition)(void *argument), void *argument);
+
+/* Persistent tasks and trays (docs/persistent.md), after XSCALA (chapter 4): tasks with buffers of their own, on ranks, which execute a procedure again and
+ * again. A process without ranks is rank 0 of one.
+ *
+ * Order. Any rank, and any thread, may call all of this with any handle. What one thread asks of a task is done in that order, as far as it concerns the same tray or an
+ * execution; the calls return at once unless they say that they wait. A transfer comes after what the sending task was asked before, and before
+ * what the receiving task is asked afterwards. So a program that would be right if every call did its work at once is right. Not to be
+ * called by a procedure: what waits for its own task.
+ *
+ * A rank may be 4096 operations or 64 MiB ahead of another one; then its calls wait, except in functions that were invoked and procedures.
+ *
+ * Results as above. What only the task's rank can tell it prints: `rank 0 asked task 5 of rank 1 to send tray 3: the task has no such tray; nothing is
+ * changed`; the call has returned 0 by then. No memory for a tray ends all ranks with a line. */
+
+/* A task: plain numbers, which may be copied, sent and compared. All zero: none. */
+typedef struct ompx_ptask_t {
+    int32_t rank; /* where it is */
+    uint32_t id;
+    uint64_t generation;
+} ompx_ptask_t;
+
+/* A tray of a task, by a number that the program chooses. Trays come into being by what writes them. */
+typedef struct ompx_tray_t {
+    ompx_ptask_t task;
+    uint32_t tray;
+    uint32_t reserved; /* 0 */
+} ompx_tray_t;
+
+static inline ompx_tray_t ompx_tray(ompx_ptask_t task, uint32_t tray)
+{
+    ompx_tray_t it;
+    it.task = task;
+    it.tray = tray;
+    it.reserved = 0;
+    return it;
+}
+
+/* The type of a tray's elements: C's numbers, or a structure of the program's by its size. */
+typedef uint64_t ompx_type_t;
+#define OMPX_ENTITY(bytes) ((ompx_type_t)(bytes) << 8)
+#define OMPX_BYTE OMPX_ENTITY(1)
+#define OMPX_INT8 ((ompx_type_t)0x101)
+#define OMPX_INT16 ((ompx_type_t)0x201)
+#define OMPX_INT32 ((ompx_type_t)0x401)
+#define OMPX_INT64 ((ompx_type_t)0x801)
+#define OMPX_UINT8 ((ompx_type_t)0x102)
+#define OMPX_UINT16 ((ompx_type_t)0x202)
+#define OMPX_UINT32 ((ompx_type_t)0x402)
+#define OMPX_UINT64 ((ompx_type_t)0x802)
+#define OMPX_FLOAT ((ompx_type_t)0x403)
+#define OMPX_DOUBLE ((ompx_type_t)0x803)
+#define OMPX_INT (OMPX_ENTITY(sizeof(int)) | 1)
+#define OMPX_LONG (OMPX_ENTITY(sizeof(long)) | 1)
+
+/* Devices that tasks may be on: those of these kinds that OMPX_DEVICES (cpu, gpu, all) allows. Each rank that runs target regions is one CPU; there are no GPUs yet. */
+enum { OMPX_CPU = 1, OMPX_GPU = 2, OMPX_ALL_DEVICES = 3 };
+OMPX_API int ompx_count_devices(int kinds);
+
+/* Makes `count` tasks without procedure and trays, on rank `rank`, which may be any; or with OMPX_ANY_RANK on those that are devices, in turn. Waits for the
+ * ranks' answers: from then on every rank may use the handles. OMPX_E_RANK, _ARGUMENT, _COUNT, _DEVICE (OMPX_DEVICES=gpu), _ENDED. */
+#define OMPX_ANY_RANK (-1)
+OMPX_API int ompx_ptask_create(int rank, int count, ompx_ptask_t *tasks);
+
+/* Tasks that the file of OMPX_TASKS names, in the grammar of OMPX_SCHED=manual (docs/placement.md): every rank reads it, and such a task is there without
+ * having been made. One more than the largest number; 0 without a file. The handle of number `number`. OMPX_E_FILE, _NUMBER, _ARGUMENT. */
+OMPX_API int ompx_ptask_count(void);
+OMPX_API int ompx_ptask_numbered(int number, ompx_ptask_t *task);
+
+/* A procedure that is under way. */
+typedef struct ompx_run_t ompx_run_t;
+
+/* What a task executes. `args`: as for ompx_handler. An untied explicit task of the rank's pool, which may wait, fork, make tasks, invoke, and call what is here. */
+typedef void (*ompx_procedure)(const ompx_run_t *run, const void *args, size_t bytes);
+
+/* The procedure of the task's executions from here on. OMPX_E_ARGUMENT, _FUNCTION, _STALE, _ENDED. */
+OMPX_API int ompx_ptask_set(ompx_ptask_t task, ompx_procedure fn);
+
+/* The task runs its procedure with a copy of these bytes. One execution at a time, and nothing else with its trays meanwhile. OMPX_E_ARGUMENT, _MEMORY, _STALE, _ENDED. */
+OMPX_API int ompx_ptask_execute(ompx_ptask_t task, const void *args, size_t bytes);
+
+/* Waits until these tasks have done all that this rank has asked of them; or all tasks of all ranks. As ompx_future_wait. What procedures have asked of other
+ * tasks counts for the rank that they ran on. OMPX_E_ARGUMENT, _COUNT, _STALE, _ENDED. */
+OMPX_API int ompx_ptask_wait(const ompx_ptask_t *tasks, int count);
+OMPX_API int ompx_ptask_wait_all(void);
+
+/* The task goes, with its trays, when it has done what it was asked; its handle names nothing from here on. Or all tasks of all ranks. OMPX_E_STALE, _ENDED. */
+OMPX_API int ompx_ptask_free(ompx_ptask_t task);
+OMPX_API int ompx_ptask_free_all(void);
+
+/* A tray of `count` elements, all zero, in place of what was there. OMPX_E_TYPE, _MEMORY, _STALE, _ENDED; also the others. */
+OMPX_API int ompx_tray_alloc(ompx_tray_t tray, ompx_type_t type, uint64_t count);
+
+/* A tray goes when all that was asked before and needs it is done: nobody has to wait for that. Or all of a task. */
+OMPX_API int ompx_tray_free(ompx_tray_t tray);
+OMPX_API int ompx_tray_free_all(ompx_ptask_t task);
+
+/* A tray gets a copy of `count` elements. The bytes are copied before the call returns. OMPX_E_ARGUMENT. */
+OMPX_API int ompx_tray_write(ompx_tray_t tray, ompx_type_t type, uint64_t count, const void *from);
+
+/* Waits, then copies a tray, which has to be of exactly `bytes` bytes. OMPX_E_TRAY, _SIZE, _ARGUMENT. */
+OMPX_API int ompx_tray_read(ompx_tray_t tray, void *into, size_t bytes);
+
+/* Waits, then says how many bytes it has and, unless `type` is null, their type. OMPX_E_TRAY, _ARGUMENT. */
+OMPX_API int ompx_tray_size(ompx_tray_t tray, size_t *bytes, ompx_type_t *type);
+
+/* `into` becomes a copy of `from`, type and size included. */
+OMPX_API int ompx_tray_send_recv(ompx_tray_t from, ompx_tray_t into);
+
+/* The same for a list of trays; `from` may be among them. OMPX_E_COUNT, _ARGUMENT; also the others that have lists. */
+OMPX_API int ompx_tray_bcast(ompx_tray_t from, const ompx_tray_t *into, int count);
+
+/* The trays become parts of `from`, in the order of the list: as many elements each, the first ones one more where that does not come out even. */
+OMPX_API int ompx_tray_scatter(ompx_tray_t from, const ompx_tray_t *into, int count);
+
+/* `into` becomes all elements of the list's trays, which have one type, in its order. */
+OMPX_API int ompx_tray_gather(const ompx_tray_t *from, int count, ompx_tray_t into);
+
+/* How elements are combined. With OMPX_USER by a function: into[i] = into[i] with from[i]; for any type, and two trays at a time of equal size. It need not
+ * commute. */
+enum {
+    OMPX_SUM, /* integers wrap around */
+    OMPX_PROD,
+    OMPX_MIN,
+    OMPX_MAX,
+    OMPX_AND, /* 1 or 0 */
+    OMPX_OR,
+    OMPX_XOR,
+    OMPX_BAND, /* bits, of integers */
+    OMPX_BOR,
+    OMPX_BXOR,
+    OMPX_USER
+};
+typedef void (*ompx_combiner)(void *into, const void *from, size_t count);
+
+/* `into` becomes the trays of the list, combined element by element from the first to the last, on whichever ranks they are: so floating point has the same
+ * rounding on any number of ranks. All have the given type and one size. `fn` is null but for OMPX_USER. OMPX_E_TYPE, _FUNCTION. */
+OMPX_API int ompx_tray_reduce(const ompx_tray_t *from, int count, ompx_tray_t into, ompx_type_t type, int op, ompx_combiner fn);
+
+/* The same, for as many trays. */
+OMPX_API int ompx_tray_allreduce(const ompx_tray_t *from, const ompx_tray_t *into, int count, ompx_type_t type, int op, ompx_combiner fn);
+
+/* As ompx_tray_scatter, of a file's bytes, which are elements as they lie in memory. Only the calling rank needs the file. OMPX_E_FILE. */
+OMPX_API int ompx_tray_scatter_file(const char *path, ompx_type_t type, const ompx_tray_t *into, int count);
+
+/* Waits for the trays, and writes their elements, in the order of the list, into a new file. If that fails, what was there before stays. OMPX_E_FILE, _TRAY, _TYPE. */
+OMPX_API int ompx_tray_gather_file(const ompx_tray_t *from, int count, ompx_type_t type, const char *path);
+
+/* For procedures: the trays of the task. The addresses hold until the procedure returns, and are aligned to 16; `bytes`, unless null, gets the size. Null, and a line, if there is no
+ * such tray; null also for one of no bytes. ompx_run_in: nobody may write there. ompx_run_inout: a copy is made if others still have what is
+ * there. ompx_run_out: a new tray, all zero, in place of what was there. */
+OMPX_API const void *ompx_run_in(const ompx_run_t *run, uint32_t tray, size_t *bytes);
+OMPX_API void *ompx_run_inout(const ompx_run_t *run, uint32_t tray, size_t *bytes);
+OMPX_API void *ompx_run_out(const ompx_run_t *run, uint32_t tray, ompx_type_t type, uint64_t count);
+
+/* The task whose procedure it is. */
+OMPX_API ompx_ptask_t ompx_run_task(const ompx_run_t *run);
 
 #ifdef __cplusplus
 }

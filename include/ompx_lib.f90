@@ -13,6 +13,12 @@ module ompx_lib
             ompx_future_free, ompx_event_create, ompx_event_satisfy, ompx_event_free, ompx_object_t, ompx_object_type_t, &
             ompx_read, ompx_write, ompx_object_create, ompx_object_create_typed, ompx_object_invoke, ompx_object_migrate, &
             ompx_object_free, ompx_event_satisfy_object, ompx_set_balance
+  public :: ompx_ptask_t, ompx_tray_t, ompx_tray, ompx_entity, ompx_count_devices, ompx_ptask_create, ompx_ptask_count, &
+            ompx_ptask_numbered, ompx_ptask_set, ompx_ptask_execute, ompx_ptask_wait, ompx_ptask_wait_all, ompx_ptask_free, &
+            ompx_ptask_free_all, ompx_tray_alloc, ompx_tray_free, ompx_tray_free_all, ompx_tray_write, ompx_tray_read, &
+            ompx_tray_size, ompx_tray_send_recv, ompx_tray_bcast, ompx_tray_scatter, ompx_tray_gather, ompx_tray_reduce, &
+            ompx_tray_allreduce, ompx_tray_scatter_file, ompx_tray_gather_file, ompx_run_in, ompx_run_inout, ompx_run_out, &
+            ompx_run_task
 
   ! What the runtime has done since the process was started: numbers of events, none ever shrinks.
   type, bind(c) :: ompx_counters_t
@@ -35,7 +41,7 @@ module ompx_lib
     integer(c_int64_t) :: bytes_sent = 0      ! bytes copied to other MPI ranks
     integer(c_int64_t) :: bytes_fetched = 0   ! bytes fetched from other MPI ranks
     integer(c_int64_t) :: invokes_sent = 0    ! functions invoked, on this rank or another
-    integer(c_int64_t) :: invokes_served = 0  ! functions run here that were invoked or that an event fired
+    integer(c_int64_t) :: invokes_served = 0  ! functions run here that were invoked, that an event fired, or that a persistent task executed
     integer(c_int64_t) :: regions_stolen = 0  ! target regions run here that had been placed on another device
     integer(c_int64_t) :: rank_steal_attempts = 0  ! times that this rank asked another one for such regions
     integer(c_int64_t) :: rank_steal_successes = 0 ! those that brought some
@@ -75,6 +81,24 @@ module ompx_lib
     type(c_ptr) :: bytes
     integer(c_size_t) :: size
   end type
+
+  ! A persistent task, and a tray of one: plain numbers (docs/persistent.md).
+  type, bind(c) :: ompx_ptask_t
+    integer(c_int32_t) :: rank = 0, id = 0
+    integer(c_int64_t) :: generation = 0
+  end type
+  type, bind(c) :: ompx_tray_t
+    type(ompx_ptask_t) :: task
+    integer(c_int32_t) :: tray = 0, reserved = 0
+  end type
+
+  ! Types of elements; ompx_entity(bytes) is a derived type of so many bytes.
+  integer(c_int64_t), parameter, public :: ompx_byte = 256, ompx_int8 = 257, ompx_int16 = 513, ompx_int32 = 1025, &
+      ompx_int64 = 2049, ompx_float = 1027, ompx_double = 2051
+  ! How they are combined.
+  integer(c_int), parameter, public :: ompx_sum = 0, ompx_prod = 1, ompx_min = 2, ompx_max = 3, ompx_and = 4, ompx_or = 5, &
+      ompx_xor = 6, ompx_band = 7, ompx_bor = 8, ompx_bxor = 9, ompx_user = 10
+  integer(c_int), parameter, public :: ompx_cpu = 1, ompx_gpu = 2, ompx_all_devices = 3, ompx_any_rank = -1
 
   interface
     ! All parallel regions that the calling task and the tasks it creates encounter from here on are gang-scheduled.
@@ -238,5 +262,208 @@ module ompx_lib
       type(ompx_event_t), value, intent(in) :: event
       integer(c_int) :: code
     end function
+
+    ! Persistent tasks and trays (docs/persistent.md). A procedure: subroutine fn(run, args, bytes) bind(c), with type(c_ptr), value :: run,
+    ! args and integer(c_size_t), value :: bytes. Names of files end with c_null_char.
+    function ompx_count_devices(kinds) bind(c, name='ompx_count_devices') result(code)
+      import :: c_int
+      integer(c_int), value, intent(in) :: kinds
+      integer(c_int) :: code
+    end function
+    function ompx_ptask_create(rank, count, tasks) bind(c, name='ompx_ptask_create') result(code)
+      import :: c_int, ompx_ptask_t
+      integer(c_int), value, intent(in) :: rank
+      integer(c_int), value, intent(in) :: count
+      type(ompx_ptask_t), intent(inout) :: tasks(*)
+      integer(c_int) :: code
+    end function
+    function ompx_ptask_count() bind(c, name='ompx_ptask_count') result(code)
+      import :: c_int
+      integer(c_int) :: code
+    end function
+    ! number: from 0, as in the file.
+    function ompx_ptask_numbered(number, task) bind(c, name='ompx_ptask_numbered') result(code)
+      import :: c_int, ompx_ptask_t
+      integer(c_int), value, intent(in) :: number
+      type(ompx_ptask_t), intent(out) :: task
+      integer(c_int) :: code
+    end function
+    function ompx_ptask_set(task, fn) bind(c, name='ompx_ptask_set') result(code)
+      import :: c_funptr, c_int, ompx_ptask_t
+      type(ompx_ptask_t), value, intent(in) :: task
+      type(c_funptr), value, intent(in) :: fn
+      integer(c_int) :: code
+    end function
+    function ompx_ptask_execute(task, args, bytes) bind(c, name='ompx_ptask_execute') result(code)
+      import :: c_int, c_ptr, c_size_t, ompx_ptask_t
+      type(ompx_ptask_t), value, intent(in) :: task
+      type(c_ptr), value, intent(in) :: args
+      integer(c_size_t), value, intent(in) :: bytes
+      integer(c_int) :: code
+    end function
+    function ompx_ptask_wait(tasks, count) bind(c, name='ompx_ptask_wait') result(code)
+      import :: c_int, ompx_ptask_t
+      type(ompx_ptask_t), intent(in) :: tasks(*)
+      integer(c_int), value, intent(in) :: count
+      integer(c_int) :: code
+    end function
+    function ompx_ptask_wait_all() bind(c, name='ompx_ptask_wait_all') result(code)
+      import :: c_int
+      integer(c_int) :: code
+    end function
+    function ompx_ptask_free(task) bind(c, name='ompx_ptask_free') result(code)
+      import :: c_int, ompx_ptask_t
+      type(ompx_ptask_t), value, intent(in) :: task
+      integer(c_int) :: code
+    end function
+    function ompx_ptask_free_all() bind(c, name='ompx_ptask_free_all') result(code)
+      import :: c_int
+      integer(c_int) :: code
+    end function
+    function ompx_tray_alloc(tray, kind, count) bind(c, name='ompx_tray_alloc') result(code)
+      import :: c_int, c_int64_t, ompx_tray_t
+      type(ompx_tray_t), value, intent(in) :: tray
+      integer(c_int64_t), value, intent(in) :: kind
+      integer(c_int64_t), value, intent(in) :: count
+      integer(c_int) :: code
+    end function
+    function ompx_tray_free(tray) bind(c, name='ompx_tray_free') result(code)
+      import :: c_int, ompx_tray_t
+      type(ompx_tray_t), value, intent(in) :: tray
+      integer(c_int) :: code
+    end function
+    function ompx_tray_free_all(task) bind(c, name='ompx_tray_free_all') result(code)
+      import :: c_int, ompx_ptask_t
+      type(ompx_ptask_t), value, intent(in) :: task
+      integer(c_int) :: code
+    end function
+    function ompx_tray_write(tray, kind, count, from) bind(c, name='ompx_tray_write') result(code)
+      import :: c_int, c_int64_t, c_ptr, ompx_tray_t
+      type(ompx_tray_t), value, intent(in) :: tray
+      integer(c_int64_t), value, intent(in) :: kind
+      integer(c_int64_t), value, intent(in) :: count
+      type(c_ptr), value, intent(in) :: from
+      integer(c_int) :: code
+    end function
+    function ompx_tray_read(tray, into, bytes) bind(c, name='ompx_tray_read') result(code)
+      import :: c_int, c_ptr, c_size_t, ompx_tray_t
+      type(ompx_tray_t), value, intent(in) :: tray
+      type(c_ptr), value, intent(in) :: into
+      integer(c_size_t), value, intent(in) :: bytes
+      integer(c_int) :: code
+    end function
+    function ompx_tray_size(tray, bytes, kind) bind(c, name='ompx_tray_size') result(code)
+      import :: c_int, c_int64_t, c_size_t, ompx_tray_t
+      type(ompx_tray_t), value, intent(in) :: tray
+      integer(c_size_t), intent(out) :: bytes
+      integer(c_int64_t), intent(out) :: kind
+      integer(c_int) :: code
+    end function
+    function ompx_tray_send_recv(from, into) bind(c, name='ompx_tray_send_recv') result(code)
+      import :: c_int, ompx_tray_t
+      type(ompx_tray_t), value, intent(in) :: from
+      type(ompx_tray_t), value, intent(in) :: into
+      integer(c_int) :: code
+    end function
+    function ompx_tray_bcast(from, into, count) bind(c, name='ompx_tray_bcast') result(code)
+      import :: c_int, ompx_tray_t
+      type(ompx_tray_t), value, intent(in) :: from
+      type(ompx_tray_t), intent(in) :: into(*)
+      integer(c_int), value, intent(in) :: count
+      integer(c_int) :: code
+    end function
+    function ompx_tray_scatter(from, into, count) bind(c, name='ompx_tray_scatter') result(code)
+      import :: c_int, ompx_tray_t
+      type(ompx_tray_t), value, intent(in) :: from
+      type(ompx_tray_t), intent(in) :: into(*)
+      integer(c_int), value, intent(in) :: count
+      integer(c_int) :: code
+    end function
+    function ompx_tray_gather(from, count, into) bind(c, name='ompx_tray_gather') result(code)
+      import :: c_int, ompx_tray_t
+      type(ompx_tray_t), intent(in) :: from(*)
+      integer(c_int), value, intent(in) :: count
+      type(ompx_tray_t), value, intent(in) :: into
+      integer(c_int) :: code
+    end function
+    ! fn: c_null_funptr, but for ompx_user: subroutine fn(into, from, count) bind(c), with type(c_ptr), value :: into, from.
+    function ompx_tray_reduce(from, count, into, kind, op, fn) bind(c, name='ompx_tray_reduce') result(code)
+      import :: c_funptr, c_int, c_int64_t, ompx_tray_t
+      type(ompx_tray_t), intent(in) :: from(*)
+      integer(c_int), value, intent(in) :: count
+      type(ompx_tray_t), value, intent(in) :: into
+      integer(c_int64_t), value, intent(in) :: kind
+      integer(c_int), value, intent(in) :: op
+      type(c_funptr), value, intent(in) :: fn
+      integer(c_int) :: code
+    end function
+    function ompx_tray_allreduce(from, into, count, kind, op, fn) bind(c, name='ompx_tray_allreduce') result(code)
+      import :: c_funptr, c_int, c_int64_t, ompx_tray_t
+      type(ompx_tray_t), intent(in) :: from(*)
+      type(ompx_tray_t), intent(in) :: into(*)
+      integer(c_int), value, intent(in) :: count
+      integer(c_int64_t), value, intent(in) :: kind
+      integer(c_int), value, intent(in) :: op
+      type(c_funptr), value, intent(in) :: fn
+      integer(c_int) :: code
+    end function
+    function ompx_tray_scatter_file(path, kind, into, count) bind(c, name='ompx_tray_scatter_file') result(code)
+      import :: c_char, c_int, c_int64_t, ompx_tray_t
+      character(c_char), intent(in) :: path(*)
+      integer(c_int64_t), value, intent(in) :: kind
+      type(ompx_tray_t), intent(in) :: into(*)
+      integer(c_int), value, intent(in) :: count
+      integer(c_int) :: code
+    end function
+    function ompx_tray_gather_file(from, count, kind, path) bind(c, name='ompx_tray_gather_file') result(code)
+      import :: c_char, c_int, c_int64_t, ompx_tray_t
+      type(ompx_tray_t), intent(in) :: from(*)
+      integer(c_int), value, intent(in) :: count
+      integer(c_int64_t), value, intent(in) :: kind
+      character(c_char), intent(in) :: path(*)
+      integer(c_int) :: code
+    end function
+    ! In procedures, with what they got as run: where a tray is (c_f_pointer makes an array of it).
+    function ompx_run_in(run, tray, bytes) bind(c, name='ompx_run_in') result(at)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value, intent(in) :: run
+      integer(c_int32_t), value, intent(in) :: tray
+      integer(c_size_t), intent(out) :: bytes
+      type(c_ptr) :: at
+    end function
+    function ompx_run_inout(run, tray, bytes) bind(c, name='ompx_run_inout') result(at)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value, intent(in) :: run
+      integer(c_int32_t), value, intent(in) :: tray
+      integer(c_size_t), intent(out) :: bytes
+      type(c_ptr) :: at
+    end function
+    function ompx_run_out(run, tray, kind, count) bind(c, name='ompx_run_out') result(at)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value, intent(in) :: run
+      integer(c_int32_t), value, intent(in) :: tray
+      integer(c_int64_t), value, intent(in) :: kind, count
+      type(c_ptr) :: at
+    end function
+    function ompx_run_task(run) bind(c, name='ompx_run_task') result(task)
+      import :: c_ptr, ompx_ptask_t
+      type(c_ptr), value, intent(in) :: run
+      type(ompx_ptask_t) :: task
+    end function
   end interface
+contains
+  ! A tray of a task.
+  pure function ompx_tray(task, number) result(tray)
+    type(ompx_ptask_t), intent(in) :: task
+    integer, intent(in) :: number
+    type(ompx_tray_t) :: tray
+    tray = ompx_tray_t(task, int(number, c_int32_t), 0_c_int32_t)
+  end function
+
+  ! The type of elements of so many bytes, which a reduction knows nothing of.
+  pure function ompx_entity(bytes) result(kind)
+    integer(c_size_t), intent(in) :: bytes
+    integer(c_int64_t) :: kind
+    kind = 256 * int(bytes, c_int64_t)
+  end function
 end module

@@ -8,7 +8,7 @@ use core::fmt::{Display, Write};
 use placement::steal::Amount;
 
 use super::env::{
-    DisplayEnv, ReductionMethod, Settings, Spin, TargetOffload, Tls, VerboseInit, Victim,
+    DeviceKinds, DisplayEnv, ReductionMethod, Settings, Spin, TargetOffload, Tls, VerboseInit, Victim,
     WaitPolicy, settings,
 };
 use super::report;
@@ -166,11 +166,13 @@ fn others(s: &Settings) -> Vec<(&'static str, String)> {
         ("KMP_WARNINGS", on(report::warnings())),
         ("OMPX_BALANCE", amount(s.balance).into()),
         ("OMPX_DEVICE_MEMORY", s.device_memory.map(|bytes| size(bytes as usize)).unwrap_or_default()),
+        ("OMPX_DEVICES", kinds(s.devices).into()),
         ("OMPX_GRAPH", s.graph_file.clone().unwrap_or_default()),
         ("OMPX_RATES", s.rates.clone().unwrap_or_default()),
         ("OMPX_SCHED", s.placement.to_string()),
         ("OMPX_STEAL", amount(s.steal).into()),
         ("OMPX_STEAL_VICTIM", victim(s.steal_victim).into()),
+        ("OMPX_TASKS", s.tasks.clone().unwrap_or_default()),
         ("OMP_GANG_SCHED", s.gang.to_string()),
     ]
 }
@@ -231,6 +233,14 @@ fn amount(value: Amount) -> &'static str {
         Amount::Nothing => "OFF",
         Amount::One => "ONE",
         Amount::Half => "HALF",
+    }
+}
+
+fn kinds(value: DeviceKinds) -> &'static str {
+    match value {
+        DeviceKinds::All => "ALL",
+        DeviceKinds::Cpu => "CPU",
+        DeviceKinds::Gpu => "GPU",
     }
 }
 

@@ -15,7 +15,7 @@
 //! | [`lock`] | locks, and what critical is made of |
 //! | [`yielding`] | what `sched_yield` means |
 //! | [`outside`] | waiting for the requests of other libraries |
-//! | [`remote`] | functions that run on other ranks, futures, events |
+//! | [`remote`], [`persistent`] | functions that run on other ranks, futures, events; persistent tasks and their trays |
 //! | [`stats`] | counters |
 //! | [`report`] | messages to the user |
 pub mod affinity;
@@ -35,6 +35,7 @@ pub mod identities;
 pub mod lock;
 pub mod outside;
 pub mod parallel;
+pub mod persistent;
 pub mod queue;
 pub mod reduction;
 pub mod remote;

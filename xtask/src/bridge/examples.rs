@@ -9,7 +9,7 @@ use crate::exec::{self, Ran};
 use crate::report::Report;
 use std::path::{Path, PathBuf};
 
-const EXAMPLES: [&str; 11] = ["cholesky", "fib", "jacobi", "mesh", "nbody", "pi", "ring", "saxpy", "sgemm", "strassen", "wave"];
+const EXAMPLES: &[&str] = &["bodies", "cholesky", "fib", "jacobi", "mesh", "nbody", "pi", "ring", "saxpy", "sgemm", "strassen", "wave"];
 
 /// How many ranks, and what they are for each other.
 const RANKS: [(u32, &str); 4] = [(1, "head"), (2, "spmd"), (3, "head"), (4, "spmd")];

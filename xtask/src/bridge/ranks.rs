@@ -96,6 +96,14 @@ const fn misused_object(argument: &'static str, wanted: Wanted) -> Test {
     Test { name: "objects_wrong", ..wrong(argument, wanted) }
 }
 
+/// Trays that are used wrongly: what is said, and by whom.
+const fn mistaken(argument: &'static str, line: &'static str) -> Test {
+    Test { name: "trays_wrong", wanted: Wanted::Warning(line), ..wrong(argument, Wanted::Fine) }
+}
+
+/// Which tasks are where; read by every rank.
+const TASKS: &str = "OMPX_TASKS=mpi-bridge/programs/ranks/trays.tasks";
+
 const TESTS: &[Test] = &[
     Test { name: "where", ranks: &[1, 2, 4], ..PLAIN },
     Test { name: "data", ranks: &[2], ..PLAIN },
@@ -159,6 +167,33 @@ const TESTS: &[Test] = &[
     misused_object("5", Wanted::Line("rank 1: SIGSEGV at 0x10 in a target region or handler")),
     misused_object("6", Wanted::Line("rank 1: rank 0 has invoked a function of a module that is not loaded here")),
     misused_object("7", Wanted::Line("the function pack of a mobile object has returned no address for 8 bytes")),
+    Test { name: "trays", compilers: &[Gcc], ranks: &[1, 2, 3, 4], ..PLAIN },
+    Test { name: "trays", compilers: &[Gcc], ranks: &[1, 2, 4], mode: "spmd", ..PLAIN },
+    Test { name: "trays", compilers: &[Gcc], ranks: &[3], progress: "idle", ..PLAIN },
+    Test { name: "trays", compilers: &[Clang], ranks: &[2], ..PLAIN },
+    Test { name: "trays", compilers: &[Gcc], ranks: &[1], mode: "off", ..PLAIN },
+    Test { name: "trays_file", compilers: &[Gcc], ranks: &[2, 3], argument: "6", settings: &[TASKS], ..PLAIN },
+    Test { name: "trays_file", compilers: &[Gcc], ranks: &[2], mode: "spmd", argument: "6", settings: &[TASKS], ..PLAIN },
+    mistaken("1", "rank 0 asked task 1 of rank 1 to send tray 0: the task has no such tray"),
+    mistaken("2", "rank 0 asked task 1 of rank 1 to execute: the task has no procedure"),
+    mistaken("3", "of rank 0 to receive tray 0: there is no such type or reduction, or the elements have another type"),
+    mistaken("4", "rank 0 asked task 1 of rank 1 to send tray 0: the handle names nothing"),
+    mistaken("5", "ompx_run_in, tray 6: the task has no such tray"),
+    mistaken("6", "rank 0 asked task 1 of rank 1 to receive tray 0: the handle names nothing"),
+    mistaken("10", "ompx_tray_read: the task has no such tray"),
+    mistaken("11", "ompx_tray_read: the value has another size"),
+    mistaken("12", "ompx_ptask_execute: the handle names nothing"),
+    mistaken("13", "ompx_ptask_execute: the handle names nothing"),
+    mistaken("14", "ompx_ptask_wait: the handle names nothing"),
+    mistaken("15", "ompx_tray_alloc: there is no such type"),
+    mistaken("16", "ompx_tray_reduce: there is no such type or reduction"),
+    mistaken("17", "ompx_tray_bcast: the list is empty"),
+    mistaken("18", "ompx_tray_scatter_file: '/nowhere/at/all': No such file"),
+    mistaken("19", "ompx_ptask_create: there is no such rank"),
+    mistaken("20", "ompx_ptask_numbered: OMPX_TASKS names no task of this number"),
+    mistaken("21", "ompx_ptask_set: the function lies in no executable"),
+    mistaken("22", "ompx_tray_gather_file: the task has no such tray"),
+    Test { settings: &["OMPX_DEVICES=gpu"], ..mistaken("23", "ompx_ptask_create: there is no device of this kind") },
 ];
 
 /// Programs of `abi-tests/device` that hold where memory is not shared, with the compilers that they are for.

@@ -14,7 +14,7 @@
 //! | [`memory`] | 18.13 memory management |
 //! | [`memspace`], [`dims`] | 6.0 and 6.1: memory of given devices, dimensions of teams |
 //! | [`kmp`] | LLVM's extensions |
-//! | [`ompx`], [`remote`], [`object`] | ours |
+//! | [`ompx`], [`remote`], [`object`], [`persistent`] | ours |
 //!
 //! A routine is written once, in [`routines!`]: that makes the C name (arguments by value) and the Fortran name, which
 //! is the same with an underscore behind it (arguments by reference). [`wide_routines!`] adds the names that gfortran
@@ -146,6 +146,7 @@ pub mod memspace;
 pub mod ompx;
 pub mod parallel;
 pub mod object;
+pub mod persistent;
 pub mod remote;
 pub mod resources;
 pub mod tasking;

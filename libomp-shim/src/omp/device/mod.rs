@@ -26,7 +26,7 @@ use core::ops::{Deref, DerefMut};
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::sync::OnceLock;
 
-use super::env::{self, TargetOffload};
+use super::env::{self, DeviceKinds, TargetOffload};
 use super::lock::Lock;
 use super::report;
 use super::target;
@@ -163,14 +163,25 @@ static DEVICES: OnceLock<Vec<Slot>> = OnceLock::new();
 /// All devices, whether they may be used or not.
 fn all() -> &'static [Slot] {
     DEVICES.get_or_init(|| {
+        let settings = env::settings();
+        if settings.devices == DeviceKinds::Gpu {
+            return none_of_the_kind(rank::cluster().is_some() || settings.host_devices > 0);
+        }
         if let Some(cluster) = rank::cluster() {
             let slots = rank::devices(cluster).into_iter().enumerate();
             return slots.map(|(number, device)| Slot::new(number as i32, device)).collect();
         }
-        let settings = env::settings();
         let host = |number| Slot::new(number, Box::new(host::HostImage::new(number, settings.host_device_delay)));
         (0..settings.host_devices as i32).map(host).collect()
     })
+}
+
+/// `OMPX_DEVICES` asks for what is not there; with a line, if there would be others.
+fn none_of_the_kind(others: bool) -> Vec<Slot> {
+    if others {
+        report::warn("OMPX_DEVICES=gpu leaves no device: there are no GPUs yet; target regions run on the host");
+    }
+    Vec::new()
 }
 
 /// Has anybody asked for the devices? From then on there are no others.

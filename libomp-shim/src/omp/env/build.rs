@@ -101,6 +101,8 @@ impl Settings {
             balance,
             device_memory,
             rates: r.vars.get("OMPX_RATES").filter(|v| !v.is_empty()).map(str::to_owned),
+            tasks: r.vars.get("OMPX_TASKS").filter(|v| !v.is_empty()).map(str::to_owned),
+            devices: super::devices::kinds(&mut r),
             reduction_method: reduction_method(&mut r),
             num_teams,
             teams_thread_limit: threads::teams_thread_limit(&mut r),

@@ -9,7 +9,7 @@ use super::super::device::keep::USUAL_MOST;
 use super::allocator::allocator;
 use super::places::places;
 use super::scheduling::VICTIMS;
-use super::types::{ClusterMode, Victim, WaitPolicy};
+use super::types::{ClusterMode, DeviceKinds, Victim, WaitPolicy};
 use super::value::{boolean, count, count_list, integer, one_of, proc_bind, schedule, size};
 use super::vars::Reader;
 
@@ -98,6 +98,12 @@ pub(super) fn balance(r: &mut Reader<'_>) -> Amount {
 pub(super) fn stealing(r: &mut Reader<'_>) -> (Amount, Victim) {
     let amount = r.read("OMPX_STEAL", "using off", amount).unwrap_or_default();
     (amount, r.read("OMPX_STEAL_VICTIM", "using hybrid", one_of(&VICTIMS)).unwrap_or(Victim::Hybrid))
+}
+
+/// `OMPX_DEVICES`.
+pub(super) fn kinds(r: &mut Reader<'_>) -> DeviceKinds {
+    let kinds = [("all", DeviceKinds::All), ("cpu", DeviceKinds::Cpu), ("gpu", DeviceKinds::Gpu)];
+    r.read("OMPX_DEVICES", "using all", one_of(&kinds)).unwrap_or(DeviceKinds::All)
 }
 
 /// Reads them all, for their mistakes.
@@ -209,6 +215,16 @@ mod tests {
         assert!(good(&[("OMPX_TASK_AWARE_MPI", "1")]).task_aware_mpi && !good(&[]).task_aware_mpi);
         let (settings, lines) = build(&[("OMPX_CLUSTER", "all")]);
         assert!(settings.cluster.is_none() && lines.len() == 1, "{lines:?}");
+    }
+
+    #[test]
+    fn kinds_of_devices_are_read() {
+        let read = |text| good(&[("OMPX_DEVICES", text)]).devices;
+        assert_eq!([good(&[]).devices, read("all")], [DeviceKinds::All; 2]);
+        assert_eq!([read("CPU"), read("gpu")], [DeviceKinds::Cpu, DeviceKinds::Gpu]);
+        let (settings, lines) = build(&[("OMPX_DEVICES", "fpga")]);
+        assert!(settings.devices == DeviceKinds::All && lines.len() == 1, "{lines:?}");
+        assert_eq!((good(&[]).tasks, good(&[("OMPX_TASKS", "t.txt")]).tasks), (None, Some("t.txt".into())));
     }
 
     #[test]

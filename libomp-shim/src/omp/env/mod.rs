@@ -143,6 +143,10 @@ pub struct Settings {
     pub device_memory: Option<u64>,
     /// `OMPX_RATES`: the file with the measured rates of ranks, or `off`; `None` = the usual one, if it is there.
     pub rates: Option<String>,
+    /// `OMPX_TASKS`: the file that names persistent tasks.
+    pub tasks: Option<String>,
+    /// `OMPX_DEVICES`: which kinds of devices may be used.
+    pub devices: DeviceKinds,
     /// `GANGWAY_STATS`: print the counters of [`super::stats`] at exit.
     pub stats: bool,
     /// `GANGWAY_CHECK`: say who waits in vain ([`super::check`]).

@@ -130,6 +130,17 @@ pub enum Tls {
     Shared,
 }
 
+/// `OMPX_DEVICES`: which kinds of devices may be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeviceKinds {
+    /// All that there are.
+    All,
+    /// Processors.
+    Cpu,
+    /// GPUs: there are none yet.
+    Gpu,
+}
+
 /// `OMPX_CLUSTER`: what MPI ranks are for each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClusterMode {

@@ -81,6 +81,20 @@ pub enum Fault {
     Slot,
     /// The object of an invocation does not exist.
     Object,
+    /// The task has no such tray.
+    Tray,
+    /// No such type or reduction, or elements of another type.
+    Type,
+    /// A file cannot be used.
+    File,
+    /// No device of the kind.
+    Device,
+    /// The task has no procedure.
+    Procedure,
+    /// A list without entries, or with too many.
+    Count,
+    /// No task of this number.
+    Number,
 }
 
 impl Fault {
@@ -98,6 +112,13 @@ impl Fault {
             Self::Waited => -9,
             Self::Ended => -10,
             Self::Slot => -11,
+            Self::Tray => -20,
+            Self::Type => -21,
+            Self::File => -22,
+            Self::Device => -23,
+            Self::Procedure => -24,
+            Self::Count => -25,
+            Self::Number => -26,
         }
     }
 }
@@ -118,24 +139,31 @@ impl fmt::Display for Fault {
             Self::Ended => "the ranks have parted, or this is the child of a fork",
             Self::Slot => "there is no such dependence",
             Self::Object => "the object was freed, or never made",
+            Self::Tray => "the task has no such tray",
+            Self::Type => "there is no such type or reduction, or the elements have another type",
+            Self::File => "the file cannot be used",
+            Self::Device => "there is no device of this kind",
+            Self::Procedure => "the task has no procedure",
+            Self::Count => "the list is empty or too long",
+            Self::Number => "OMPX_TASKS names no task of this number",
         })
     }
 }
 
 /// Where something is to happen.
 #[derive(Clone, Copy)]
-enum Owner {
+pub(in crate::omp) enum Owner {
     Here,
     There(&'static Cluster, u32),
 }
 
 /// This rank; 0 without ranks.
-fn me() -> i32 {
+pub(in crate::omp) fn me() -> i32 {
     rank::cluster().map_or(0, |c| c.rank as i32)
 }
 
 /// Who is rank `rank`.
-fn owner(rank: i32) -> Result<Owner, Fault> {
+pub(in crate::omp) fn owner(rank: i32) -> Result<Owner, Fault> {
     match (rank::cluster(), u32::try_from(rank)) {
         _ if SERVER.is_lost() => Err(Fault::Ended),
         (None, Ok(0)) => Ok(Owner::Here),
@@ -165,7 +193,7 @@ static COUNTS: Counts = Counts { sent: AtomicU64::new(0), served: AtomicU64::new
 
 /// A function of the program begins, in a task of the team that serves. The region of that team is none of the program's: the function may nest as many
 /// active ones as `main` may.
-fn begin_function() {
+pub(in crate::omp) fn begin_function() {
     count(&COUNTS.served);
     let control = &Here::get().task.icv;
     let mut values = control.get();

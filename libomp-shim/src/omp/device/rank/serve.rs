@@ -23,6 +23,7 @@ use crate::omp::device::image::{self, Object};
 use crate::omp::device::interface::{Code, Convention, Failure, Launch, Module};
 use crate::omp::device::program;
 use crate::omp::lock as omp_lock;
+use crate::omp::persistent::wire::HANDLER as PERSISTENT;
 use crate::omp::remote::server::SERVER;
 use crate::omp::remote::wire::HANDLERS as REMOTE;
 
@@ -81,7 +82,7 @@ impl Served {
 // ---- handlers -----------------------------------------------------------------------------------------------------------
 
 /// All handlers, by number.
-pub const HANDLERS: [(u32, HandlerFn); 20] = [
+pub const HANDLERS: [(u32, HandlerFn); 21] = [
     (verb::WRITE, written),
     (verb::RUN, asked_to_run),
     (verb::COPY, asked_to_copy),
@@ -102,6 +103,7 @@ pub const HANDLERS: [(u32, HandlerFn); 20] = [
     (verb::LOOK, rounds::asked),
     (verb::LOOKED, rounds::answered),
     (verb::FETCH, asked_to_fetch),
+    PERSISTENT,
 ];
 
 /// A write of `source` has been made, or a block that it gave back was wiped: answers those that wait for it.

@@ -46,6 +46,8 @@ pub mod verb {
     pub const LOOKED: u32 = 19;
     /// `[ticket, to, rank, from, size]`: copy from that rank's memory.
     pub const FETCH: u32 = 20;
+    /// What persistent tasks are asked, and what they send each other: `omp::persistent::wire`. No answer; many bytes are a block beside it.
+    pub const PERSISTENT: u32 = 21;
 }
 
 /// Bits of the marks in [`verb::RUN`].

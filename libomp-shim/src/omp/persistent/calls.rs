@@ -1,0 +1,276 @@
+//! What programs call: letters to the tasks that a call names, and waiting for what comes back.
+//!
+//! A call checks everything that it can, waits until none of the ranks that it asks is too far behind ([`super::credit`]), and then asks all of them
+//! without a wait in between: two calls at a time never wait for each other's halves.
+
+use std::sync::Arc;
+
+use super::kind::Kind;
+use super::order::{Order, Place, Wanted};
+use super::wire::Tail;
+use super::{credit, devices, task, wire};
+use crate::omp::device::rank::remote::settle;
+use crate::omp::device::rank::{cluster, modules};
+use crate::omp::remote::bytes::Bytes;
+use crate::omp::remote::{Fault, Handle, Owner, future, me, owner};
+
+/// A tray of a task: `ompx_tray_t`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct At {
+    /// The task.
+    pub task: Handle,
+    /// Which of its trays.
+    pub tray: u32,
+    /// For later.
+    pub reserved: u32,
+}
+
+/// An operation for a task.
+pub struct Letter<'a> {
+    /// Who is asked.
+    pub task: Handle,
+    /// For what.
+    pub order: Order,
+    /// The bytes beside it.
+    pub bytes: &'a [u8],
+}
+
+/// The rank of a task.
+fn home(task: Handle) -> Result<Owner, Fault> {
+    match owner(task.rank) {
+        Err(Fault::Rank) => Err(Fault::Stale),
+        Ok(_) if task.generation == 0 => Err(Fault::Stale),
+        known => known,
+    }
+}
+
+/// Asks all that the letters say.
+///
+/// # Errors
+/// A handle names no rank, or no task of this rank; the ranks have parted. Then nobody is asked. No memory for a copy.
+pub fn ask(letters: &[Letter<'_>]) -> Result<(), Fault> {
+    let mut owners = Vec::with_capacity(letters.len());
+    for letter in letters {
+        let owner = home(letter.task)?;
+        if matches!(owner, Owner::Here) {
+            task::find(letter.task)?;
+        }
+        owners.push(owner);
+    }
+    if let Some(cluster) = cluster() {
+        settle(cluster).map_err(|_| Fault::Ended)?;
+    }
+    for letter in letters {
+        credit::wait(letter.task.rank as u32);
+    }
+    letters.iter().zip(owners).try_for_each(|(letter, owner)| {
+        let (rank, size) = (letter.task.rank as u32, letter.bytes.len());
+        credit::ask(rank, size);
+        post(letter, owner).inspect_err(|_| credit::told(rank, 1, size as u64))
+    })
+}
+
+fn post(letter: &Letter<'_>, owner: Owner) -> Result<(), Fault> {
+    match owner {
+        Owner::Here => {
+            // SAFETY: a slice.
+            let bytes = unsafe { Bytes::copy(letter.bytes.as_ptr(), letter.bytes.len()) };
+            wire::ask_here(letter.task, letter.order, bytes.ok_or(Fault::Memory)?)
+        }
+        Owner::There(cluster, rank) => wire::send(cluster, rank, &letter.order.words(letter.task), Tail::Copied(letter.bytes)),
+    }
+}
+
+/// Asks one task for something without bytes.
+pub fn one(task: Handle, order: Order) -> Result<(), Fault> {
+    ask(&[Letter { task, order, bytes: &[] }])
+}
+
+// ---- what comes back ----------------------------------------------------------------------------------------------------
+
+/// Something that other ranks will say.
+pub struct Awaited(Handle);
+
+impl Awaited {
+    /// Not said yet.
+    pub fn begin() -> Self {
+        Self(future::create(true))
+    }
+
+    /// What names it to them.
+    pub fn name(&self) -> Wanted {
+        (self.0.id, self.0.generation)
+    }
+
+    /// Waits until it has been said. The calling task is suspended.
+    pub fn get(self) -> Result<Arc<Bytes>, Fault> {
+        let value = future::wait(self.0);
+        let refused = wire::refused(self.name());
+        value.and_then(|value| refused.map_or(Ok(value), Err))
+    }
+}
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        // Ours alone, and nobody waits any more.
+        let _ = future::free(self.0);
+    }
+}
+
+// ---- tasks --------------------------------------------------------------------------------------------------------------
+
+/// The most tasks that are made at a time.
+const MOST: u64 = 1 << 20;
+
+/// Makes tasks, on a rank or, with [`devices::ANY`], in turn on all that are devices.
+///
+/// # Errors
+/// No such rank, no device, too many, no memory.
+pub fn create(rank: i32, count: u64) -> Result<Vec<Handle>, Fault> {
+    if count == 0 || count > MOST {
+        return Err(Fault::Count);
+    }
+    let ranks: Vec<i32> = if rank == devices::ANY { devices::turns(count)? } else { vec![rank; count as usize] };
+    devices::allowed()?;
+    let mut each: Vec<(i32, u64)> = Vec::new();
+    let mut sorted = ranks.clone();
+    sorted.sort_unstable();
+    for rank in sorted {
+        match each.last_mut().filter(|(last, _)| *last == rank) {
+            Some((_, count)) => *count += 1,
+            None => each.push((rank, 1)),
+        }
+    }
+    let mut asked = Vec::new();
+    for &(rank, count) in &each {
+        let awaited = Awaited::begin();
+        match owner(rank)? {
+            Owner::Here => wire::reply(rank as u32, awaited.name(), wire::make(count).map(Some)),
+            Owner::There(cluster, to) => wire::create(cluster, to, awaited.name(), count)?,
+        }
+        asked.push((rank, awaited));
+    }
+    let mut made = Vec::new();
+    for (rank, awaited) in asked {
+        made.push((rank, handles(&*awaited.get()?).into_iter()));
+    }
+    // In the order of the turns.
+    let next = |rank: i32| made.iter_mut().find(|(of, _)| *of == rank).and_then(|(_, tasks)| tasks.next());
+    ranks.into_iter().map(next).collect::<Option<Vec<_>>>().ok_or(Fault::Memory)
+}
+
+fn handles(bytes: &Bytes) -> Vec<Handle> {
+    let count = bytes.size() / size_of::<Handle>();
+    // SAFETY: what `wire::make` has written, aligned to 16.
+    (0..count).map(|at| unsafe { bytes.address().cast::<Handle>().add(at).read() }).collect()
+}
+
+/// A function of the program, as other ranks know it.
+///
+/// # Errors
+/// It is in no module.
+pub fn place(function: usize) -> Result<Place, Fault> {
+    if function == 0 {
+        return Err(Fault::Argument);
+    }
+    modules::place(function).ok_or(Fault::Function)
+}
+
+/// Waits until the tasks have done all that this rank has asked of them.
+///
+/// # Errors
+/// One of them is gone.
+pub fn wait(tasks: &[Handle]) -> Result<(), Fault> {
+    let mut sorted: Vec<Handle> = tasks.to_vec();
+    sorted.sort_unstable_by_key(|task| task.rank);
+    let mut waits = Vec::new();
+    let mut letters = Vec::new();
+    for group in sorted.chunk_by(|a, b| a.rank == b.rank) {
+        let awaited = Awaited::begin();
+        let order = Order::Fence(group.len() as u64, awaited.name());
+        letters.extend(group.iter().map(|&task| Letter { task, order, bytes: &[] }));
+        waits.push(awaited);
+    }
+    ask(&letters)?;
+    // All of them, also where one says that something is wrong.
+    let ends: Vec<_> = waits.into_iter().map(Awaited::get).collect();
+    ends.into_iter().try_for_each(|end| end.map(drop))
+}
+
+/// Waits until all tasks of all ranks have done what this rank has asked of them.
+///
+/// # Errors
+/// The ranks have parted.
+pub fn wait_all() -> Result<(), Fault> {
+    let waits = everywhere(false)?;
+    waits.into_iter().try_for_each(|awaited| awaited.get().map(drop))
+}
+
+/// Frees all tasks of all ranks, when they have done what they were asked.
+///
+/// # Errors
+/// The ranks have parted.
+pub fn free_all() -> Result<(), Fault> {
+    everywhere(true).map(drop)
+}
+
+fn everywhere(free: bool) -> Result<Vec<Awaited>, Fault> {
+    let ranks = cluster().map_or(1, |cluster| cluster.ranks as i32);
+    if let Some(cluster) = cluster() {
+        settle(cluster).map_err(|_| Fault::Ended)?;
+    }
+    let ask = |rank| {
+        let awaited = Awaited::begin();
+        match owner(rank)? {
+            Owner::Here => wire::ask_all(me() as u32, awaited.name(), free),
+            Owner::There(cluster, to) => wire::all(cluster, to, awaited.name(), free)?,
+        }
+        Ok(awaited)
+    };
+    (0..ranks).map(ask).collect()
+}
+
+// ---- trays --------------------------------------------------------------------------------------------------------------
+
+/// Asks for a tray of so many elements.
+///
+/// # Errors
+/// No such type, or more than there is memory for; as [`ask`].
+pub fn allocate(at: At, kind: u64, count: u64) -> Result<(), Fault> {
+    let kind = Kind::new(kind)?;
+    kind.bytes(count)?;
+    one(at.task, Order::Allocate(at.tray, kind, count))
+}
+
+/// A tray gets a copy of these bytes, which are elements of the type.
+///
+/// # Errors
+/// As [`allocate`].
+pub fn write(at: At, kind: u64, bytes: &[u8]) -> Result<(), Fault> {
+    let kind = Kind::new(kind)?;
+    if !bytes.len().is_multiple_of(kind.size()) {
+        return Err(Fault::Size);
+    }
+    ask(&[Letter { task: at.task, order: Order::Write(at.tray, kind), bytes }])
+}
+
+/// What is in a tray, of so many bytes; without, its size and type as two words.
+///
+/// # Errors
+/// No such tray, or of another size; as [`ask`].
+pub fn read(at: At, bytes: Option<u64>) -> Result<Arc<Bytes>, Fault> {
+    let awaited = Awaited::begin();
+    one(at.task, Order::Read(at.tray, bytes, awaited.name()))?;
+    awaited.get()
+}
+
+/// The size of a tray in bytes, and its type.
+///
+/// # Errors
+/// As [`read`].
+pub fn about(at: At) -> Result<[u64; 2], Fault> {
+    let words = read(at, None)?;
+    // SAFETY: two words, aligned to 16 (`perform::describe`).
+    Ok(unsafe { words.address().cast::<[u64; 2]>().read() })
+}

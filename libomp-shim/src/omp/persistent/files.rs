@@ -1,0 +1,87 @@
+//! Trays and files: elements as they lie in memory, one behind the other, those of the first tray of the list first.
+//!
+//! The rank that calls reads and writes the file, so it need be nowhere else; and the same file comes of any number of ranks. Rejected: every rank its own part
+//! (needs a file system that all of them see, and a collective call).
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+
+use super::super::report;
+use super::calls::{At, about, read, write};
+use super::kind::Kind;
+use super::tray::split;
+use crate::omp::remote::Fault;
+
+const SCATTER: &str = "ompx_tray_scatter_file";
+
+/// What went wrong with a file, as a line.
+fn told(routine: &str, path: &str, why: &dyn core::fmt::Display) -> Fault {
+    report::warn(format_args!("{routine}: '{path}': {why}"));
+    Fault::File
+}
+
+/// How many whole elements the file has.
+fn elements(path: &str, file: &File, kind: Kind) -> Result<usize, Fault> {
+    let told = |path, why: &dyn core::fmt::Display| told(SCATTER, path, why);
+    let bytes = file.metadata().map_err(|why| told(path, &why))?.len();
+    let bytes = usize::try_from(bytes).map_err(|_| Fault::Memory)?;
+    if !bytes.is_multiple_of(kind.size()) {
+        return Err(told(path, &format_args!("{bytes} bytes are not a number of elements of {} bytes", kind.size())));
+    }
+    Ok(bytes / kind.size())
+}
+
+/// The trays get the elements of a file, as even as possible.
+///
+/// # Errors
+/// The file cannot be read, or is no number of elements; as [`write()`]. Trays before the one that it happened with have theirs.
+pub fn scatter(path: &str, kind: u64, into: &[At]) -> Result<(), Fault> {
+    let element = Kind::new(kind)?;
+    if into.is_empty() {
+        return Err(Fault::Count);
+    }
+    let mut file = File::open(path).map_err(|why| told(SCATTER, path, &why))?;
+    let count = elements(path, &file, element)?;
+    let mut part = Vec::new();
+    for (at, &tray) in into.iter().enumerate() {
+        part.resize(split(count, at, into.len()).len() * element.size(), 0);
+        file.read_exact(&mut part).map_err(|why| told(SCATTER, path, &why))?;
+        write(tray, kind, &part)?;
+    }
+    Ok(())
+}
+
+/// A file gets the elements of the trays. It is there when all of them are in it: until then they are in one beside it.
+///
+/// # Errors
+/// The file cannot be written; a tray is not there, or has another type. Then there is no new file.
+pub fn gather(from: &[At], kind: u64, path: &str) -> Result<(), Fault> {
+    Kind::new(kind)?;
+    if from.is_empty() {
+        return Err(Fault::Count);
+    }
+    let part = format!("{path}.part{}", std::process::id());
+    let result = fill(from, kind, path, &part);
+    if result.is_err() {
+        drop(std::fs::remove_file(&part));
+    }
+    result
+}
+
+fn fill(from: &[At], kind: u64, path: &str, part: &str) -> Result<(), Fault> {
+    let told = |why: io::Error| told("ompx_tray_gather_file", path, &why);
+    let mut file = File::create(part).map_err(told)?;
+    for &tray in from {
+        let [size, type_of] = about(tray)?;
+        if type_of != kind {
+            return Err(Fault::Type);
+        }
+        let bytes = read(tray, Some(size))?;
+        if bytes.size() != 0 {
+            // SAFETY: "ours" of `Bytes`.
+            file.write_all(unsafe { core::slice::from_raw_parts(bytes.address(), bytes.size()) }).map_err(told)?;
+        }
+    }
+    file.flush().map_err(told)?;
+    std::fs::rename(part, path).map_err(told)
+}

@@ -1,0 +1,212 @@
+//! Carrying operations out, when they may begin.
+
+use std::sync::Arc;
+
+use super::kind::{Combiner, Kind, Rule};
+use super::order::{Delivery, How, Key, Order, Place, Wanted};
+use super::run::Run;
+use super::task::{Job, Task, forget};
+use super::tray::{Parcel, Tray};
+use super::{fences, numbered, parcels, wire};
+use crate::omp::device::rank::remote::settle;
+use crate::omp::device::rank::{cluster, modules};
+use crate::omp::remote::bytes::Bytes;
+use crate::omp::remote::wire::lost;
+use crate::omp::remote::{Fault, begin_function, me};
+use crate::omp::report;
+
+/// Does what is asked, and says so if it cannot be done.
+pub fn perform(task: &Arc<Task>, job: Job) {
+    let (order, source) = (job.order, job.source.rank);
+    match carry_out(task, job) {
+        Ok(()) => {}
+        Err(Fault::Memory) => lost(format_args!("out of memory: rank {source} asked task {} of rank {} {order}", task.name.id, me())),
+        Err(why) => complain(source, task.name.id, order, why),
+    }
+}
+
+/// Who has asked has gone on: a line here says what was wrong.
+pub fn complain(source: u32, task: u32, order: Order, why: Fault) {
+    report::warn(format_args!("rank {source} asked task {task} of rank {} {order}: {why}; nothing is changed", me()));
+}
+
+fn carry_out(task: &Arc<Task>, job: Job) -> Result<(), Fault> {
+    match job.order {
+        Order::Set(place) => task.state().procedure = Some(place),
+        Order::Execute => return execute(task, &job.bytes),
+        Order::Free => {
+            numbered::ends_here(task.name);
+            forget(task.name);
+            let trays = core::mem::take(&mut task.state().trays);
+            drop(trays);
+        }
+        Order::Allocate(tray, kind, count) => put(task, tray, Tray::zeroed(kind, count)?),
+        Order::Drop(tray) => {
+            let gone = task.state().trays.remove(&tray);
+            return gone.map(drop).ok_or(Fault::Tray);
+        }
+        Order::DropAll => {
+            let gone = core::mem::take(&mut task.state().trays);
+            drop(gone);
+        }
+        Order::Write(tray, kind) => put(task, tray, Tray::of(kind, job.bytes)),
+        Order::Read(tray, bytes, wanted) => read(task, tray, bytes, (job.source.rank, wanted)),
+        Order::Fence(of, wanted) => fences::reached(job.source.rank, wanted, of, None),
+        Order::Send(tray, key, parts) => return send(task, tray, key, parts, bytes_of(&job.bytes)),
+        Order::Take(tray, _, _, how) => return take(task, tray, job.parcels, how),
+    }
+    Ok(())
+}
+
+fn bytes_of(bytes: &Bytes) -> &[u8] {
+    if bytes.size() == 0 {
+        return &[];
+    }
+    // SAFETY: "ours" of `Bytes`.
+    unsafe { core::slice::from_raw_parts(bytes.address(), bytes.size()) }
+}
+
+fn put(task: &Task, tray: u32, content: Tray) {
+    let before = task.state().trays.insert(tray, content);
+    drop(before);
+}
+
+/// Where a function of the program lies here.
+fn function(place: Place) -> usize {
+    match modules::base(place.0) {
+        Some(base) => base + place.1 as usize,
+        None => lost(format_args!("a function of a module that is not loaded here, or another version of it, was asked for")),
+    }
+}
+
+/// A procedure: `ompx_procedure`.
+type Procedure = unsafe extern "C-unwind" fn(run: *const Run, args: *const u8, bytes: usize);
+
+fn execute(task: &Arc<Task>, args: &Bytes) -> Result<(), Fault> {
+    let place = task.state().procedure.ok_or(Fault::Procedure)?;
+    let run = Run::new(Arc::clone(task));
+    begin_function();
+    // SAFETY: the promise of who has set it, for the same function of the same module.
+    unsafe {
+        let procedure = core::mem::transmute::<usize, Procedure>(function(place));
+        procedure(&raw const run, args.address(), args.size());
+    }
+    // Who hears of the end may rely on what it has copied elsewhere.
+    if let Some(cluster) = cluster() {
+        drop(settle(cluster));
+    }
+    Ok(())
+}
+
+fn read(task: &Task, tray: u32, bytes: Option<u64>, (source, wanted): (u32, Wanted)) {
+    let found = task.state().trays.get(&tray).cloned();
+    let answer = match (found, bytes) {
+        (None, _) => Err(Fault::Tray),
+        (Some(tray), None) => describe(&tray),
+        (Some(tray), Some(bytes)) if tray.data.size() as u64 == bytes => Ok(tray),
+        (Some(_), Some(_)) => Err(Fault::Size),
+    };
+    wire::reply(source, wanted, answer.map(Some));
+}
+
+/// Size and type, as two words.
+fn describe(tray: &Tray) -> Result<Tray, Fault> {
+    let words = [tray.data.size() as u64, tray.kind.0];
+    // SAFETY: two words.
+    let bytes = unsafe { Bytes::copy(words.as_ptr().cast(), size_of_val(&words)) };
+    bytes.map(|bytes| Tray::of(Kind::BYTE, bytes)).ok_or(Fault::Memory)
+}
+
+/// Sends a tray. Those that wait for it are told where there is none.
+fn send(task: &Task, tray: u32, key: Key, parts: u32, deliveries: &[u8]) -> Result<(), Fault> {
+    let found = task.state().trays.get(&tray).cloned();
+    deliver(found.as_ref(), key, parts, deliveries)?;
+    found.map(drop).ok_or(Fault::Tray)
+}
+
+/// Sends what there is to all that take it.
+///
+/// # Errors
+/// There is no memory for a part.
+pub fn deliver(tray: Option<&Tray>, key: Key, parts: u32, deliveries: &[u8]) -> Result<(), Fault> {
+    for to in Delivery::read(deliveries) {
+        let key = Key { part: to.part, ..key };
+        let range = tray.map_or(0..0, |tray| if parts == 0 { 0..tray.data.size() } else { tray.part(to.slice as usize, parts as usize) });
+        match cluster().filter(|cluster| cluster.rank != to.rank) {
+            Some(cluster) => wire::parcel(cluster, to.rank, key, to.takers, tray, range),
+            None => {
+                let parcel = match tray {
+                    Some(tray) if range.len() != tray.data.size() => {
+                        let bytes = tray.bytes(&range);
+                        // SAFETY: a slice.
+                        let copy = unsafe { Bytes::copy(bytes.as_ptr(), bytes.len()) };
+                        Some(Tray::of(tray.kind, copy.ok_or(Fault::Memory)?))
+                    }
+                    whole => whole.cloned(),
+                };
+                parcels::came(key, to.takers as usize, &parcel);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A tray becomes what has come.
+fn take(task: &Task, tray: u32, parcels: Vec<Parcel>, how: How) -> Result<(), Fault> {
+    // Where one had nothing to send, its rank has said so.
+    let Some(all) = parcels.into_iter().collect::<Option<Vec<Tray>>>() else {
+        return Ok(());
+    };
+    let result = match how {
+        How::Whole => all.into_iter().next().ok_or(Fault::Tray)?,
+        How::Joined => joined(&all)?,
+        How::Combined(kind, rule, place) => combined(all, kind, rule, place)?,
+    };
+    put(task, tray, result);
+    Ok(())
+}
+
+fn joined(all: &[Tray]) -> Result<Tray, Fault> {
+    let kind = all.first().ok_or(Fault::Tray)?.kind;
+    if all.iter().any(|tray| tray.kind != kind) {
+        return Err(Fault::Type);
+    }
+    let total = all.iter().map(|tray| tray.data.size()).sum();
+    let result = Bytes::zeroed(total).ok_or(Fault::Memory)?;
+    let mut at = result.address();
+    for part in all.iter().filter(|part| part.data.size() != 0) {
+        // SAFETY: room for all of them was made, and nobody else knows of it.
+        unsafe {
+            core::ptr::copy_nonoverlapping(part.data.address(), at, part.data.size());
+            at = at.add(part.data.size());
+        }
+    }
+    Ok(Tray::of(kind, result))
+}
+
+fn combined(all: Vec<Tray>, kind: Kind, rule: Rule, place: Place) -> Result<Tray, Fault> {
+    let size = all.first().map_or(0, |tray| tray.data.size());
+    if all.iter().any(|tray| tray.kind != kind) {
+        return Err(Fault::Type);
+    }
+    if all.iter().any(|tray| tray.data.size() != size) {
+        return Err(Fault::Size);
+    }
+    let mut parts = all.into_iter();
+    let mut result = parts.next().ok_or(Fault::Tray)?;
+    let into = result.own()?;
+    if rule == Rule::User {
+        begin_function();
+    }
+    for part in parts.filter(|_| size != 0) {
+        let (from, count) = (part.data.address().cast_const(), part.count());
+        if rule == Rule::User {
+            // SAFETY: the promise of who has named it; our own elements, and those of the part.
+            unsafe { core::mem::transmute::<usize, Combiner>(function(place))(into, from, count) };
+        } else {
+            // SAFETY: as many elements of that type in both, aligned as `Bytes` are; `into` is ours alone.
+            unsafe { rule.combine(kind, into, from, count) };
+        }
+    }
+    Ok(result)
+}

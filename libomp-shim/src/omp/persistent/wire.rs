@@ -1,0 +1,370 @@
+//! Messages of persistent tasks: words, then bytes; all under one number (`verb::PERSISTENT`), the first word says which.
+//!
+//! What is asked of a task is in its queue once the message is handled, in the order of sending, also where its bytes come later, in a block beside it:
+//! the operation waits for them, and those behind it for the operation. Bytes of trays leave from where they are ([`super::tray`]).
+
+use core::ffi::{c_int, c_void};
+use core::ops::Range;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mpi_bridge::table::{Arrival, Block, HandlerFn, Message, code};
+
+use super::kind::Kind;
+use super::order::{Key, Order, WORDS, Wanted};
+use super::perform::{complain, deliver};
+use super::task::{self, Source, Task};
+use super::tray::{Parcel, Tray};
+use super::{credit, fences, parcels};
+use crate::omp::device::rank::link::{blocks, opened};
+use crate::omp::device::rank::wire::verb;
+use crate::omp::device::rank::{Cluster, cluster};
+use crate::omp::remote::bytes::Bytes;
+use crate::omp::remote::future::{By, set_here};
+use crate::omp::remote::server::SERVER;
+use crate::omp::remote::wire::lost;
+use crate::omp::remote::{Fault, Handle, me};
+
+/// Who receives them.
+pub const HANDLER: (u32, HandlerFn) = (verb::PERSISTENT, arrived);
+
+/// Up to this size bytes travel in the message.
+const SMALL: usize = 4096 - 8 * WORDS;
+
+/// First words that no [`Order`] has: `[CREATE, id, generation, count]`.
+const CREATE: u64 = 32;
+/// `[ALL, id, generation, free?]`: a fence for all tasks; or they are freed.
+const ALL: u64 = 33;
+/// `[PARCEL, rank, serial, part, takers, there?, type] bytes`.
+const PARCEL: u64 = 34;
+/// `[REPLY, id, generation, fault, type] bytes`: the value of a future.
+const REPLY: u64 = 35;
+/// `[OVER, operations, bytes]`.
+const OVER: u64 = 36;
+
+// ---- sending ------------------------------------------------------------------------------------------------------------
+
+/// Bytes beside the words.
+pub enum Tail<'a> {
+    /// Somebody's, to be copied.
+    Copied(&'a [u8]),
+    /// Some of these, which nobody changes.
+    Shared(&'a Arc<Bytes>, Range<usize>),
+}
+
+/// Words behind the first ones are 0.
+fn padded(words: &[u64]) -> [u64; WORDS] {
+    core::array::from_fn(|at| words.get(at).copied().unwrap_or(0))
+}
+
+/// Sends a message.
+///
+/// # Errors
+/// No memory for a copy, or the ranks have parted.
+pub fn send(cluster: &Cluster, to: u32, words: &[u64; WORDS], tail: Tail<'_>) -> Result<(), Fault> {
+    let (from, length) = match &tail {
+        Tail::Copied(bytes) => (bytes.as_ptr(), bytes.len()),
+        Tail::Shared(bytes, range) => (bytes.address().cast_const().wrapping_add(range.start), range.len()),
+    };
+    if length <= SMALL {
+        // SAFETY: the bytes of the tail.
+        let bytes = if length == 0 { &[][..] } else { unsafe { core::slice::from_raw_parts(from, length) } };
+        return cluster.post(to, verb::PERSISTENT, words, bytes, 0).map_err(|_| Fault::Ended);
+    }
+    let (kept, from) = match tail {
+        Tail::Copied(bytes) => {
+            // SAFETY: a slice.
+            let copy = Arc::new(unsafe { Bytes::copy(bytes.as_ptr(), bytes.len()) }.ok_or(Fault::Memory)?);
+            let from = copy.address().cast_const();
+            (copy, from)
+        }
+        Tail::Shared(bytes, _) => (Arc::clone(bytes), from),
+    };
+    let context: *mut Arc<Bytes> = Box::into_raw(Box::new(kept));
+    let block = Block { from: from.cast(), bytes: length as u64, done: Some(taken), context: context.cast() };
+    // SAFETY: the bytes stay until `taken`, which has a share in them.
+    unsafe { cluster.post_block(to, verb::PERSISTENT, words, &block) }.map_err(|_| {
+        // SAFETY: nothing was begun, so the box is ours.
+        drop(unsafe { Box::from_raw(context) });
+        Fault::Ended
+    })
+}
+
+/// The receiver has the block, or the bridge has failed and ends all ranks.
+unsafe extern "C" fn taken(context: *mut c_void, _: c_int) {
+    // SAFETY: `send` made the box for this one call.
+    drop(unsafe { Box::from_raw(context.cast::<Arc<Bytes>>()) });
+}
+
+/// What nobody waits for any more when the ranks have parted.
+fn send_or_end(to: u32, words: &[u64], tail: Tail<'_>) {
+    let Some(cluster) = cluster() else { return };
+    if let Err(Fault::Memory) = send(cluster, to, &padded(words), tail) {
+        lost(format_args!("out of memory for what rank {to} is to get"));
+    }
+}
+
+/// Asks rank `to` for so many tasks: their handles are the value of the future.
+///
+/// # Errors
+/// As [`send`].
+pub fn create(cluster: &Cluster, to: u32, wanted: Wanted, count: u64) -> Result<(), Fault> {
+    send(cluster, to, &padded(&[CREATE, wanted.0.into(), wanted.1, count]), Tail::Copied(&[]))
+}
+
+/// Asks all tasks of rank `to` for a fence, or to be freed.
+///
+/// # Errors
+/// As [`send`].
+pub fn all(cluster: &Cluster, to: u32, wanted: Wanted, free: bool) -> Result<(), Fault> {
+    send(cluster, to, &padded(&[ALL, wanted.0.into(), wanted.1, free.into()]), Tail::Copied(&[]))
+}
+
+/// A tray or a part of it goes to tasks of rank `to`.
+pub fn parcel(cluster: &Cluster, to: u32, key: Key, takers: u32, tray: Option<&Tray>, range: Range<usize>) {
+    debug_assert!(cluster.rank != to);
+    let kind = tray.map_or(0, |tray| tray.kind.0);
+    let words = [PARCEL, key.rank.into(), key.serial, key.part.into(), takers.into(), tray.is_some().into(), kind];
+    send_or_end(to, &words, tray.map_or(Tail::Copied(&[]), |tray| Tail::Shared(&tray.data, range)));
+}
+
+/// The answer to what rank `source` waits for: nothing, a tray, or why not.
+pub fn reply(source: u32, wanted: Wanted, answer: Result<Option<Tray>, Fault>) {
+    let (fault, tray) = match answer {
+        Ok(tray) => (0, tray),
+        Err(why) => (why.code() as u32, None),
+    };
+    if source == me() as u32 {
+        let bytes = tray.map(|tray| {
+            // SAFETY: as many as there are.
+            let copy = unsafe { Bytes::copy(tray.data.address(), tray.data.size()) };
+            copy.unwrap_or_else(|| lost(format_args!("out of memory for the copy of a tray")))
+        });
+        return replied(wanted, fault, bytes.unwrap_or(Bytes::EMPTY));
+    }
+    let words = [REPLY, wanted.0.into(), wanted.1, fault.into(), tray.as_ref().map_or(0, |tray| tray.kind.0)];
+    send_or_end(source, &words, tray.as_ref().map_or(Tail::Copied(&[]), |tray| Tail::Shared(&tray.data, 0..tray.data.size())));
+}
+
+/// Rank `to` hears that something it has asked is over.
+pub fn over(to: u32, operations: u64, bytes: u64) {
+    send_or_end(to, &[OVER, operations, bytes], Tail::Copied(&[]));
+}
+
+// ---- what comes of futures ----------------------------------------------------------------------------------------------
+
+/// Why futures of ours have no value.
+static REFUSED: Mutex<BTreeMap<Wanted, i32>> = Mutex::new(BTreeMap::new());
+
+fn replied(wanted: Wanted, fault: u32, bytes: Bytes) {
+    if fault != 0 {
+        REFUSED.lock().unwrap_or_else(PoisonError::into_inner).insert(wanted, fault as i32);
+    }
+    let future = Handle { rank: me(), id: wanted.0, generation: wanted.1 };
+    // It is ours alone and set once.
+    let _ = set_here(future, bytes, By::Handler);
+}
+
+/// Why the future has no value, if it has none.
+pub fn refused(wanted: Wanted) -> Option<Fault> {
+    let code = REFUSED.lock().unwrap_or_else(PoisonError::into_inner).remove(&wanted)?;
+    let known = [Fault::Stale, Fault::Tray, Fault::Size, Fault::Memory, Fault::Device];
+    Some(known.into_iter().find(|fault| fault.code() == code).unwrap_or(Fault::Ended))
+}
+
+// ---- receiving ----------------------------------------------------------------------------------------------------------
+
+/// Who gets bytes that are under way.
+enum Addressee {
+    Job(Arc<Task>, u64),
+    /// Tasks that are gone and should have sent something: those who wait hear that nothing comes.
+    Senders(Key, u32),
+    Parcel(Key, usize, Kind),
+    Reply(Wanted, u32),
+    Nobody,
+}
+
+struct Coming {
+    addressee: Addressee,
+    bytes: Bytes,
+    source: u32,
+}
+
+unsafe extern "C" fn arrived(_: *mut c_void, message: *const Message) {
+    let Some(cluster) = cluster() else { return };
+    // SAFETY: the bridge's message.
+    let ((mut reader, source), blocks) = unsafe { (opened(message), blocks(message)) };
+    let words: [u64; WORDS] = core::array::from_fn(|_| reader.word());
+    match blocks.first() {
+        Some(block) => await_block(cluster, block, source, handle(source, &words, None, block.bytes as usize)),
+        None => {
+            // SAFETY: the rest of the message.
+            let bytes = unsafe { Bytes::copy(reader.0.as_ptr(), reader.0.len()) };
+            let bytes = bytes.unwrap_or_else(|| no_room(reader.0.len() as u64, source));
+            let size = bytes.size();
+            drop(handle(source, &words, Some(bytes), size));
+        }
+    }
+}
+
+fn no_room(length: u64, source: u32) -> ! {
+    lost(format_args!("out of memory for {length} bytes that rank {source} has sent"))
+}
+
+/// Makes room for a block, and takes it.
+fn await_block(cluster: &Cluster, block: &Arrival, source: u32, addressee: Addressee) {
+    let room = usize::try_from(block.bytes).ok().and_then(Bytes::zeroed);
+    let bytes = room.unwrap_or_else(|| no_room(block.bytes, source));
+    let into = bytes.address();
+    let context = Box::into_raw(Box::new(Coming { addressee, bytes, source }));
+    // SAFETY: the room is as large as the block, and stays until `all_there`.
+    let accepted = unsafe { cluster.accept(block, into, all_there, context.cast()) };
+    if let Err(why) = accepted {
+        lost(format_args!("bytes of rank {source} cannot be taken: {why}"));
+    }
+}
+
+unsafe extern "C" fn all_there(context: *mut c_void, status: c_int) {
+    // SAFETY: `await_block` made the box for this one call.
+    let coming = *unsafe { Box::from_raw(context.cast::<Coming>()) };
+    if status != code::OK {
+        lost(format_args!("bytes of rank {} got lost on their way", coming.source));
+    }
+    coming.addressee.get(coming.bytes);
+}
+
+impl Addressee {
+    fn get(self, bytes: Bytes) {
+        match self {
+            Self::Job(task, number) => task.complete(number, bytes),
+            Self::Senders(key, parts) => undeliverable(key, parts, bytes),
+            Self::Parcel(key, takers, kind) => parcels::came(key, takers, &Some(Tray::of(kind, bytes))),
+            Self::Reply(wanted, fault) => replied(wanted, fault, bytes),
+            Self::Nobody => {}
+        }
+    }
+}
+
+/// Those that wait for a tray of a task that is gone hear that nothing comes.
+fn undeliverable(key: Key, parts: u32, deliveries: Bytes) {
+    SERVER.leave(Box::new(move || {
+        let bytes = Tray::of(Kind::BYTE, deliveries);
+        // There is nothing to be copied, so nothing can go wrong.
+        let _ = deliver(None, key, parts, bytes.bytes(&(0..bytes.data.size())));
+    }));
+}
+
+/// Does what a message says, as far as it can without its bytes: who gets those.
+fn handle(source: u32, words: &[u64; WORDS], bytes: Option<Bytes>, size: usize) -> Addressee {
+    let [what, a, b, c, d, e, f, ..] = *words;
+    let wanted = (a as u32, b);
+    let addressee = match what {
+        CREATE => {
+            SERVER.leave(Box::new(move || reply(source, wanted, make(c).map(Some))));
+            Addressee::Nobody
+        }
+        ALL => {
+            ask_all(source, wanted, c != 0);
+            Addressee::Nobody
+        }
+        PARCEL => {
+            let key = Key { rank: a as u32, serial: b, part: c as u32 };
+            if e == 0 {
+                parcels::came(key, d as usize, &Parcel::None);
+                return Addressee::Nobody;
+            }
+            Addressee::Parcel(key, d as usize, Kind(f))
+        }
+        REPLY => Addressee::Reply(wanted, c as u32),
+        OVER => {
+            credit::told(source, a, b);
+            Addressee::Nobody
+        }
+        _ => return ask(source, words, bytes, size),
+    };
+    match bytes {
+        Some(bytes) => {
+            addressee.get(bytes);
+            Addressee::Nobody
+        }
+        None => addressee,
+    }
+}
+
+/// An operation for a task; with the size of its bytes, which may come later.
+fn ask(source: u32, words: &[u64; WORDS], bytes: Option<Bytes>, size: usize) -> Addressee {
+    let Some((name, order)) = Order::read(words, me()) else {
+        return Addressee::Nobody;
+    };
+    let comes_later = bytes.is_none();
+    let refused = match task::find(name) {
+        Err(_) => bytes,
+        Ok(task) => match task.push(Source { rank: source, counts: true }, order, bytes) {
+            Ok(number) if comes_later => return Addressee::Job(task, number),
+            Ok(_) => return Addressee::Nobody,
+            Err(bytes) => bytes,
+        },
+    };
+    credit::done(source, size);
+    refuse(source, name, order, refused)
+}
+
+/// The task is gone: whoever waits for it hears of it. Who gets the bytes if they come later.
+fn refuse(source: u32, name: Handle, order: Order, bytes: Option<Bytes>) -> Addressee {
+    match order {
+        Order::Read(_, _, wanted) => {
+            reply(source, wanted, Err(Fault::Stale));
+            return Addressee::Nobody;
+        }
+        Order::Fence(of, wanted) => {
+            fences::reached(source, wanted, of, Some(Fault::Stale));
+            return Addressee::Nobody;
+        }
+        _ => complain(source, name.id, order, Fault::Stale),
+    }
+    match (order, bytes) {
+        (Order::Send(_, key, parts), Some(bytes)) => undeliverable(key, parts, bytes),
+        (Order::Send(_, key, parts), None) => return Addressee::Senders(key, parts),
+        (Order::Take(_, key, parcels, _), _) => {
+            for part in key.part..key.part + parcels {
+                parcels::wanted(Key { part, ..key }, None);
+            }
+        }
+        _ => {}
+    }
+    Addressee::Nobody
+}
+
+/// An operation for a task of this rank, asked by this rank.
+///
+/// # Errors
+/// There is no such task.
+pub fn ask_here(name: Handle, order: Order, bytes: Bytes) -> Result<(), Fault> {
+    task::find(name)?.push(Source { rank: me() as u32, counts: true }, order, Some(bytes)).map(drop).map_err(|_| Fault::Stale)
+}
+
+/// Handles of new tasks.
+pub fn make(count: u64) -> Result<Tray, Fault> {
+    let handles: Vec<Handle> = (0..count).map(|_| task::create()).collect();
+    // SAFETY: a slice of plain words without gaps.
+    let bytes = unsafe { Bytes::copy(handles.as_ptr().cast(), size_of_val(&handles[..])) };
+    bytes.map(|bytes| Tray::of(Kind::BYTE, bytes)).ok_or(Fault::Memory)
+}
+
+/// A fence for all tasks of this rank; or they are freed.
+pub fn ask_all(source: u32, wanted: Wanted, free: bool) {
+    let tasks = task::all();
+    let from = Source { rank: source, counts: false };
+    let of = tasks.len() as u64 + 1;
+    for task in tasks {
+        if free {
+            // One that is being freed already is none any more.
+            drop(task.push(from, Order::Free, Some(Bytes::EMPTY)));
+        } else if task.push(from, Order::Fence(of, wanted), Some(Bytes::EMPTY)).is_err() {
+            fences::reached(source, wanted, of, None);
+        }
+    }
+    if !free {
+        fences::reached(source, wanted, of, None);
+    }
+}
