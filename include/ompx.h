@@ -183,7 +183,8 @@ enum {
     OMPX_E_DEVICE = -23,    /* there is no device of this kind */
     OMPX_E_PROCEDURE = -24, /* the task has no procedure */
     OMPX_E_COUNT = -25,     /* a list without entries, or with too many */
-    OMPX_E_NUMBER = -26     /* OMPX_TASKS names no task of this number */
+    OMPX_E_NUMBER = -26,    /* OMPX_TASKS names no task of this number */
+    OMPX_E_RANGE = -27      /* there are not so many elements */
 };
 
 /* A future: a value that comes once. Made by one rank, its owner; plain numbers, which may be copied, sent and compared. All zero: none. */
@@ -495,6 +496,26 @@ OMPX_API void *ompx_run_out(const ompx_run_t *run, uint32_t tray, ompx_type_t ty
 
 /* The task whose procedure it is. */
 OMPX_API ompx_ptask_t ompx_run_task(const ompx_run_t *run);
+
+/* Distributed memory (docs/persistent.md): `count` elements at one address on every rank, zero. Each rank has bytes of its own at all of it, and memory for those that it touches;
+ * which rank's count for an element says the layout: with OMPX_BLOCK each device has one piece, in order; else `block` elements in turn. The address holds on
+ * every rank when the call returns, and means the same there: it may be sent, and passed to target regions by is_device_ptr. Waits for all ranks, as all of
+ * these but ompx_dist_rank and _device. OMPX_E_TYPE, _MEMORY (no memory, or no address that all ranks have free), _ARGUMENT, _ENDED. */
+#define OMPX_BLOCK 0
+OMPX_API int ompx_dist_alloc(uint64_t count, ompx_type_t type, uint64_t block, void **memory);
+
+/* It goes, on every rank: nobody uses it any more. `memory` is what ompx_dist_alloc gave, here and below. OMPX_E_STALE. */
+OMPX_API int ompx_dist_free(void *memory);
+
+/* The rank that an element belongs to; the same as a number for the device clause (of the host, where that rank is no device). OMPX_E_STALE, _RANGE. */
+OMPX_API int ompx_dist_rank(const void *memory, uint64_t index);
+OMPX_API int ompx_dist_device(const void *memory, uint64_t index);
+
+/* Copies `count` elements from `index` on: of the ranks that they belong to (OMPX_OWNER), or of rank `rank`, to or from memory of this rank, which may be the same
+ * address. Returns when they are there. Not ordered with what others do to the same elements meanwhile. OMPX_E_STALE, _RANGE, _RANK, _ARGUMENT, _ENDED. */
+#define OMPX_OWNER (-1)
+OMPX_API int ompx_dist_get(const void *memory, int rank, uint64_t index, uint64_t count, void *into);
+OMPX_API int ompx_dist_put(void *memory, int rank, uint64_t index, uint64_t count, const void *from);
 
 #ifdef __cplusplus
 }

@@ -18,7 +18,7 @@ module ompx_lib
             ompx_ptask_free_all, ompx_tray_alloc, ompx_tray_free, ompx_tray_free_all, ompx_tray_write, ompx_tray_read, &
             ompx_tray_size, ompx_tray_send_recv, ompx_tray_bcast, ompx_tray_scatter, ompx_tray_gather, ompx_tray_reduce, &
             ompx_tray_allreduce, ompx_tray_scatter_file, ompx_tray_gather_file, ompx_run_in, ompx_run_inout, ompx_run_out, &
-            ompx_run_task
+            ompx_run_task, ompx_dist_alloc, ompx_dist_free, ompx_dist_rank, ompx_dist_device, ompx_dist_get, ompx_dist_put
 
   ! What the runtime has done since the process was started: numbers of events, none ever shrinks.
   type, bind(c) :: ompx_counters_t
@@ -98,7 +98,7 @@ module ompx_lib
   ! How they are combined.
   integer(c_int), parameter, public :: ompx_sum = 0, ompx_prod = 1, ompx_min = 2, ompx_max = 3, ompx_and = 4, ompx_or = 5, &
       ompx_xor = 6, ompx_band = 7, ompx_bor = 8, ompx_bxor = 9, ompx_user = 10
-  integer(c_int), parameter, public :: ompx_cpu = 1, ompx_gpu = 2, ompx_all_devices = 3, ompx_any_rank = -1
+  integer(c_int), parameter, public :: ompx_cpu = 1, ompx_gpu = 2, ompx_all_devices = 3, ompx_any_rank = -1, ompx_owner = -1
 
   interface
     ! All parallel regions that the calling task and the tasks it creates encounter from here on are gang-scheduled.
@@ -449,6 +449,45 @@ module ompx_lib
       import :: c_ptr, ompx_ptask_t
       type(c_ptr), value, intent(in) :: run
       type(ompx_ptask_t) :: task
+    end function
+
+    ! Distributed memory: elements are numbered from 0; c_f_pointer makes an array of `memory`.
+    function ompx_dist_alloc(count, kind, block, memory) bind(c, name='ompx_dist_alloc') result(code)
+      import :: c_int, c_int64_t, c_ptr
+      integer(c_int64_t), value, intent(in) :: count, kind, block
+      type(c_ptr), intent(out) :: memory
+      integer(c_int) :: code
+    end function
+    function ompx_dist_free(memory) bind(c, name='ompx_dist_free') result(code)
+      import :: c_int, c_ptr
+      type(c_ptr), value, intent(in) :: memory
+      integer(c_int) :: code
+    end function
+    function ompx_dist_rank(memory, index) bind(c, name='ompx_dist_rank') result(rank)
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value, intent(in) :: memory
+      integer(c_int64_t), value, intent(in) :: index
+      integer(c_int) :: rank
+    end function
+    function ompx_dist_device(memory, index) bind(c, name='ompx_dist_device') result(device)
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value, intent(in) :: memory
+      integer(c_int64_t), value, intent(in) :: index
+      integer(c_int) :: device
+    end function
+    function ompx_dist_get(memory, rank, index, count, into) bind(c, name='ompx_dist_get') result(code)
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value, intent(in) :: memory, into
+      integer(c_int), value, intent(in) :: rank
+      integer(c_int64_t), value, intent(in) :: index, count
+      integer(c_int) :: code
+    end function
+    function ompx_dist_put(memory, rank, index, count, from) bind(c, name='ompx_dist_put') result(code)
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value, intent(in) :: memory, from
+      integer(c_int), value, intent(in) :: rank
+      integer(c_int64_t), value, intent(in) :: index, count
+      integer(c_int) :: code
     end function
   end interface
 contains

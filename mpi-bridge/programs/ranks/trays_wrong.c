@@ -68,6 +68,7 @@ static void returned(int how)
 {
     ompx_tray_t tray = ompx_tray(a, 0);
     ompx_ptask_t none = {0}, far = {99, 1, 1};
+    void *memory;
     switch (how) {
     case 10:
         CHECK_EQ(ompx_tray_read(tray, &value, sizeof value), OMPX_E_TRAY);
@@ -109,6 +110,16 @@ static void returned(int how)
         break;
     case 22:
         CHECK_EQ(ompx_tray_gather_file(&tray, 1, OMPX_BYTE, "/tmp/gangway-trays-wrong"), OMPX_E_TRAY);
+        break;
+    case 24:
+        CHECK_EQ(ompx_dist_free(&value), OMPX_E_STALE);
+        break;
+    case 25:
+        CHECK_EQ(ompx_dist_alloc(9, OMPX_INT8, OMPX_BLOCK, &memory), 0);
+        CHECK_EQ(ompx_dist_get(memory, OMPX_OWNER, 8, 2, &value), OMPX_E_RANGE);
+        break;
+    case 26:
+        CHECK_EQ(ompx_dist_alloc((uint64_t)1 << 58, OMPX_LONG, OMPX_BLOCK, &memory), OMPX_E_MEMORY);
         break;
     case 23: /* OMPX_DEVICES=gpu */
         CHECK_EQ(ompx_ptask_create(OMPX_ANY_RANK, 1, &a), OMPX_E_DEVICE);

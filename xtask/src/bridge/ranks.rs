@@ -193,6 +193,12 @@ const TESTS: &[Test] = &[
     mistaken("20", "ompx_ptask_numbered: OMPX_TASKS names no task of this number"),
     mistaken("21", "ompx_ptask_set: the function lies in no executable"),
     mistaken("22", "ompx_tray_gather_file: the task has no such tray"),
+    mistaken("24", "ompx_dist_free: the handle names nothing"),
+    mistaken("25", "ompx_dist_get: there are not so many elements"),
+    mistaken("26", "ompx_dist_alloc: out of memory"),
+    Test { name: "dist", compilers: &[Gcc], ranks: &[1, 2, 4], ..PLAIN },
+    Test { name: "dist", compilers: &[Clang], ranks: &[3], mode: "spmd", ..PLAIN },
+    Test { name: "dist", compilers: &[Gcc], ranks: &[2], mode: "spmd", progress: "idle", ..PLAIN },
     Test { settings: &["OMPX_DEVICES=gpu"], ..mistaken("23", "ompx_ptask_create: there is no device of this kind") },
 ];
 

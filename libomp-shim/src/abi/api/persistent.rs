@@ -14,12 +14,12 @@ use crate::omp::remote::{Fault, Handle};
 use crate::omp::report;
 
 /// The result of a routine; mistakes are told.
-fn result(routine: &str, result: Result<(), Fault>) -> c_int {
+pub(super) fn result(routine: &str, result: Result<(), Fault>) -> c_int {
     number(routine, result.map(|()| 0))
 }
 
 /// As [`result`], where there is a number to be said.
-fn number(routine: &str, result: Result<c_int, Fault>) -> c_int {
+pub(super) fn number(routine: &str, result: Result<c_int, Fault>) -> c_int {
     result.unwrap_or_else(|why| {
         // Of a file it was said what is wrong with it.
         if why != Fault::File {

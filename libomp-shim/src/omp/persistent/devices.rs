@@ -24,7 +24,7 @@ pub fn allowed() -> Result<(), Fault> {
 }
 
 /// Ranks that are devices: the first one, and how many. Where there is none, rank 0 does it, as for target regions.
-fn ranks() -> (u64, u64) {
+pub(super) fn ranks() -> (u64, u64) {
     let all = cluster().map_or((0, 1), |cluster| (first_device(cluster) as u64, u64::from(cluster.ranks)));
     if all.0 < all.1 { (all.0, all.1 - all.0) } else { (0, 1) }
 }

@@ -11,6 +11,7 @@
 //! | [`parcels`] | what comes from other tasks, before or after it is waited for |
 //! | [`fences`], [`credit`] | waiting for tasks; who asks for too much waits |
 //! | [`numbered`], [`devices`] | tasks that a file names; on which devices |
+//! | [`dist`], [`layout`] | memory at one address on all ranks |
 //! | [`wire`] | messages |
 //!
 //! What may not live here: how messages get to a rank, handles of futures, the team that runs procedures ([`super::remote`], of which this makes use).
@@ -32,9 +33,11 @@ pub mod calls;
 pub mod collect;
 pub mod credit;
 pub mod devices;
+pub mod dist;
 pub mod fences;
 pub mod files;
 pub mod kind;
+pub mod layout;
 pub mod numbered;
 pub mod order;
 pub mod parcels;

@@ -8,6 +8,7 @@ use super::run::Run;
 use super::task::{Job, Task, forget};
 use super::tray::{Parcel, Tray};
 use super::{fences, numbered, parcels, wire};
+use crate::omp::check::waits;
 use crate::omp::device::rank::remote::settle;
 use crate::omp::device::rank::{cluster, modules};
 use crate::omp::remote::bytes::Bytes;
@@ -86,11 +87,14 @@ fn execute(task: &Arc<Task>, args: &Bytes) -> Result<(), Fault> {
     let place = task.state().procedure.ok_or(Fault::Procedure)?;
     let run = Run::new(Arc::clone(task));
     begin_function();
+    let function = function(place);
+    let noted = waits::runs(function, None);
     // SAFETY: the promise of who has set it, for the same function of the same module.
     unsafe {
-        let procedure = core::mem::transmute::<usize, Procedure>(function(place));
+        let procedure = core::mem::transmute::<usize, Procedure>(function);
         procedure(&raw const run, args.address(), args.size());
     }
+    drop(noted);
     // Who hears of the end may rely on what it has copied elsewhere.
     if let Some(cluster) = cluster() {
         drop(settle(cluster));

@@ -15,7 +15,7 @@ use super::order::{Key, Order, WORDS, Wanted};
 use super::perform::{complain, deliver};
 use super::task::{self, Source, Task};
 use super::tray::{Parcel, Tray};
-use super::{credit, fences, parcels};
+use super::{credit, dist, fences, parcels};
 use crate::omp::device::rank::link::{blocks, opened};
 use crate::omp::device::rank::wire::verb;
 use crate::omp::device::rank::{Cluster, cluster};
@@ -118,6 +118,15 @@ pub fn create(cluster: &Cluster, to: u32, wanted: Wanted, count: u64) -> Result<
 /// As [`send`].
 pub fn all(cluster: &Cluster, to: u32, wanted: Wanted, free: bool) -> Result<(), Fault> {
     send(cluster, to, &padded(&[ALL, wanted.0.into(), wanted.1, free.into()]), Tail::Copied(&[]))
+}
+
+/// Asks rank `to` for something that [`dist`] does.
+///
+/// # Errors
+/// As [`send`].
+pub fn request(cluster: &Cluster, to: u32, what: u64, wanted: Wanted, words: [u64; 5]) -> Result<(), Fault> {
+    let [a, b, c, d, e] = words;
+    send(cluster, to, &padded(&[what, wanted.0.into(), wanted.1, a, b, c, d, e]), Tail::Copied(&[]))
 }
 
 /// A tray or a part of it goes to tasks of rank `to`.
@@ -278,6 +287,10 @@ fn handle(source: u32, words: &[u64; WORDS], bytes: Option<Bytes>, size: usize) 
         REPLY => Addressee::Reply(wanted, c as u32),
         OVER => {
             credit::told(source, a, b);
+            Addressee::Nobody
+        }
+        dist::ask::ALLOCATE..=dist::ask::UNMAP => {
+            dist::asked(source, what, wanted, core::array::from_fn(|at| words[3 + at]));
             Addressee::Nobody
         }
         _ => return ask(source, words, bytes, size),

@@ -95,6 +95,8 @@ pub enum Fault {
     Count,
     /// No task of this number.
     Number,
+    /// No such elements.
+    Range,
 }
 
 impl Fault {
@@ -119,6 +121,7 @@ impl Fault {
             Self::Procedure => -24,
             Self::Count => -25,
             Self::Number => -26,
+            Self::Range => -27,
         }
     }
 }
@@ -146,6 +149,7 @@ impl fmt::Display for Fault {
             Self::Procedure => "the task has no procedure",
             Self::Count => "the list is empty or too long",
             Self::Number => "OMPX_TASKS names no task of this number",
+            Self::Range => "there are not so many elements",
         })
     }
 }
