@@ -5,7 +5,7 @@
 //!
 //! Rejected: strictly one after the other (in a ring of `send_recv` each task would receive before it sends, although nothing asks for that).
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// What an operation uses of its task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,12 +18,31 @@ pub enum Access {
     All,
 }
 
-impl Access {
-    fn excludes(self, other: Self) -> bool {
-        match (self, other) {
-            (Self::All, _) | (_, Self::All) => true,
-            (Self::Reads(_), Self::Reads(_)) => false,
-            (Self::Reads(a) | Self::Writes(a), Self::Reads(b) | Self::Writes(b)) => a == b,
+/// What older operations use that are not over; none of them uses the whole task.
+#[derive(Default)]
+struct Before {
+    /// By tray: does one of them write it?
+    trays: BTreeMap<u32, bool>,
+}
+
+impl Before {
+    fn allows(&self, access: Access) -> bool {
+        match access {
+            Access::All => self.trays.is_empty(),
+            Access::Reads(tray) => self.trays.get(&tray) != Some(&true),
+            Access::Writes(tray) => !self.trays.contains_key(&tray),
+        }
+    }
+
+    fn add(&mut self, access: Access) {
+        match access {
+            Access::Reads(tray) => {
+                self.trays.entry(tray).or_insert(false);
+            }
+            Access::Writes(tray) => {
+                self.trays.insert(tray, true);
+            }
+            Access::All => {}
         }
     }
 }
@@ -44,9 +63,6 @@ pub struct Queue<T> {
     /// Of the next one.
     number: u64,
 }
-
-/// Operations behind the first one that are looked at: who asks for more at a time loses no order, only some concurrency.
-const AHEAD: usize = 64;
 
 impl<T> Queue<T> {
     /// Nothing.
@@ -82,15 +98,18 @@ impl<T> Queue<T> {
         entry.what.take().map(|what| (entry.number, what))
     }
 
+    /// One look from the oldest on. All of them, however many wait: a limit would let those of one thread wait for those of another that asks at the same
+    /// time, although they use different trays.
     fn startable(&self) -> Option<usize> {
-        for (at, entry) in self.entries.iter().enumerate().take(AHEAD) {
-            let is_free = || self.entries.iter().take(at).all(|before| before.over || !before.access.excludes(entry.access));
-            if entry.what.is_some() && entry.missing == 0 && is_free() {
+        let mut before = Before::default();
+        for (at, entry) in self.entries.iter().enumerate().filter(|(_, entry)| !entry.over) {
+            if entry.what.is_some() && entry.missing == 0 && before.allows(entry.access) {
                 return Some(at);
             }
-            if entry.access == Access::All && !entry.over {
+            if entry.access == Access::All {
                 return None;
             }
+            before.add(entry.access);
         }
         None
     }
@@ -143,6 +162,17 @@ mod tests {
         assert_eq!(begin(&mut queue), [(late, 'l')]);
         queue.finish(late);
         assert_eq!(queue.held(), 0);
+    }
+
+    #[test]
+    fn a_thousand_that_wait_hold_nobody_up() {
+        let mut queue = Queue::EMPTY;
+        for tray in 0..1000 {
+            queue.push(Writes(tray), 1, 'r');
+        }
+        queue.push(Reads(999), 0, 'n');
+        let send = queue.push(Reads(1000), 0, 's');
+        assert_eq!(begin(&mut queue), [(send, 's')]);
     }
 
     #[test]
