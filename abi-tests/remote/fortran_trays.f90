@@ -2,6 +2,7 @@
 ! ours: ompx_* is Gangway's
 ! mode: link
 ! threads: 1,4
+! expect-stderr: gangway: ompx_ptask_execute: the handle names nothing: freed, fired, or never made; this call changes nothing
 include 'ompx_lib.f90'
 include 'check.inc'
 module procedures

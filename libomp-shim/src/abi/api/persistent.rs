@@ -23,7 +23,7 @@ pub(super) fn number(routine: &str, result: Result<c_int, Fault>) -> c_int {
     result.unwrap_or_else(|why| {
         // Of a file it was said what is wrong with it.
         if why != Fault::File {
-            report::warn(format_args!("{routine}: {why}"));
+            report::warn(format_args!("{routine}: {why}; this call changes nothing"));
         }
         why.code()
     })

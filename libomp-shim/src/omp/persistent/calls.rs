@@ -36,6 +36,23 @@ pub struct Letter<'a> {
     pub bytes: &'a [u8],
 }
 
+/// The rank of a task, which is there as far as this rank can tell.
+fn known(task: Handle) -> Result<Owner, Fault> {
+    let owner = home(task)?;
+    if matches!(owner, Owner::Here) {
+        task::find(task)?;
+    }
+    Ok(owner)
+}
+
+/// Are the tasks there, as far as this rank can tell?
+///
+/// # Errors
+/// A handle names no rank, or no task of this rank.
+pub fn check(trays: &[At]) -> Result<(), Fault> {
+    trays.iter().try_for_each(|at| known(at.task).map(drop))
+}
+
 /// The rank of a task.
 fn home(task: Handle) -> Result<Owner, Fault> {
     match owner(task.rank) {
@@ -50,14 +67,7 @@ fn home(task: Handle) -> Result<Owner, Fault> {
 /// # Errors
 /// A handle names no rank, or no task of this rank; the ranks have parted. Then nobody is asked. No memory for a copy.
 pub fn ask(letters: &[Letter<'_>]) -> Result<(), Fault> {
-    let mut owners = Vec::with_capacity(letters.len());
-    for letter in letters {
-        let owner = home(letter.task)?;
-        if matches!(owner, Owner::Here) {
-            task::find(letter.task)?;
-        }
-        owners.push(owner);
-    }
+    let owners = letters.iter().map(|letter| known(letter.task)).collect::<Result<Vec<_>, _>>()?;
     if let Some(cluster) = cluster() {
         settle(cluster).map_err(|_| Fault::Ended)?;
     }

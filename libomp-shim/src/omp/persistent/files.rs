@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 
 use super::super::report;
-use super::calls::{At, about, read, write};
+use super::calls::{At, about, check, read, write};
 use super::kind::Kind;
 use super::tray::split;
 use crate::omp::remote::Fault;
@@ -40,6 +40,7 @@ pub fn scatter(path: &str, kind: u64, into: &[At]) -> Result<(), Fault> {
     if into.is_empty() {
         return Err(Fault::Count);
     }
+    check(into)?;
     let mut file = File::open(path).map_err(|why| told(SCATTER, path, &why))?;
     let count = elements(path, &file, element)?;
     let mut part = Vec::new();
