@@ -1,3 +1,4 @@
-//! Benchmarks of the runtime's building blocks, and models of its scheduler and of stealing between ranks.
+//! Benchmarks of the runtime's building blocks, and models of its scheduler, of stealing between ranks, and of objects that move.
+pub mod mesh;
 pub mod model;
 pub mod ranks;
