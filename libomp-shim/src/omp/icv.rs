@@ -58,6 +58,8 @@ pub struct Icv {
     pub dynamic: bool,
     /// `gang-sched-var` (ours): which of the next regions are gang-scheduled.
     pub gang: GangSched,
+    /// Target regions around the call that has invoked the function which runs here, on whichever rank; 255 and more count as 255.
+    pub invoked_depth: u8,
 }
 
 const _: () = assert!(size_of::<Icv>() <= 48);
@@ -77,6 +79,7 @@ impl Icv {
         bind: ProcBind::False,
         dynamic: false,
         gang: GangSched::Auto,
+        invoked_depth: 0,
     };
 
     /// The variables of the implicit tasks of a region that a task with `self` encounters (5.2, section 2.4.1): both

@@ -35,6 +35,11 @@ pub fn set_offload(value: TargetOffload) {
     OFFLOAD.store(value as u8, Ordering::Relaxed);
 }
 
+/// Target regions around the running code, on this rank and, where a function was invoked from inside of one, on others.
+pub fn depth(here: Here) -> u32 {
+    here.team().plan().target_depth + u32::from(here.task.icv.get().invoked_depth)
+}
+
 /// Runs a target region on the host. `thread_limit` 0 when not given.
 pub fn run_on_host(here: Here, body: Body, thread_limit: u32) {
     let depth = here.team().plan().target_depth + 1;

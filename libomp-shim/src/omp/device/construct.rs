@@ -9,6 +9,7 @@ use super::map::{self, Brought, Entered, Item, Role};
 use super::place::Promise;
 use super::transfer::settle;
 use super::{Slot, fail};
+use crate::omp::target;
 use crate::omp::thread::Here;
 
 /// A target region, as both fronts describe it.
@@ -46,7 +47,7 @@ pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>
     let wanted: Vec<_> = entered.wanted.iter().map(|(address, range)| (*address, range.len())).collect();
     let launch = Launch {
         device: slot.number,
-        depth: Here::get().team().plan().target_depth + 1,
+        depth: target::depth(Here::get()) + 1,
         stolen: promise.as_ref().is_some_and(Promise::is_stolen),
         code: region.code,
         convention: region.convention,

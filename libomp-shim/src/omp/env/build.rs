@@ -56,6 +56,7 @@ impl Settings {
             bind: bind_list[0],
             dynamic,
             gang,
+            invoked_depth: 0,
         };
         let (wait_policy, spin) = threads::waiting(&mut r);
         let num_teams = r

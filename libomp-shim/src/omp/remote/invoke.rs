@@ -9,6 +9,9 @@ use super::wire;
 use super::{COUNTS, Fault, Handle, Owner, begin_function, count, owner};
 use crate::omp::check::waits::{self, Promise};
 use crate::omp::device::rank::modules;
+use crate::omp::icv::Icv;
+use crate::omp::target;
+use crate::omp::thread::Here;
 
 /// What a handler returns its value through: `ompx_result_t`.
 #[derive(Debug)]
@@ -45,12 +48,20 @@ pub struct Invocation {
     pub args: Bytes,
     /// The future that its end sets.
     pub future: Option<Handle>,
+    /// Target regions around the call.
+    pub depth: u8,
+}
+
+/// Target regions around the running code, as invocations say it.
+fn depth_here() -> u8 {
+    target::depth(Here::get()).min(u8::MAX.into()) as u8
 }
 
 impl Invocation {
     /// Runs it, and tells its future. In a task.
     pub fn run(self) {
-        let Self { function, args, future } = self;
+        let Self { function, args, future, depth } = self;
+        set_depth(depth);
         answered(function, future, |answer| {
             // SAFETY: the invoker's promise, on this rank or, for the same function of the same module, on another.
             unsafe {
@@ -65,6 +76,12 @@ impl Invocation {
     pub fn leave(self) {
         SERVER.leave(Box::new(move || self.run()));
     }
+}
+
+/// The running task is a function that was invoked from inside of so many target regions.
+fn set_depth(depth: u8) {
+    let control = &Here::get().task.icv;
+    control.set(Icv { invoked_depth: depth, ..control.get() });
 }
 
 /// Runs the function of the program at `address`, which says its value through what it is given, and tells the future. In a task.
@@ -103,10 +120,10 @@ pub unsafe fn invoke(rank: i32, function: usize, args: *const u8, length: usize,
         Owner::Here => {
             // SAFETY: as the caller says.
             let args = unsafe { Bytes::copy(args, length) }.ok_or(Fault::Memory);
-            args.map(|args| Invocation { function, args, future }.leave())
+            args.map(|args| Invocation { function, args, future, depth: depth_here() }.leave())
         }
         // SAFETY: as the caller says.
-        Owner::There(cluster, rank) => unsafe { wire::invoke(cluster, rank, place, future, args, length) },
+        Owner::There(cluster, rank) => unsafe { wire::invoke(cluster, rank, place, (future, depth_here()), args, length) },
     };
     match (begun, future) {
         (Ok(()), _) => count(&COUNTS.sent),

@@ -33,7 +33,7 @@ pub const HANDLERS: [(u32, HandlerFn); 3] =
 
 // ---- sending ------------------------------------------------------------------------------------------------------------
 
-/// Invokes the function at `place` of its module on rank `to`.
+/// Invokes the function at `place` of its module on rank `to`; its end sets the future, and so many target regions are around the call.
 ///
 /// # Errors
 /// No memory, or the ranks have parted.
@@ -43,13 +43,13 @@ pub unsafe fn invoke(
     cluster: &Cluster,
     to: u32,
     place: (u64, u64),
-    future: Option<Handle>,
+    (future, depth): (Option<Handle>, u8),
     from: *const u8,
     length: usize,
 ) -> Result<(), Fault> {
     let (id, generation) = future.map_or((0, 0), |future| (future.id, future.generation));
     // SAFETY: as the caller says.
-    unsafe { send(cluster, to, verb::INVOKE, [place.0, place.1, future.is_some().into(), id.into(), generation], from, length) }
+    unsafe { send(cluster, to, verb::INVOKE, [place.0, place.1, u64::from(future.is_some()) | u64::from(depth) << 1, id.into(), generation], from, length) }
 }
 
 /// Sets a future of rank `to`.
@@ -199,11 +199,12 @@ impl Letter {
         let mine = |id: u64, generation: u64| Handle { rank: me(), id: id as u32, generation };
         match self.verb {
             verb::INVOKE => {
-                let future = (c != 0).then_some(Handle { rank: self.source as i32, id: d as u32, generation: e });
+                let future = (c & 1 != 0).then_some(Handle { rank: self.source as i32, id: d as u32, generation: e });
+                let depth = (c >> 1) as u8;
                 let source = self.source;
                 // Where the module lies may take a look at all of them: not in the middle of the bridge.
                 SERVER.leave(Box::new(move || match modules::base(a) {
-                    Some(base) => Invocation { function: base + b as usize, args: bytes, future }.run(),
+                    Some(base) => Invocation { function: base + b as usize, args: bytes, future, depth }.run(),
                     None => {
                         lost(format_args!("rank {source} has invoked a function of a module that is not loaded here, or another version of it"))
                     }

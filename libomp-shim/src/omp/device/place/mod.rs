@@ -88,7 +88,7 @@ pub fn choose(here: Here, region: Announced, code: usize, items: &[Item]) -> Opt
         let before = Promises::now().given_back;
         let is_sure = match try_choose(region, code, items, limit) {
             Ok(placed) => {
-                let depth = here.team().plan().target_depth as usize;
+                let depth = target::depth(here) as usize;
                 return Some(if placed.may_move { held::wait(placed, depth) } else { placed.promise });
             }
             Err(Nowhere { is_sure }) => is_sure,
@@ -97,7 +97,7 @@ pub fn choose(here: Here, region: Announced, code: usize, items: &[Item]) -> Opt
         let none_runs = usable().iter().all(|slot| slot.load() == 0);
         let is_alone = none_runs && Promises::now() == Promises { outstanding: 0, given_back: before };
         // The depth, not the device: a region inside of another one may run on the host.
-        if is_sure && (is_alone || here.team().plan().target_depth > 0) {
+        if is_sure && (is_alone || target::depth(here) > 0) {
             say_that_nobody_has_room(region, items, limit);
             return None;
         }

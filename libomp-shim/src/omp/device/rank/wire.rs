@@ -27,7 +27,7 @@ pub mod verb {
     pub const ANSWER: u32 = 10;
     /// `[ticket, source, writes]`: answer, when so many writes of `source` have been handled.
     pub const AWAIT: u32 = 11;
-    /// `[module, offset, future?, id, generation] bytes`: run a function of the program's; its end sets that future of the sender
+    /// `[module, offset, future? + 2 * depth, id, generation] bytes`: run a function of the program's; its end sets that future of the sender
     /// (`omp::remote`). As for the next two: no answer, and many bytes are a block beside the message.
     pub const INVOKE: u32 = 12;
     /// `[id, generation, by whom, 0, 0] bytes`: the value of a future (`omp::remote::future::By`).
