@@ -125,13 +125,14 @@ impl<'a> Program<'a> {
         }
     }
 
-    /// Builds it and runs it once, preloaded, with more environment and at most `limit` seconds.
+    /// Builds it and runs it once, preloaded, with most of its host devices, with more environment and at most `limit` seconds.
     pub fn run_once(&self, builder: &Builder, threads: u32, more: &[(String, String)], limit: u32) -> Verdict {
         let binary = match builder.binary(&self.recipe(), Mode::Preload) {
             Ok(binary) => binary,
             Err(message) => return does_not_build(&message),
         };
         let mut run = self.prepare(builder, Mode::Preload, threads, binary);
+        run.env.extend(self.source.devices.iter().max().map(|count| ("GANGWAY_HOST_DEVICES".to_owned(), count.to_string())));
         run.env.extend_from_slice(more);
         run.timeout = run.timeout.min(limit);
         let limit = run.timeout;
