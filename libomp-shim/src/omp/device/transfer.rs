@@ -152,8 +152,9 @@ pub fn settle(device: &dyn Device, operation: Operation) -> Result<(), Failure> 
 /// Waits until `ready`, suspended. `wake_on` promises to call what it is given then, or answers false.
 pub fn wait(ready: &dyn Fn() -> bool, wake_on: &dyn Fn(Wake) -> bool) {
     let here = Here::get();
-    // With tasks to begin the answer is not waited for: they may have more to send.
-    let is_over = if here.thread.deque.is_empty() { ult::sched::comes_at_once(ready) } else { ready() };
+    // With tasks to begin, or with a creator that goes on behind `nowait`, the answer is not waited for: they may have more to send.
+    let has_more = !here.thread.deque.is_empty() || here.task.flags().has(Flags::OFFLOADED);
+    let is_over = if has_more { ready() } else { ult::sched::comes_at_once(ready) };
     if is_over {
         return;
     }
