@@ -69,8 +69,9 @@ pub fn submit(here: Here, task: NonNull<Task>, items: impl Iterator<Item = Depen
     // SAFETY: the task is ours until it is published.
     let task_ref = unsafe { task.as_ref() };
     let flags = task_ref.flags();
-    let flags = flags.with_if(keep::is_used() && !flags.has(Flags::KEEPS) && !ult::mutant!(task_finds_old_bytes), Flags::LOOKS);
-    task_ref.set_flags(flags);
+    if keep::is_used() && !flags.has(Flags::KEEPS) && !ult::mutant!(task_finds_old_bytes) {
+        task_ref.set_flags(flags.with(Flags::LOOKS));
+    }
     if task::includes(here, flags) && nothing_precedes(here, task_ref) {
         return task::run_at_once(here, task);
     }

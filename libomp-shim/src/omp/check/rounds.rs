@@ -199,18 +199,6 @@ pub unsafe extern "C" fn answered(_: *mut c_void, message: *const Message) {
     }
 }
 
-/// Words of a handle in an answer, zeros for none.
-const HANDLE: usize = 3;
-
-fn words_of(handle: Option<Handle>) -> [u64; HANDLE] {
-    handle.map_or([0; HANDLE], |h| [h.rank as u64, h.id.into(), h.generation])
-}
-
-fn handle_of(reader: &mut Reader<'_>) -> Option<Handle> {
-    let [rank, id, generation]: [u64; HANDLE] = core::array::from_fn(|_| reader.word());
-    (generation != 0).then_some(Handle { rank: rank as i32, id: id as u32, generation })
-}
-
 /// The words of an answer, and its text: two lines for each wait.
 fn written(round: u64, sample: &Sample) -> (Vec<u64>, String) {
     let s = sample;
@@ -218,7 +206,7 @@ fn written(round: u64, sample: &Sample) -> (Vec<u64>, String) {
     let mut text = String::new();
     for wait in &s.waits {
         words.push(wait.number);
-        words.extend(words_of(wait.sets).into_iter().chain(words_of(wait.value)));
+        words.extend(Handle::words_if(wait.sets).into_iter().chain(Handle::words_if(wait.value)));
         text.extend([&wait.who, "\n", &wait.what, "\n"]);
     }
     (words, text)
@@ -227,7 +215,8 @@ fn written(round: u64, sample: &Sample) -> (Vec<u64>, String) {
 fn read(mut reader: Reader<'_>) -> Sample {
     let [runs, sent, handled, transfers, taken, more, count]: [u64; 7] = core::array::from_fn(|_| reader.word());
     let waits = (0..count.min(MOST_WAITS as u64)).map(|_| {
-        let (number, sets, value) = (reader.word(), handle_of(&mut reader), handle_of(&mut reader));
+        let number = reader.word();
+        let [sets, value] = core::array::from_fn(|_| Handle::if_words([reader.word(), reader.word()]));
         Wait { number, sets, value, who: String::new(), what: String::new() }
     });
     let mut waits: Vec<Wait> = waits.collect();
@@ -240,7 +229,7 @@ fn read(mut reader: Reader<'_>) -> Sample {
 }
 
 /// The most bytes of an answer, which is one message.
-const LARGEST: usize = 8 * (8 + MOST_WAITS * (1 + 2 * HANDLE)) + MOST_WAITS * 2 * (MOST_TEXT + 1);
+const LARGEST: usize = 8 * (8 + MOST_WAITS * (1 + 2 * size_of::<[u64; 2]>() / 8)) + MOST_WAITS * 2 * (MOST_TEXT + 1);
 const _: () = assert!(LARGEST < 15 << 10);
 
 #[cfg(test)]

@@ -84,9 +84,7 @@ pub fn ask(letters: &[Letter<'_>]) -> Result<(), Fault> {
 fn post(letter: &Letter<'_>, owner: Owner) -> Result<(), Fault> {
     match owner {
         Owner::Here => {
-            // SAFETY: a slice.
-            let bytes = unsafe { Bytes::copy(letter.bytes.as_ptr(), letter.bytes.len()) };
-            wire::ask_here(letter.task, letter.order, bytes.ok_or(Fault::Memory)?)
+            wire::ask_here(letter.task, letter.order, Bytes::of(letter.bytes).ok_or(Fault::Memory)?)
         }
         Owner::There(cluster, rank) => wire::send(cluster, rank, &letter.order.words(letter.task), Tail::Copied(letter.bytes)),
     }

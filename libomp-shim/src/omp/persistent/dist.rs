@@ -10,9 +10,8 @@
 //! Invariant **mapped**: an area in [`AREAS`] is mapped here, and on every rank from when the call that makes it returns to when one begins that frees it.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
-use core::cell::RefCell;
 use core::ptr;
 
 use super::calls::Awaited;
@@ -22,8 +21,9 @@ use super::layout::Layout;
 use super::order::Wanted;
 use super::tray::Tray;
 use super::wire;
+use crate::omp::device::rank::remote::lock;
 use crate::omp::device::rank::{Cluster, cluster, first_device};
-use crate::omp::device::{self, transfer};
+use crate::omp::device;
 use crate::omp::remote::bytes::Bytes;
 use crate::omp::remote::server::SERVER;
 use crate::omp::remote::{Fault, Owner, me, owner};
@@ -51,10 +51,6 @@ static AREAS: Mutex<BTreeMap<u64, Area>> = Mutex::new(BTreeMap::new());
 /// On rank 0: what is in use or was, by address; with its size.
 static TAKEN: Mutex<BTreeMap<u64, u64>> = Mutex::new(BTreeMap::new());
 
-fn lock<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
-    what.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// What ranks ask of each other; the numbers are those of the messages.
 pub mod ask {
     /// Of rank 0, `[count, type, block]`: an area. The answer is its address.
@@ -80,9 +76,7 @@ pub fn asked(source: u32, what: u64, wanted: Wanted, words: [u64; 5]) {
 }
 
 fn said(address: u64) -> Result<Option<Tray>, Fault> {
-    // SAFETY: a word.
-    let bytes = unsafe { Bytes::copy((&raw const address).cast(), size_of_val(&address)) };
-    bytes.map(|bytes| Some(Tray::of(Kind::BYTE, bytes))).ok_or(Fault::Memory)
+    Bytes::of(&address.to_ne_bytes()).map(|bytes| Some(Tray::of(Kind::BYTE, bytes))).ok_or(Fault::Memory)
 }
 
 // ---- on every rank ------------------------------------------------------------------------------------------------------
@@ -320,19 +314,7 @@ unsafe fn begin(cluster: &Cluster, way: Way, rank: u32, there: usize, here: *mut
 }
 
 fn finish(cluster: &Cluster, ticket: u64) -> Result<(), Fault> {
-    let outcome = RefCell::new(None);
-    let ready = || {
-        let mut outcome = outcome.borrow_mut();
-        if outcome.is_none() {
-            *outcome = cluster.outcome(ticket);
-        }
-        outcome.is_some()
-    };
-    transfer::wait(&ready, &|wake| cluster.wake_on(ticket, wake));
-    match outcome.into_inner() {
-        Some(Ok(_)) => Ok(()),
-        _ => Err(Fault::Ended),
-    }
+    cluster.await_outcome(ticket).map(drop).map_err(|_| Fault::Ended)
 }
 
 #[cfg(test)]

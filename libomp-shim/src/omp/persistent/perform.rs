@@ -10,6 +10,7 @@ use super::tray::{Parcel, Tray};
 use super::{fences, numbered, parcels, wire};
 use crate::omp::check::waits;
 use crate::omp::device::rank::remote::settle;
+use crate::omp::device::rank::wire::bytes as words_as_bytes;
 use crate::omp::device::rank::{cluster, modules};
 use crate::omp::remote::bytes::Bytes;
 use crate::omp::remote::wire::lost;
@@ -53,18 +54,10 @@ fn carry_out(task: &Arc<Task>, job: Job) -> Result<(), Fault> {
         Order::Write(tray, kind) => put(task, tray, Tray::of(kind, job.bytes)),
         Order::Read(tray, bytes, wanted) => read(task, tray, bytes, (job.source.rank, wanted)),
         Order::Fence(of, wanted) => fences::reached(job.source.rank, wanted, of, None),
-        Order::Send(tray, key, parts) => return send(task, tray, key, parts, bytes_of(&job.bytes)),
+        Order::Send(tray, key, parts) => return send(task, tray, key, parts, job.bytes.as_slice()),
         Order::Take(tray, _, _, how) => return take(task, tray, job.parcels, how),
     }
     Ok(())
-}
-
-fn bytes_of(bytes: &Bytes) -> &[u8] {
-    if bytes.size() == 0 {
-        return &[];
-    }
-    // SAFETY: "ours" of `Bytes`.
-    unsafe { core::slice::from_raw_parts(bytes.address(), bytes.size()) }
 }
 
 fn put(task: &Task, tray: u32, content: Tray) {
@@ -86,7 +79,7 @@ type Procedure = unsafe extern "C-unwind" fn(run: *const Run, args: *const u8, b
 fn execute(task: &Arc<Task>, args: &Bytes) -> Result<(), Fault> {
     let place = task.state().procedure.ok_or(Fault::Procedure)?;
     let run = Run::new(Arc::clone(task));
-    begin_function();
+    begin_function(0);
     let function = function(place);
     let noted = waits::runs(function, None);
     // SAFETY: the promise of who has set it, for the same function of the same module.
@@ -115,10 +108,7 @@ fn read(task: &Task, tray: u32, bytes: Option<u64>, (source, wanted): (u32, Want
 
 /// Size and type, as two words.
 fn describe(tray: &Tray) -> Result<Tray, Fault> {
-    let words = [tray.data.size() as u64, tray.kind.0];
-    // SAFETY: two words.
-    let bytes = unsafe { Bytes::copy(words.as_ptr().cast(), size_of_val(&words)) };
-    bytes.map(|bytes| Tray::of(Kind::BYTE, bytes)).ok_or(Fault::Memory)
+    Bytes::of(words_as_bytes(&[tray.data.size() as u64, tray.kind.0])).map(|bytes| Tray::of(Kind::BYTE, bytes)).ok_or(Fault::Memory)
 }
 
 /// Sends a tray. Those that wait for it are told where there is none.
@@ -141,9 +131,7 @@ pub fn deliver(tray: Option<&Tray>, key: Key, parts: u32, deliveries: &[u8]) -> 
             None => {
                 let parcel = match tray {
                     Some(tray) if range.len() != tray.data.size() => {
-                        let bytes = tray.bytes(&range);
-                        // SAFETY: a slice.
-                        let copy = unsafe { Bytes::copy(bytes.as_ptr(), bytes.len()) };
+                        let copy = Bytes::of(tray.bytes(&range));
                         Some(Tray::of(tray.kind, copy.ok_or(Fault::Memory)?))
                     }
                     whole => whole.cloned(),
@@ -200,7 +188,7 @@ fn combined(all: Vec<Tray>, kind: Kind, rule: Rule, place: Place) -> Result<Tray
     let mut result = parts.next().ok_or(Fault::Tray)?;
     let into = result.own()?;
     if rule == Rule::User {
-        begin_function();
+        begin_function(0);
     }
     for part in parts.filter(|_| size != 0) {
         let (from, count) = (part.data.address().cast_const(), part.count());

@@ -50,12 +50,7 @@ impl Tray {
 
     /// The bytes of a range.
     pub fn bytes(&self, range: &Range<usize>) -> &[u8] {
-        if range.is_empty() {
-            return &[];
-        }
-        // SAFETY: the tray's bytes ("ours" of `Bytes`), of which nobody writes any that are shared (this module's header).
-        let all = unsafe { core::slice::from_raw_parts(self.data.address(), self.data.size()) };
-        &all[range.clone()]
+        &self.data.as_slice()[range.clone()]
     }
 
     /// Where the bytes are, for somebody who writes: a copy if others have them, too.
@@ -64,9 +59,7 @@ impl Tray {
     /// There is no memory for a copy.
     pub fn own(&mut self) -> Result<*mut u8, Fault> {
         if Arc::get_mut(&mut self.data).is_none() {
-            // SAFETY: as many as there are.
-            let copy = unsafe { Bytes::copy(self.data.address(), self.data.size()) };
-            self.data = Arc::new(copy.ok_or(Fault::Memory)?);
+            self.data = Arc::new(Bytes::of(self.data.as_slice()).ok_or(Fault::Memory)?);
         }
         Ok(self.data.address())
     }

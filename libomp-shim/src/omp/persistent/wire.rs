@@ -3,12 +3,12 @@
 //! What is asked of a task is in its queue once the message is handled, in the order of sending, also where its bytes come later, in a block beside it:
 //! the operation waits for them, and those behind it for the operation. Bytes of trays leave from where they are ([`super::tray`]).
 
-use core::ffi::{c_int, c_void};
+use core::ffi::c_void;
 use core::ops::Range;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mpi_bridge::table::{Arrival, Block, HandlerFn, Message, code};
+use mpi_bridge::table::{HandlerFn, Message};
 
 use super::kind::Kind;
 use super::order::{Key, Order, WORDS, Wanted};
@@ -22,7 +22,7 @@ use crate::omp::device::rank::{Cluster, cluster};
 use crate::omp::remote::bytes::Bytes;
 use crate::omp::remote::future::{By, set_here};
 use crate::omp::remote::server::SERVER;
-use crate::omp::remote::wire::lost;
+use crate::omp::remote::wire::{lost, post_kept, take};
 use crate::omp::remote::{Fault, Handle, me};
 
 /// Who receives them.
@@ -73,27 +73,14 @@ pub fn send(cluster: &Cluster, to: u32, words: &[u64; WORDS], tail: Tail<'_>) ->
     }
     let (kept, from) = match tail {
         Tail::Copied(bytes) => {
-            // SAFETY: a slice.
-            let copy = Arc::new(unsafe { Bytes::copy(bytes.as_ptr(), bytes.len()) }.ok_or(Fault::Memory)?);
+            let copy = Arc::new(Bytes::of(bytes).ok_or(Fault::Memory)?);
             let from = copy.address().cast_const();
             (copy, from)
         }
         Tail::Shared(bytes, _) => (Arc::clone(bytes), from),
     };
-    let context: *mut Arc<Bytes> = Box::into_raw(Box::new(kept));
-    let block = Block { from: from.cast(), bytes: length as u64, done: Some(taken), context: context.cast() };
-    // SAFETY: the bytes stay until `taken`, which has a share in them.
-    unsafe { cluster.post_block(to, verb::PERSISTENT, words, &block) }.map_err(|_| {
-        // SAFETY: nothing was begun, so the box is ours.
-        drop(unsafe { Box::from_raw(context) });
-        Fault::Ended
-    })
-}
-
-/// The receiver has the block, or the bridge has failed and ends all ranks.
-unsafe extern "C" fn taken(context: *mut c_void, _: c_int) {
-    // SAFETY: `send` made the box for this one call.
-    drop(unsafe { Box::from_raw(context.cast::<Arc<Bytes>>()) });
+    // SAFETY: `kept` has a share in the bytes, which nobody changes as long as others have one (`Tray::own`).
+    unsafe { post_kept(cluster, to, verb::PERSISTENT, words, from, length, kept) }
 }
 
 /// What nobody waits for any more when the ranks have parted.
@@ -145,9 +132,7 @@ pub fn reply(source: u32, wanted: Wanted, answer: Result<Option<Tray>, Fault>) {
     };
     if source == me() as u32 {
         let bytes = tray.map(|tray| {
-            // SAFETY: as many as there are.
-            let copy = unsafe { Bytes::copy(tray.data.address(), tray.data.size()) };
-            copy.unwrap_or_else(|| lost(format_args!("out of memory for the copy of a tray")))
+            Bytes::of(tray.data.as_slice()).unwrap_or_else(|| lost(format_args!("out of memory for the copy of a tray")))
         });
         return replied(wanted, fault, bytes.unwrap_or(Bytes::EMPTY));
     }
@@ -193,53 +178,21 @@ enum Addressee {
     Nobody,
 }
 
-struct Coming {
-    addressee: Addressee,
-    bytes: Bytes,
-    source: u32,
-}
-
 unsafe extern "C" fn arrived(_: *mut c_void, message: *const Message) {
     let Some(cluster) = cluster() else { return };
     // SAFETY: the bridge's message.
     let ((mut reader, source), blocks) = unsafe { (opened(message), blocks(message)) };
     let words: [u64; WORDS] = core::array::from_fn(|_| reader.word());
     match blocks.first() {
-        Some(block) => await_block(cluster, block, source, handle(source, &words, None, block.bytes as usize)),
-        None => {
-            // SAFETY: the rest of the message.
-            let bytes = unsafe { Bytes::copy(reader.0.as_ptr(), reader.0.len()) };
-            let bytes = bytes.unwrap_or_else(|| no_room(reader.0.len() as u64, source));
+        Some(block) => {
+            let addressee = handle(source, &words, None, block.bytes as usize);
+            take(cluster, source, reader.0, blocks, move |bytes| addressee.get(bytes));
+        }
+        None => take(cluster, source, reader.0, blocks, move |bytes| {
             let size = bytes.size();
             drop(handle(source, &words, Some(bytes), size));
-        }
+        }),
     }
-}
-
-fn no_room(length: u64, source: u32) -> ! {
-    lost(format_args!("out of memory for {length} bytes that rank {source} has sent"))
-}
-
-/// Makes room for a block, and takes it.
-fn await_block(cluster: &Cluster, block: &Arrival, source: u32, addressee: Addressee) {
-    let room = usize::try_from(block.bytes).ok().and_then(Bytes::zeroed);
-    let bytes = room.unwrap_or_else(|| no_room(block.bytes, source));
-    let into = bytes.address();
-    let context = Box::into_raw(Box::new(Coming { addressee, bytes, source }));
-    // SAFETY: the room is as large as the block, and stays until `all_there`.
-    let accepted = unsafe { cluster.accept(block, into, all_there, context.cast()) };
-    if let Err(why) = accepted {
-        lost(format_args!("bytes of rank {source} cannot be taken: {why}"));
-    }
-}
-
-unsafe extern "C" fn all_there(context: *mut c_void, status: c_int) {
-    // SAFETY: `await_block` made the box for this one call.
-    let coming = *unsafe { Box::from_raw(context.cast::<Coming>()) };
-    if status != code::OK {
-        lost(format_args!("bytes of rank {} got lost on their way", coming.source));
-    }
-    coming.addressee.get(coming.bytes);
 }
 
 impl Addressee {

@@ -48,6 +48,12 @@ impl Bytes {
         Some(Self { at, length })
     }
 
+    /// A copy of a slice; `None` when there is no memory for it.
+    pub fn of(bytes: &[u8]) -> Option<Self> {
+        // SAFETY: a slice.
+        unsafe { Self::copy(bytes.as_ptr(), bytes.len()) }
+    }
+
     /// Takes over `length` bytes of the C library's allocator, which is freed with them.
     ///
     /// # Safety
@@ -90,8 +96,7 @@ mod tests {
     #[test]
     fn a_copy_is_aligned_and_has_the_same_bytes() {
         let text = b"seventeen letters";
-        // SAFETY: a slice.
-        let copy = unsafe { Bytes::copy(text.as_ptr(), text.len()) }.expect("memory");
+        let copy = Bytes::of(text).expect("memory");
         assert!(copy.size() == text.len() && copy.address().addr().is_multiple_of(16));
         // SAFETY: as many as the copy has.
         assert_eq!(unsafe { core::slice::from_raw_parts(copy.address(), copy.size()) }, text);

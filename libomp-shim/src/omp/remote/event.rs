@@ -112,7 +112,7 @@ impl Ready {
             Datum::Object(object) => look(*object),
         };
         let parts: Vec<Part> = self.slots.iter().map(part).collect();
-        begin_function();
+        begin_function(0);
         let _noted = waits::runs(self.function as usize, None);
         // SAFETY: the creator's promise; all of it stays until the function returns.
         unsafe { (self.function)(self.data.address(), self.data.size(), parts.as_ptr(), parts.len()) };

@@ -9,7 +9,6 @@ use super::wire;
 use super::{COUNTS, Fault, Handle, Owner, begin_function, count, owner};
 use crate::omp::check::waits::{self, Promise};
 use crate::omp::device::rank::modules;
-use crate::omp::icv::Icv;
 use crate::omp::target;
 use crate::omp::thread::Here;
 
@@ -61,8 +60,7 @@ impl Invocation {
     /// Runs it, and tells its future. In a task.
     pub fn run(self) {
         let Self { function, args, future, depth } = self;
-        set_depth(depth);
-        answered(function, future, |answer| {
+        answered(function, future, depth, |answer| {
             // SAFETY: the invoker's promise, on this rank or, for the same function of the same module, on another.
             unsafe {
                 let function = core::mem::transmute::<usize, Function>(function);
@@ -78,15 +76,9 @@ impl Invocation {
     }
 }
 
-/// The running task is a function that was invoked from inside of so many target regions.
-fn set_depth(depth: u8) {
-    let control = &Here::get().task.icv;
-    control.set(Icv { invoked_depth: depth, ..control.get() });
-}
-
-/// Runs the function of the program at `address`, which says its value through what it is given, and tells the future. In a task.
-pub fn answered(address: usize, future: Option<Handle>, function: impl FnOnce(*mut Answer)) {
-    begin_function();
+/// Runs the function of the program at `address`, which says its value through what it is given, and tells the future; `depth` as of [`begin_function`]. In a task.
+pub fn answered(address: usize, future: Option<Handle>, depth: u8, function: impl FnOnce(*mut Answer)) {
+    begin_function(depth);
     let noted = waits::runs(address, future);
     let mut answer = Answer { value: Bytes::EMPTY, wanted: future.is_some() };
     function(&raw mut answer);

@@ -52,6 +52,28 @@ pub struct Handle {
     pub generation: u64,
 }
 
+impl Handle {
+    /// As words of a message.
+    pub fn words(self) -> [u64; 2] {
+        [u64::from(self.rank as u32) << 32 | u64::from(self.id), self.generation]
+    }
+
+    /// The inverse.
+    pub fn from_words([place, generation]: [u64; 2]) -> Self {
+        Self { rank: (place >> 32) as u32 as i32, id: place as u32, generation }
+    }
+
+    /// As words of a message, zeros for none.
+    pub fn words_if(handle: Option<Self>) -> [u64; 2] {
+        handle.map_or([0; 2], Self::words)
+    }
+
+    /// The inverse: no handle has the generation 0.
+    pub fn if_words(words: [u64; 2]) -> Option<Self> {
+        (words[1] != 0).then(|| Self::from_words(words))
+    }
+}
+
 /// Why a call changed nothing. The numbers are those of `ompx.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
@@ -196,12 +218,13 @@ struct Counts {
 static COUNTS: Counts = Counts { sent: AtomicU64::new(0), served: AtomicU64::new(0) };
 
 /// A function of the program begins, in a task of the team that serves. The region of that team is none of the program's: the function may nest as many
-/// active ones as `main` may.
-pub(in crate::omp) fn begin_function() {
+/// active ones as `main` may. So many target regions are around what has asked for it, on whichever rank.
+pub(in crate::omp) fn begin_function(depth: u8) {
     count(&COUNTS.served);
     let control = &Here::get().task.icv;
     let mut values = control.get();
     values.max_active_levels = values.max_active_levels.saturating_add(1);
+    values.invoked_depth = depth;
     control.set(values);
 }
 

@@ -23,7 +23,7 @@ use core::ffi::{c_int, c_void};
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -31,6 +31,7 @@ use ult::pool;
 use ult::sched::{Spin, Wait};
 use ult::worker::Worker;
 
+use super::super::device::rank::remote::lock;
 use super::super::device::rank::{Cluster, cluster};
 use super::super::parallel::{self, Request};
 use super::super::queue;
@@ -69,10 +70,6 @@ pub static SERVER: Server = Server {
     begun: AtomicU32::new(0),
     thread: Mutex::new(None),
 };
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 impl Server {
     /// Is there nothing to do?

@@ -13,7 +13,6 @@ use super::bytes::Bytes;
 use super::event::{Datum, satisfy_here};
 use super::future::{By, set_here};
 use super::invoke::Invocation;
-use super::object::item::pair;
 use super::server::SERVER;
 use super::{Fault, Handle, me};
 use crate::omp::device::rank::link::{blocks, opened};
@@ -90,7 +89,8 @@ pub unsafe fn satisfy(cluster: &Cluster, to: u32, event: Handle, slot: i32, from
 /// # Errors
 /// As [`invoke`].
 pub fn satisfy_with(cluster: &Cluster, to: u32, event: Handle, slot: i32, object: Handle) -> Result<(), Fault> {
-    let words = [event.id.into(), event.generation, u64::from(slot as u32), pair(object.rank as u32, object.id), object.generation];
+    let [place, generation] = object.words();
+    let words = [event.id.into(), event.generation, u64::from(slot as u32), place, generation];
     // SAFETY: no bytes.
     unsafe { send(cluster, to, verb::SATISFY, words, core::ptr::null(), 0) }
 }
@@ -120,10 +120,29 @@ pub fn post_bytes(cluster: &Cluster, to: u32, verb: u32, words: &[u64], bytes: B
     if bytes.size() <= SMALL {
         return cluster.post(to, verb, words, bytes.as_slice(), 0).map_err(|_| Fault::Ended);
     }
-    let (from, length) = (bytes.address().cast(), bytes.size() as u64);
-    let context: *mut Bytes = Box::into_raw(Box::new(bytes));
-    let block = Block { from, bytes: length, done: Some(taken), context: context.cast() };
-    // SAFETY: the bytes stay until `taken`.
+    let (from, length) = (bytes.address().cast_const(), bytes.size());
+    // SAFETY: the bytes are what is kept.
+    unsafe { post_kept(cluster, to, verb, words, from, length, bytes) }
+}
+
+/// Sends words, and `length` bytes as a block beside them, which `kept` keeps where they are until the receiver has them.
+///
+/// # Errors
+/// The ranks have parted.
+/// # Safety
+/// The bytes are readable, and stay as they are, as long as `kept` exists, wherever that is moved.
+pub unsafe fn post_kept<K: Send + 'static>(
+    cluster: &Cluster,
+    to: u32,
+    verb: u32,
+    words: &[u64],
+    from: *const u8,
+    length: usize,
+    kept: K,
+) -> Result<(), Fault> {
+    let context: *mut K = Box::into_raw(Box::new(kept));
+    let block = Block { from: from.cast(), bytes: length as u64, done: Some(taken::<K>), context: context.cast() };
+    // SAFETY: the bytes stay until `taken`, as the caller says.
     unsafe { cluster.post_block(to, verb, words, &block) }.map_err(|_| {
         // SAFETY: nothing was begun, so the box is ours.
         drop(unsafe { Box::from_raw(context) });
@@ -132,9 +151,9 @@ pub fn post_bytes(cluster: &Cluster, to: u32, verb: u32, words: &[u64], bytes: B
 }
 
 /// The receiver has the block, or the bridge has failed and ends all ranks.
-unsafe extern "C" fn taken(context: *mut c_void, _: c_int) {
-    // SAFETY: `post_bytes` made the box for this one call.
-    drop(unsafe { Box::from_raw(context.cast::<Bytes>()) });
+unsafe extern "C" fn taken<K>(context: *mut c_void, _: c_int) {
+    // SAFETY: `post_kept` made the box for this one call.
+    drop(unsafe { Box::from_raw(context.cast::<K>()) });
 }
 
 // ---- receiving ----------------------------------------------------------------------------------------------------------
@@ -165,9 +184,7 @@ unsafe extern "C" fn arrived<const VERB: u32>(_: *mut c_void, message: *const Me
 /// The bytes of a message, which are `rest` or the block beside it: `then` gets them, now or when they are all there.
 pub fn take(cluster: &Cluster, source: u32, rest: &[u8], blocks: &[Arrival], then: impl FnOnce(Bytes) + Send + 'static) {
     let Some(block) = blocks.first() else {
-        // SAFETY: a slice.
-        let bytes = unsafe { Bytes::copy(rest.as_ptr(), rest.len()) };
-        return then(bytes.unwrap_or_else(|| no_room(rest.len() as u64, source)));
+        return then(Bytes::of(rest).unwrap_or_else(|| no_room(rest.len() as u64, source)));
     };
     let room = usize::try_from(block.bytes).ok().and_then(Bytes::zeroed);
     let bytes = room.unwrap_or_else(|| no_room(block.bytes, source));
@@ -214,7 +231,7 @@ impl Letter {
                 self.complain("ompx_future_set", set_here(mine(a, b), bytes, By::from_word(c)));
             }
             _ if e != 0 => {
-                let object = Handle { rank: (d >> 32) as u32 as i32, id: d as u32, generation: e };
+                let object = Handle::from_words([d, e]);
                 self.complain("ompx_event_satisfy_object", satisfy_here(mine(a, b), c as u32 as i32, Datum::Object(object)));
             }
             _ => self.complain("ompx_event_satisfy", satisfy_here(mine(a, b), c as u32 as i32, Datum::Bytes(bytes))),

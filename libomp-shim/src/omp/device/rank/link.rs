@@ -178,7 +178,11 @@ impl Cluster {
         self.await_outcome(ticket)
     }
 
-    fn await_outcome(&self, ticket: u64) -> Outcome {
+    /// Waits for the outcome of an operation that was begun. The calling task is suspended.
+    ///
+    /// # Errors
+    /// What the other rank, or the bridge, says.
+    pub fn await_outcome(&self, ticket: u64) -> Outcome {
         let outcome = RefCell::new(None);
         let ready = || {
             let mut outcome = outcome.borrow_mut();

@@ -31,7 +31,8 @@ pub struct Rank {
     bases: Mutex<HashMap<u64, Option<Address>>>,
 }
 
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+/// Locked, also where a thread has ended by a panic under it.
+pub(in crate::omp) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

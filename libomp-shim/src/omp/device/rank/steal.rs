@@ -26,18 +26,47 @@ use crate::omp::env;
 
 /// A rank's part in stealing.
 pub struct Stealing {
-    state: Mutex<State>,
+    seeker: Mutex<Seeker>,
     stolen: AtomicU64,
     attempts: AtomicU64,
     successes: AtomicU64,
     aborted: AtomicU64,
 }
 
-struct State {
-    thief: Thief,
+/// Who asks other ranks for something, and whom; also for mobile objects (`omp::remote::object::balance`).
+pub struct Seeker {
+    /// When it may ask.
+    pub thief: Thief,
     victims: Selector,
     /// The victim that is asked now was chosen by `victims`.
     chosen: bool,
+}
+
+impl Seeker {
+    /// For this rank of so many.
+    pub fn new(thief: Thief, rank: u32, ranks: u32) -> Self {
+        Self { thief, victims: victims(rank, ranks), chosen: false }
+    }
+
+    /// It asks, if it may: whom. An origin that it knows, `first`, or a victim.
+    pub fn asks(&mut self, cluster: &Cluster, first: Option<u32>) -> Option<u32> {
+        if !self.thief.may_ask() {
+            return None;
+        }
+        let known = self.thief.asks().map(|origin| origin as u32).or(first);
+        self.chosen = known.is_none();
+        Some(known.unwrap_or_else(|| self.victims.select(cluster.rank as usize, cluster.ranks as usize) as u32))
+    }
+
+    /// The answer of `victim` has come.
+    pub fn is_answered(&mut self, victim: u32, success: bool, tip: Option<Tip>) {
+        self.thief.is_answered(victim as usize, success, tip);
+        match (success, self.chosen) {
+            (true, _) => self.victims.succeeded(victim as usize),
+            (false, true) => self.victims.failed(victim as usize),
+            (false, false) => {}
+        }
+    }
 }
 
 /// Ranks on the node of this one. They are taken to be numbered in a row, as launchers do unless they are told otherwise.
@@ -50,7 +79,7 @@ fn node(rank: u32, var: &dyn Fn(&str) -> Option<String>) -> Option<Range<u32>> {
 }
 
 /// Who chooses whom `rank`, of so many, asks: by `OMPX_STEAL_VICTIM`, ranks of the same node more often.
-pub fn victims(rank: u32, ranks: u32) -> Selector {
+fn victims(rank: u32, ranks: u32) -> Selector {
     let mut victims = Selector::new(env::settings().steal_victim.into(), rank.into());
     let near = node(rank, &|name| std::env::var(name).ok()).filter(|near| near.len() < ranks as usize);
     if let Some(near) = near {
@@ -63,9 +92,9 @@ pub fn victims(rank: u32, ranks: u32) -> Selector {
 impl Stealing {
     /// For this rank of so many.
     pub fn new(rank: u32, ranks: u32) -> Self {
-        let state = State { thief: Thief::default(), victims: victims(rank, ranks), chosen: false };
+        let seeker = Seeker::new(Thief::default(), rank, ranks);
         let [stolen, attempts, successes, aborted] = [const { AtomicU64::new(0) }; 4];
-        Self { state: Mutex::new(state), stolen, attempts, successes, aborted }
+        Self { seeker: Mutex::new(seeker), stolen, attempts, successes, aborted }
     }
 
     /// Regions that were stolen and came here; steals attempted, successful, aborted.
@@ -75,7 +104,7 @@ impl Stealing {
     }
 
     fn thief<T>(&self, work: impl FnOnce(&mut Thief) -> T) -> T {
-        work(&mut lock(&self.state).thief)
+        work(&mut lock(&self.seeker).thief)
     }
 }
 
@@ -120,15 +149,8 @@ fn look(cluster: &Cluster) -> bool {
     if cluster.served.regions() >= u64::from(settings.workers) || held::steal(device) > 0 {
         return false;
     }
-    let victim = {
-        let state = &mut *lock(&cluster.stealing.state);
-        if !state.thief.may_ask() {
-            return true;
-        }
-        let known = state.thief.asks();
-        state.chosen = known.is_none();
-        known.unwrap_or_else(|| state.victims.select(cluster.rank as usize, cluster.ranks as usize)) as u32
-    };
+    let victim = lock(&cluster.stealing.seeker).asks(cluster, None);
+    let Some(victim) = victim else { return true };
     count(&cluster.stealing.attempts);
     // A bridge that fails has ended all ranks, or is about to.
     drop(cluster.post(victim, verb::STEAL, &[], &[], 0));
@@ -188,15 +210,7 @@ pub(super) unsafe extern "C" fn answered(_: *mut c_void, message: *const Message
     let tip = tip(cluster, &mut reader);
     let stealing = &cluster.stealing;
     count(if success { &stealing.successes } else { &stealing.aborted });
-    {
-        let state = &mut *lock(&stealing.state);
-        state.thief.is_answered(source as usize, success, tip);
-        match (success, state.chosen) {
-            (true, _) => state.victims.succeeded(source as usize),
-            (false, true) => state.victims.failed(source as usize),
-            (false, false) => {}
-        }
-    }
+    lock(&stealing.seeker).is_answered(source, success, tip);
     if !success {
         look(cluster);
     }

@@ -16,11 +16,11 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use placement::steal::{Amount, Thief};
-use ult::victim::{Policy, Selector};
 
 use super::super::me;
 use super::{run, table, wire};
-use crate::omp::device::rank::{Cluster, cluster, steal};
+use crate::omp::device::rank::steal::Seeker;
+use crate::omp::device::rank::{Cluster, cluster};
 use crate::omp::env;
 
 /// Vain questions in a row after which a rank asks no more. What it is told, it follows at once and does not pass on: the rank that has objects tells
@@ -36,10 +36,7 @@ const AMOUNTS: [Amount; 3] = [Amount::Nothing, Amount::One, Amount::Half];
 static HUNGRY: AtomicUsize = AtomicUsize::new(usize::MAX);
 
 struct State {
-    thief: Thief,
-    victims: Selector,
-    /// The victim that is asked now was chosen by `victims`.
-    chosen: bool,
+    seeker: Seeker,
     /// Ranks that got nothing, or never asked, and were not told of anything since.
     hungry: VecDeque<u32>,
 }
@@ -49,8 +46,7 @@ static STATE: Mutex<Option<State>> = Mutex::new(None);
 impl State {
     fn new(cluster: &Cluster) -> Self {
         let others = (1..cluster.ranks).map(|next| (cluster.rank + next) % cluster.ranks);
-        let victims = steal::victims(cluster.rank, cluster.ranks);
-        Self { thief: Thief::with_limits(TRIES, 0), victims, chosen: false, hungry: others.collect() }
+        Self { seeker: Seeker::new(Thief::with_limits(TRIES, 0), cluster.rank, cluster.ranks), hungry: others.collect() }
     }
 
     fn remember(&mut self, thief: u32) {
@@ -132,15 +128,7 @@ pub fn look(first: Option<u32>) {
     if TOKENS.load(Ordering::Relaxed) > 0 || table::loaded() > 0 {
         return;
     }
-    let victim = with(cluster, |state| {
-        if !state.thief.may_ask() {
-            return None;
-        }
-        state.thief.asks();
-        state.chosen = first.is_none();
-        Some(first.unwrap_or_else(|| state.victims.select(cluster.rank as usize, cluster.ranks as usize) as u32))
-    });
-    if let Some(victim) = victim {
+    if let Some(victim) = with(cluster, |state| state.seeker.asks(cluster, first)) {
         wire::pull(victim);
     }
 }
@@ -184,14 +172,7 @@ fn give(thief: u32, most: usize) -> usize {
 /// [`asked`] has been answered by `source`.
 pub fn answered(source: u32, count: usize) {
     let Some(cluster) = cluster() else { return };
-    with(cluster, |state| {
-        state.thief.is_answered(source as usize, count > 0, None);
-        match (count > 0, state.chosen) {
-            (true, _) => state.victims.succeeded(source as usize),
-            (false, true) => state.victims.failed(source as usize),
-            (false, false) => {}
-        }
-    });
+    with(cluster, |state| state.seeker.is_answered(source, count > 0, None));
     if count == 0 {
         look(None);
     }
@@ -200,13 +181,13 @@ pub fn answered(source: u32, count: usize) {
 /// `source` says that it has objects to give.
 pub fn announced(source: u32) {
     let Some(cluster) = cluster() else { return };
-    with(cluster, |state| state.thief.region_came(None));
+    with(cluster, |state| state.seeker.thief.region_came(None));
     look(Some(source));
 }
 
 /// An object has come: there may be more.
 pub fn has_come() {
     if let Some(cluster) = others() {
-        with(cluster, |state| state.thief.region_came(None));
+        with(cluster, |state| state.seeker.thief.region_came(None));
     }
 }

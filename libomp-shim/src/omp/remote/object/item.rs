@@ -90,15 +90,13 @@ impl Header {
             Mark::Certain => 1,
             Mark::Counted => 2,
         };
-        let future = self.future.unwrap_or(Handle { rank: -1, id: 0, generation: 0 });
-        let object = [pair(self.object.rank as u32, self.object.id), self.object.generation];
-        [object[0], object[1], pair(kind as u32, mark), a, b, self.origin.into(), pair(future.rank as u32, future.id), future.generation]
+        let ([object, generation], [future, future_generation]) = (self.object.words(), Handle::words_if(self.future));
+        [object, generation, kind << 32 | mark, a, b, self.origin.into(), future, future_generation]
     }
 
     /// The inverse.
     pub fn from_words(words: [u64; WORDS]) -> Self {
         let [object, generation, kind, a, b, origin, future, future_generation] = words;
-        let handle = |pair: u64, generation: u64| Handle { rank: (pair >> 32) as u32 as i32, id: pair as u32, generation };
         let what = match kind >> 32 {
             2 => What::Move(a as u32),
             3 => What::Hold(a as u32, b),
@@ -110,14 +108,9 @@ impl Header {
             1 => Mark::Certain,
             _ => Mark::Counted,
         };
-        let future = (future_generation != 0).then(|| handle(future, future_generation));
-        Self { object: handle(object, generation), mark, what, origin: origin as u32, future }
+        let future = Handle::if_words([future, future_generation]);
+        Self { object: Handle::from_words([object, generation]), mark, what, origin: origin as u32, future }
     }
-}
-
-/// Two halves of a word.
-pub fn pair(high: u32, low: u32) -> u64 {
-    u64::from(high) << 32 | u64::from(low)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use mpi_bridge::table::{HandlerFn, Message};
 use super::super::bytes::Bytes;
 use super::super::wire::{lost, post_bytes, take};
 use super::super::{Fault, Handle, Owner, me, owner};
-use super::item::{Header, Item, WORDS, pair};
+use super::item::{Header, Item, WORDS};
 use super::local::Goal;
 use super::route::Mark;
 use super::{balance, hold, run, table};
@@ -51,13 +51,8 @@ pub const HANDLERS: [(u32, HandlerFn); 9] = [
     (verb::LOADED, on::<{ verb::LOADED }>),
 ];
 
-fn names(object: Handle) -> [u64; 2] {
-    [pair(object.rank as u32, object.id), object.generation]
-}
-
 fn named(reader: &mut Reader<'_>) -> Handle {
-    let (half, generation) = (reader.word(), reader.word());
-    Handle { rank: (half >> 32) as u32 as i32, id: half as u32, generation }
+    Handle::from_words([reader.word(), reader.word()])
 }
 
 /// A goal as two words.
@@ -93,7 +88,7 @@ pub fn request(cluster: &Cluster, to: u32, object: Handle, mark: Mark, item: Ite
 
 /// Asks the home.
 pub fn ask(object: Handle, goal: Goal) {
-    let ([a, b], [kind, to]) = (names(object), goal_words(goal));
+    let ([a, b], [kind, to]) = (object.words(), goal_words(goal));
     say(object.rank as u32, verb::ASK, &[a, b, kind, to]);
 }
 
@@ -102,13 +97,13 @@ pub fn ask(object: Handle, goal: Goal) {
 /// # Errors
 /// The ranks have parted.
 pub fn object(cluster: &Cluster, to: u32, object: Handle, place: (u64, u64), follow: usize, bytes: Bytes) -> Result<(), Fault> {
-    let [a, b] = names(object);
+    let [a, b] = object.words();
     post_bytes(cluster, to, verb::OBJECT, &[a, b, place.0, place.1, follow as u64], bytes)
 }
 
 /// Tells `rank` where the object is.
 pub fn tell_place(object: Handle, rank: u32, place: u32) {
-    let [a, b] = names(object);
+    let [a, b] = object.words();
     say(rank, verb::PLACE, &[a, b, place.into()]);
 }
 
@@ -173,7 +168,7 @@ unsafe extern "C" fn on<const VERB: u32>(_: *mut c_void, message: *const Message
             if !table::with(object, |entry| entry.agree(here, goal)) {
                 lost(format_args!("rank {source} has asked for an object that rank {here} does not know"));
             }
-            let ([a, b], [kind, to]) = (names(object), goal_words(goal));
+            let ([a, b], [kind, to]) = (object.words(), goal_words(goal));
             say(source, verb::GRANT, &[a, b, kind, to]);
         }
         verb::GRANT => {
