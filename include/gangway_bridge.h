@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 /* The version of this header. A library answers for the versions it knows. */
-#define GANGWAY_BRIDGE_ABI 1u
+#define GANGWAY_BRIDGE_ABI 2u
 
 /* Results. BUSY is no error: nothing was done, call progress (or let others do it) and try again. */
 enum {
@@ -70,6 +70,8 @@ struct gangway_bridge_config {
     uint32_t nap_us;       /* longest sleep of the dedicated thread between two looks; 0: 500 */
     uint32_t window;       /* packets in flight to one rank before it must have read some; 0: 32 */
     uint32_t queue_kib;    /* KiB that wait for one rank before send says BUSY; 0: 1024 */
+    uint32_t mpi_only;     /* 0: packets between ranks of one machine go through shared memory, if all ranks have some; 1: MPI carries all */
+    uint32_t reserved;     /* 0 */
     const struct gangway_bridge_identity *identities; /* compared between ranks, in order, after the executable itself */
     uint64_t identity_count;
     /* Called instead of ending all ranks (a line on stderr and MPI_Abort) when something goes wrong that no call can

@@ -79,6 +79,8 @@ pub struct Engine {
     waves: Waves,
     pending: VecDeque<Pending>,
     completions: Vec<Completion>,
+    /// Packets that have come without a reception; empty between looks.
+    arrivals: Vec<(u32, Packet)>,
     /// Completions that call somebody back, for the next look.
     late: VecDeque<Token>,
     /// Ranks from which packets have come, for the next look.
@@ -116,6 +118,7 @@ impl Engine {
             waves: Waves::new(rank, ranks),
             pending: VecDeque::new(),
             completions: Vec::new(),
+            arrivals: Vec::new(),
             late: VecDeque::new(),
             ripe: VecDeque::new(),
             events: 0,
@@ -255,6 +258,12 @@ impl Engine {
 
     /// Takes what has completed from the fabric, as far as nobody has to be called back.
     fn take_in(&mut self, bridge: &Bridge) -> Result<(), Broken> {
+        let mut arrivals = core::mem::take(&mut self.arrivals);
+        let spare = &mut self.spare;
+        self.fabric.arrivals(&mut || spare.pop().unwrap_or_else(|| bridge.fresh()), &mut arrivals)?;
+        self.events += arrivals.len();
+        arrivals.drain(..).try_for_each(|(source, packet)| self.arrived(bridge, source, packet))?;
+        self.arrivals = arrivals;
         let mut list = core::mem::take(&mut self.completions);
         self.fabric.poll(&mut list)?;
         self.events += list.len();
@@ -270,7 +279,10 @@ impl Engine {
                 self.cancelled += 1;
                 Ok(())
             }
-            Token::Ring(at) => self.arrived(bridge, at, completion),
+            Token::Ring(at) => {
+                let packet = self.taken_from_ring(bridge, at, completion.length);
+                self.arrived(bridge, completion.source, packet)
+            }
             Token::Sent(at) => {
                 self.sent(bridge, at);
                 Ok(())
@@ -300,13 +312,17 @@ impl Engine {
         Ok(())
     }
 
-    /// A packet is here: counts the credits it brings. Its place in the ring is filled again when what hurries is done.
-    fn arrived(&mut self, bridge: &Bridge, at: u32, completion: Completion) -> Result<(), Broken> {
-        let source = completion.source;
+    /// The packet that was received at a place of the ring, which is filled again when what hurries is done.
+    fn taken_from_ring(&mut self, bridge: &Bridge, at: u32, length: usize) -> Packet {
         let spare = self.spare.pop().unwrap_or_else(|| bridge.fresh());
         let mut packet = core::mem::replace(&mut self.ring[at as usize], spare);
         self.bare.push(at);
-        packet.set_length(completion.length);
+        packet.set_length(length);
+        packet
+    }
+
+    /// A packet is here: counts the credits it brings.
+    fn arrived(&mut self, bridge: &Bridge, source: u32, packet: Packet) -> Result<(), Broken> {
         self.received += 1;
         count_inside(&bridge.counts.packets_received, 1);
         let arrived = self.channels[source as usize].arrive(packet, &self.settings.limits);

@@ -1,7 +1,9 @@
 //! What the engine asks of whatever carries bytes between ranks: MPI (`fabric/mpi.rs`), or a stand-in inside one process
-//! (`fabric/loopback.rs`) for tests.
+//! (`fabric/loopback.rs`) for tests; before either the ranks' shared memory ([`crate::near`]).
 //!
 //! Operations are begun with a token and complete in [`Fabric::poll`]. Only the engine calls a fabric, one thread at a time.
+
+use crate::packet::Packet;
 
 pub mod loopback;
 pub mod mpi;
@@ -74,6 +76,12 @@ pub trait Fabric: Send {
 
     /// Adds what has completed to `into`.
     fn poll(&mut self, into: &mut Vec<Completion>) -> Result<(), Broken>;
+
+    /// Adds the packets that have come, and who sent each, where they come without a reception; `room` gives an empty one. After it [`Fabric::poll`] has the others.
+    fn arrivals(&mut self, room: &mut dyn FnMut() -> Packet, into: &mut Vec<(u32, Packet)>) -> Result<(), Broken> {
+        let _ = (room, into);
+        Ok(())
+    }
 
     /// Asks that all receptions with this token end; each still completes, as done or cancelled.
     fn cancel(&mut self, token: u64) -> Result<(), Broken>;

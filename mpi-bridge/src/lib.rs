@@ -1,7 +1,7 @@
 //! Active messages and large blocks of memory between the MPI ranks of a program: what carries OpenMP's remote tasks.
 //!
 //! What lives here, from the bottom up: [`fabric`] (what is asked of MPI, and a stand-in for tests), [`packet`] (what the bytes
-//! mean), [`pair`] (batches and credits between two ranks), [`wave`] (barrier and quiescence), [`engine`] (one look at
+//! mean), [`near`] (packets between ranks of one machine), [`pair`] (batches and credits between two ranks), [`wave`] (barrier and quiescence), [`engine`] (one look at
 //! everything), [`bridge`] (what callers touch), [`table`] (the same for C), [`load`] (for who opens the library). `shim/mpi.c` holds all calls to MPI; it is
 //! compiled once per MPI and linked with this crate into a shared library by `cargo xtask bridge`.
 //! What may not: OpenMP's meaning, scheduling, and any dependency on the core library. `docs/protocols/bridge.md` is the
@@ -18,6 +18,7 @@ pub mod engine;
 pub mod fabric;
 pub mod gate;
 pub mod load;
+pub mod near;
 pub mod packet;
 pub mod pair;
 mod progress;

@@ -4,7 +4,10 @@
 //! this is) is taken from the launcher's environment.
 
 use crate::bridge::{Bridge, FORWARDING, Settings};
+use crate::fabric::Fabric;
 use crate::fabric::mpi::{Calls, Mpi};
+use crate::near::carrier::Near;
+use crate::near::segment::{self, Ranks};
 use crate::table::{ABI, Config, code};
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -190,7 +193,33 @@ fn start(calls: &Calls, config: &Config) -> Result<Box<Bridge>, Failure> {
     let joined = unsafe { (calls.join)() };
     calls.check(joined).map_err(|b| stopped(calls, ours, (code::MPI, Some(b.0))))?;
     let settings = same(calls, config).map_err(|f| stopped(calls, ours, f))?;
-    Ok(Bridge::new(Box::new(Mpi::new(*calls, ours)), settings, *config))
+    let mpi = Mpi::new(*calls, ours);
+    let inbox = segment::join(calls, config.mpi_only == 0).map_err(|why| stopped(calls, ours, (code::MPI, Some(why))))?;
+    let fabric: Box<dyn Fabric> = match inbox {
+        Some(inbox) => Box::new(Near::new(mpi, inbox)),
+        None => Box::new(mpi),
+    };
+    Ok(Bridge::new(fabric, settings, *config))
+}
+
+impl Ranks for Calls {
+    fn me(&self) -> (u32, u32) {
+        // SAFETY: MPI is running.
+        unsafe { ((self.rank)() as u32, (self.ranks)() as u32) }
+    }
+
+    fn as_first_says(&self, mut value: u64) -> Result<u64, String> {
+        // SAFETY: 8 bytes, as said.
+        self.check(unsafe { (self.from_first)((&raw mut value).cast(), 8) }).map_err(|b| b.0)?;
+        Ok(value)
+    }
+
+    fn all(&self, yes: bool) -> Result<bool, String> {
+        let mut least = u64::from(yes);
+        // SAFETY: one word.
+        self.check(unsafe { (self.least)(&raw mut least) }).map_err(|b| b.0)?;
+        Ok(least != 0)
+    }
 }
 
 /// Prints `gangway: <line>; all ranks stop` by one call of the system: launchers put their own lines between the pieces of one that comes in several.

@@ -10,7 +10,7 @@ pub use calls::{finish_table, table_of};
 use std::ffi::{c_char, c_int, c_void};
 
 /// Version of the header.
-pub const ABI: u32 = 1;
+pub const ABI: u32 = 2;
 
 /// Results of all functions.
 pub mod code {
@@ -105,6 +105,8 @@ pub struct Config {
     pub nap_us: u32,
     pub window: u32,
     pub queue_kib: u32,
+    pub mpi_only: u32,
+    pub reserved: u32,
     pub identities: *const Identity,
     pub identity_count: u64,
     pub failed: Option<FailedFn>,
@@ -127,6 +129,8 @@ impl Default for Config {
             nap_us: 0,
             window: 0,
             queue_kib: 0,
+            mpi_only: 0,
+            reserved: 0,
             identities: core::ptr::null(),
             identity_count: 0,
             failed: None,

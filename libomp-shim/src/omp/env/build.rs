@@ -93,6 +93,7 @@ impl Settings {
             host_device_delay,
             cluster,
             dedicated_progress,
+            shared_memory: super::devices::shared_memory(&mut r),
             task_aware_mpi: super::devices::task_aware_mpi(&mut r),
             placement,
             graph_file,

@@ -56,6 +56,11 @@ pub(super) fn ranks(r: &mut Reader<'_>) -> (Option<ClusterMode>, bool) {
     (mode, r.read("OMPX_PROGRESS", "using dedicated", one_of(&[("idle", false), ("dedicated", true)])).unwrap_or(true))
 }
 
+/// `OMPX_SHARED_MEMORY`.
+pub(super) fn shared_memory(r: &mut Reader<'_>) -> bool {
+    r.read("OMPX_SHARED_MEMORY", "using true", boolean).unwrap_or(true)
+}
+
 /// `OMPX_TASK_AWARE_MPI`.
 pub(super) fn task_aware_mpi(r: &mut Reader<'_>) -> bool {
     r.read("OMPX_TASK_AWARE_MPI", "using false", boolean).unwrap_or(false)
@@ -212,6 +217,7 @@ mod tests {
         assert_eq!(read(&[]), (None, true));
         assert_eq!(read(&[("OMPX_CLUSTER", "head"), ("OMPX_PROGRESS", "idle")]), (Some(ClusterMode::Head), false));
         assert_eq!(good(&[("OMP_TARGET_OFFLOAD", "mandatory"), ("OMPX_CLUSTER", "spmd")]).initial.default_device, 0);
+        assert!(good(&[]).shared_memory && !good(&[("OMPX_SHARED_MEMORY", "off")]).shared_memory);
         assert!(good(&[("OMPX_TASK_AWARE_MPI", "1")]).task_aware_mpi && !good(&[]).task_aware_mpi);
         let (settings, lines) = build(&[("OMPX_CLUSTER", "all")]);
         assert!(settings.cluster.is_none() && lines.len() == 1, "{lines:?}");

@@ -125,6 +125,8 @@ pub struct Settings {
     pub cluster: Option<ClusterMode>,
     /// `OMPX_PROGRESS`: a thread of its own looks after messages between ranks.
     pub dedicated_progress: bool,
+    /// `OMPX_SHARED_MEMORY`: messages between ranks of one machine go through shared memory.
+    pub shared_memory: bool,
     /// `OMPX_TASK_AWARE_MPI`: a thread whose task waits in MPI runs other tasks.
     pub task_aware_mpi: bool,
     /// `OMPX_SCHED`: how regions are placed whose device is the runtime's choice.

@@ -155,10 +155,8 @@ impl Cluster {
 
     /// The outcome, after a look at what has come.
     pub fn outcome(&self, ticket: u64) -> Option<Outcome> {
-        self.pending.take(ticket).or_else(|| {
-            self.progress();
-            self.pending.take(ticket)
-        })
+        self.progress();
+        self.pending.take(ticket)
     }
 
     /// Promises to call `wake`, unless nobody here makes progress by himself.

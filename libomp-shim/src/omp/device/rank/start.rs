@@ -86,6 +86,7 @@ fn join(table: &Table, dedicated: bool) -> Option<*const Bridge> {
     let config = Config {
         thread_level: 3,
         progress: if dedicated { DEDICATED } else { 0 },
+        mpi_only: u32::from(!env::settings().shared_memory),
         identities: identities.as_ptr(),
         identity_count: identities.len() as u64,
         ..Config::default()
