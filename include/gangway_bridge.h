@@ -163,6 +163,10 @@ struct gangway_bridge_table {
     /* Reads memory of another rank. */
     int (*get)(struct gangway_bridge *bridge, uint32_t from, void *into, uint64_t address, uint64_t bytes,
                gangway_bridge_done done, void *context);
+    /* Copies now, by the calling thread and without the other rank, from memory of a rank of this machine to `here`, or (write != 0) the other way.
+     * E_REFUSED: that rank's memory is not reached so (it is on another machine, the system forbids it, `allow` is to be asked, the address is wrong); put and get
+     * may. What was sent to the rank before need not have been handled there. */
+    int (*copy)(struct gangway_bridge *bridge, uint32_t rank, void *here, uint64_t there, uint64_t bytes, int write);
     /* Sends what was kept because of MORE. */
     int (*flush)(struct gangway_bridge *bridge);
 

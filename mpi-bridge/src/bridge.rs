@@ -10,6 +10,7 @@ mod operations;
 use crate::engine::{Engine, Order};
 use crate::fabric::{Broken, Fabric};
 use crate::gate::Gate;
+use crate::near::reach::Reach;
 use crate::packet::{Frame, Packet, UNIT};
 use crate::pair::{Limits, Outbox};
 use crate::progress::Napping;
@@ -96,6 +97,8 @@ pub struct Bridge {
     engine: UnsafeCell<Engine>,
     pub(crate) counts: Counts,
     napping: Mutex<Option<Napping>>,
+    /// Ranks whose memory is reached without them.
+    pub(crate) reach: Reach,
 }
 
 // SAFETY: `engine` is only touched by the thread inside `gate` (invariant "one inside"); everything else is locked, atomic
@@ -176,6 +179,7 @@ impl Bridge {
             engine: UnsafeCell::new(Engine::new(fabric, &settings)),
             counts: Counts::default(),
             napping: Mutex::default(),
+            reach: Reach::default(),
         })
     }
 

@@ -7,6 +7,7 @@ use crate::bridge::{Bridge, FORWARDING, Settings};
 use crate::fabric::Fabric;
 use crate::fabric::mpi::{Calls, Mpi};
 use crate::near::carrier::Near;
+use crate::near::reach::Reach;
 use crate::near::segment::{self, Ranks};
 use crate::table::{ABI, Config, code};
 use std::ffi::CStr;
@@ -195,11 +196,16 @@ fn start(calls: &Calls, config: &Config) -> Result<Box<Bridge>, Failure> {
     let settings = same(calls, config).map_err(|f| stopped(calls, ours, f))?;
     let mpi = Mpi::new(*calls, ours);
     let inbox = segment::join(calls, config.mpi_only == 0).map_err(|why| stopped(calls, ours, (code::MPI, Some(why))))?;
-    let fabric: Box<dyn Fabric> = match inbox {
-        Some(inbox) => Box::new(Near::new(mpi, inbox)),
-        None => Box::new(mpi),
+    let (fabric, reach): (Box<dyn Fabric>, _) = match inbox {
+        Some(mut inbox) => {
+            let reach = core::mem::take(&mut inbox.reach);
+            (Box::new(Near::new(mpi, inbox)), reach)
+        }
+        None => (Box::new(mpi), Reach::default()),
     };
-    Ok(Bridge::new(fabric, settings, *config))
+    let mut bridge = Bridge::new(fabric, settings, *config);
+    bridge.reach = reach;
+    Ok(bridge)
 }
 
 impl Ranks for Calls {

@@ -231,6 +231,7 @@ pub struct Table {
     pub refuse: unsafe extern "C" fn(*const End, *const Arrival) -> c_int,
     pub put: unsafe extern "C" fn(*const End, u32, *const c_void, u64, u64, Option<DoneFn>, *mut c_void) -> c_int,
     pub get: unsafe extern "C" fn(*const End, u32, *mut c_void, u64, u64, Option<DoneFn>, *mut c_void) -> c_int,
+    pub copy: unsafe extern "C" fn(*const End, u32, *mut c_void, u64, u64, c_int) -> c_int,
     pub flush: unsafe extern "C" fn(*const End) -> c_int,
     pub progress: unsafe extern "C" fn(*const End) -> c_int,
     pub barrier: unsafe extern "C" fn(*const End, Option<DoneFn>, *mut c_void) -> c_int,

@@ -113,6 +113,20 @@ impl Bridge {
         self.hurry()
     }
 
+    /// Copies from or to memory of another rank, now; see the header.
+    ///
+    /// # Safety
+    /// `bytes` at `here` are the caller's, to read or (unless it `writes`) to write; nobody else uses those at `there`, memory of `rank`.
+    pub unsafe fn copy(&self, rank: u32, here: *mut u8, there: u64, bytes: u64, writes: bool) -> Answer {
+        self.check(rank)?;
+        // SAFETY: as the caller says.
+        if self.config.allow.is_some() || !unsafe { self.reach.copy(rank, here, there, bytes, writes) } {
+            return Err(code::REFUSED);
+        }
+        count(&self.counts.block_bytes, if writes { bytes } else { 0 });
+        Ok(())
+    }
+
     /// Takes a block; see the header.
     ///
     /// # Safety

@@ -1,7 +1,7 @@
-//! Packets between ranks of one machine, through shared memory.
+//! Packets between ranks of one machine, through shared memory, and copies of each other's memory.
 //!
 //! Each rank has an inbox, a segment of shared memory with a ring for every rank of its machine, itself included. What lives here: the ring
-//! ([`ring`]), the segment and how ranks find each other's ([`segment`]), and the carrier that puts both before another one ([`carrier`]). What may not:
+//! ([`ring`]), the segment and how ranks find each other's ([`segment`]), copies from and to the memory of a rank of the machine ([`reach`]), and the carrier that puts both before another one ([`carrier`]). What may not:
 //! what packets mean. `docs/protocols/bridge.md`, *Packets through shared memory*.
 //!
 //! Why, where MPI has shared memory, too: its calls cost several times what the copy costs (a send 2500 instructions with MPICH, a look at nothing
@@ -12,5 +12,6 @@
 //! more line to move per packet: as many loads as there are ranks on the machine cost less).
 
 pub mod carrier;
+pub mod reach;
 pub mod ring;
 pub mod segment;

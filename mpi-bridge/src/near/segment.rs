@@ -13,6 +13,7 @@ use crate::sync::{AtomicU32, Ordering};
 use core::ptr::{self, NonNull};
 use std::ffi::CString;
 
+use super::reach::{self, Known, Reach};
 use super::ring::{Cell, Receiver, Sender, Taken};
 
 /// What [`join`] needs of the ranks together.
@@ -30,6 +31,8 @@ pub trait Ranks {
 struct Head {
     /// Hash of the ranks that share memory with this one, in order.
     ranks: u64,
+    /// How to reach its owner's memory.
+    known: Known,
     /// Packets that ranks of this machine have sent by another carrier because there was no room in the ring.
     elsewhere: AtomicU32,
 }
@@ -113,6 +116,8 @@ impl Neighbour {
 pub struct Inbox {
     /// The ranks of this machine in order, this one among them.
     pub neighbours: Vec<Neighbour>,
+    /// Those whose memory is reached.
+    pub reach: Reach,
     here: Segment,
 }
 
@@ -189,7 +194,11 @@ pub fn join(ranks: &dyn Ranks, wants: bool) -> Result<Option<Inbox>, String> {
     let here = map(&mine.0, layout.size(), true);
     if let Some(here) = here {
         // SAFETY: fresh memory that nobody else looks at before the next step.
-        unsafe { (&raw mut (*here.begin.cast::<Head>().as_ptr()).ranks).write(list) };
+        unsafe {
+            let head = here.begin.cast::<Head>().as_ptr();
+            (&raw mut (*head).ranks).write(list);
+            (&raw mut (*head).known).write(reach::known(program));
+        }
     }
     if !ranks.all(here.is_some())? {
         return Ok(None);
@@ -201,7 +210,11 @@ pub fn join(ranks: &dyn Ranks, wants: bool) -> Result<Option<Inbox>, String> {
     }
     let (Some(here), Some(others), Some(place)) = (here, others, near.iter().position(|&rank| rank == me)) else { return Ok(None) };
     // SAFETY: zeroed memory that stays mapped; `join` is called once in a program's life.
-    Ok(Some(unsafe { inbox(layout, place, here, near.into_iter().zip(others)) }))
+    let mut inbox = unsafe { inbox(layout, place, here, near.into_iter().zip(others)) };
+    for neighbour in &inbox.neighbours {
+        inbox.reach.add(neighbour.rank, count, neighbour.there.head().known, program);
+    }
+    Ok(Some(inbox))
 }
 
 /// The inbox of the rank at `place` of the list.
@@ -215,7 +228,7 @@ unsafe fn inbox(layout: Layout, place: usize, here: Segment, near: impl Iterator
         let (receiver, sender) = unsafe { (Receiver::new(from, taken_here), Sender::new(to, taken_there)) };
         Neighbour { rank, receiver, sender, there }
     };
-    Inbox { neighbours: near.enumerate().map(neighbour).collect(), here }
+    Inbox { neighbours: near.enumerate().map(neighbour).collect(), reach: Reach::default(), here }
 }
 
 /// For tests: inboxes of ranks that are all in this process, in the order of the list, with rings of `bytes` each, a power of two from 64 on. The memory is never freed.

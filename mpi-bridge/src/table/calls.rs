@@ -155,6 +155,18 @@ unsafe extern "C" fn get(
     unsafe { on(bridge, body) }
 }
 
+unsafe extern "C" fn copy(bridge: *const Bridge, rank: u32, here: *mut c_void, there: u64, bytes: u64, write: c_int) -> c_int {
+    let body = |b: &Bridge| {
+        if bytes > 0 && (here.is_null() || there == 0) {
+            return Err(code::ARGUMENT);
+        }
+        // SAFETY: the header's rule on both sides' memory.
+        unsafe { b.copy(rank, here.cast(), there, bytes, write != 0) }
+    };
+    // SAFETY: as in `rank`.
+    unsafe { on(bridge, body) }
+}
+
 unsafe extern "C" fn flush(bridge: *const Bridge) -> c_int {
     // SAFETY: as in `rank`.
     unsafe { on(bridge, Bridge::flush) }
@@ -260,6 +272,7 @@ pub fn table_of(implementation: &'static CStr) -> Table {
         refuse,
         put,
         get,
+        copy,
         flush,
         progress,
         barrier,

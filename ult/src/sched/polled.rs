@@ -23,8 +23,9 @@ use crate::{arch, park, pool};
 /// Questions that are asked at one look.
 const AT_ONCE: usize = 8;
 
-/// Looks before the context is suspended: with others behind it, and without. An answer that is under way comes within a microsecond.
-const FIRST_LOOKS: (u32, u32) = (2, 32);
+/// Looks before the context is suspended: with others behind it, and without. An answer that is under way comes within some microseconds, and a look
+/// takes 50 ns and more.
+const FIRST_LOOKS: (u32, u32) = (2, 96);
 
 struct Entry {
     ready: *const (dyn Fn() -> bool + 'static),

@@ -15,12 +15,15 @@ use ult::sched::undisturbed;
 use super::pending::Outcome;
 use super::wire::{Reader, bytes, verb};
 use super::{CLUSTER, Cluster, Peer};
-use crate::omp::device::interface::{Address, Failure, Wake};
+use crate::omp::device::interface::{Address, Failure, Operation, Wake};
 use crate::omp::device::transfer;
 use crate::omp::thread::Here;
 
 /// Flag of [`Cluster::post`]: more follows soon.
 pub const MORE: u32 = mpi_bridge::table::MORE;
+
+/// The ticket of what is over when it has begun.
+const DONE: u64 = Operation::DONE.0;
 
 /// A call of the bridge that is under way.
 struct Inside<'a>(&'a Cluster);
@@ -103,10 +106,13 @@ impl Cluster {
     /// # Errors
     /// The bridge's.
     pub fn post(&self, to: u32, verb: u32, words: &[u64], tail: &[u8], flags: u32) -> Result<(), Failure> {
-        let head = bytes(words);
-        let pieces = [head, tail].map(|b| Piece { bytes: b.as_ptr().cast(), length: b.len() as u64 });
+        self.post_pieces(to, verb, &[bytes(words), tail], flags)
+    }
+
+    fn post_pieces<const N: usize>(&self, to: u32, verb: u32, pieces: &[&[u8]; N], flags: u32) -> Result<(), Failure> {
+        let pieces = pieces.map(|b| Piece { bytes: b.as_ptr().cast(), length: b.len() as u64 });
         // SAFETY: the bridge is open, and copies the pieces.
-        let send = || unsafe { (self.table.send)(self.bridge, to, verb, pieces.as_ptr(), 2, ptr::null(), 0, flags) };
+        let send = || unsafe { (self.table.send)(self.bridge, to, verb, pieces.as_ptr(), N as u32, ptr::null(), 0, flags) };
         self.insist(&send)
     }
 
@@ -142,8 +148,7 @@ impl Cluster {
     /// The bridge's.
     pub fn request(&self, to: u32, verb: u32, words: &[u64], tail: &[u8]) -> Result<u64, Failure> {
         let ticket = self.pending.begin();
-        let all: Vec<u64> = core::iter::once(ticket).chain(words.iter().copied()).collect();
-        match self.post(to, verb, &all, tail, 0) {
+        match self.post_pieces(to, verb, &[bytes(&[ticket]), bytes(words), tail], 0) {
             Ok(()) => Ok(ticket),
             Err(why) => {
                 self.pending.end(ticket, Ok(0));
@@ -193,6 +198,21 @@ impl Cluster {
         outcome.into_inner().unwrap_or(Ok(0))
     }
 
+    /// Copies between memory here and memory of a rank of this machine, now. `false`: not this way. What was sent to the rank before need not have been handled there, so
+    /// writes and wipes that are not known to be made are waited for by a copy in the order of messages.
+    ///
+    /// # Safety
+    /// Both are that large, and the callers'.
+    unsafe fn copies_now(&self, rank: u32, here: *mut u8, there: Address, size: usize, writes: bool) -> bool {
+        if super::remote::unknown(self, rank).is_some() {
+            return false;
+        }
+        let Some(_inside) = self.enter() else { return false };
+        // SAFETY: the bridge is open; the memory as the caller says.
+        let copy = || unsafe { (self.table.copy)(self.bridge, rank, here.cast(), there as u64, size as u64, writes.into()) };
+        undisturbed(copy) == code::OK
+    }
+
     /// Begins a large copy to another rank.
     ///
     /// # Errors
@@ -200,6 +220,10 @@ impl Cluster {
     /// # Safety
     /// `from` stays as it is until the operation is over, and `to` is that rank's memory.
     pub unsafe fn put(&self, rank: u32, to: Address, from: *const u8, size: usize) -> Result<u64, Failure> {
+        // SAFETY: as the caller says; it is only read here.
+        if unsafe { self.copies_now(rank, from.cast_mut(), to, size, true) } {
+            return Ok(DONE);
+        }
         let ticket = self.pending.begin();
         let flying = &self.peer(rank).flying;
         super::remote::lock(flying).push((ticket, to..to + size));
@@ -223,6 +247,10 @@ impl Cluster {
     /// # Safety
     /// `to` stays valid until the operation is over, and `from` is that rank's memory.
     pub unsafe fn get(&self, rank: u32, to: *mut u8, from: Address, size: usize) -> Result<u64, Failure> {
+        // SAFETY: as the caller says.
+        if unsafe { self.copies_now(rank, to, from, size, false) } {
+            return Ok(DONE);
+        }
         let ticket = self.pending.begin();
         let context = context(rank, ticket);
         // SAFETY: as the caller says.

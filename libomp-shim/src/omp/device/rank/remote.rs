@@ -92,7 +92,7 @@ impl Debts {
 }
 
 /// Copies to `rank` that are not known to be made: how many have been sent, if there are any.
-fn unknown(cluster: &Cluster, rank: u32) -> Option<u64> {
+pub(super) fn unknown(cluster: &Cluster, rank: u32) -> Option<u64> {
     let peer = cluster.peer(rank);
     // ORDERING: Relaxed, both; the copies that matter were sent by the calling thread, or by one that it has waited for.
     let written = peer.written.load(Ordering::Relaxed);
@@ -338,7 +338,9 @@ impl Device for Rank {
         let debts = self.debts();
         let into = launch.into.addr() as u64;
         let marks = if launch.stolen { mark::STOLEN } else { 0 } | (held::waiting() as u64) << mark::WAITING;
-        let mut words = vec![launch.device as u64, launch.depth.into(), marks];
+        // One allocation: nine words, three lists with the lengths of two.
+        let mut words = Vec::with_capacity(11 + 3 * debts.len() + 2 * launch.wanted.len() + launch.arguments.len());
+        words.extend([launch.device as u64, launch.depth.into(), marks]);
         words.extend([convention(launch.convention), limit, kind, first, second, into]);
         words.push(debts.len() as u64);
         words.extend(debts.into_iter().flatten());
