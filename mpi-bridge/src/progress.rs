@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Looks without result before the first nap: some 30 us.
+/// Looks without result before the first nap: some 3 us where all ranks share a machine, and 30 where MPI is looked at.
 const LOOKS: u32 = 64;
 const SHORTEST: Duration = Duration::from_micros(20);
 /// Looks of other threads between two of the thread's own by which it knows that they look after messages: those who compute send at times, and look
