@@ -1,10 +1,10 @@
 //! Operations that are under way: requests whose answer has not come, copies that have not ended.
 //!
-//! Each has a ticket, a number that is never used again in the process. Who begins an operation asks for its result once; what was
-//! not asked for stays.
+//! Each has a ticket, a number that is never used again in the process, from 1 on. Who begins an operation asks for its result until it is given, once; what was
+//! not asked for stays. Who waits asks at each look, mostly in vain, so a part in which nothing is to be had is known without its lock.
 
 use core::hash::{BuildHasherDefault, Hasher};
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -51,11 +51,13 @@ pub struct Pending {
     last: AtomicU64,
     under_way: AtomicU64,
     parts: [Mutex<States>; PARTS],
+    /// By part: outcomes that have not been taken. Changed under the part's lock.
+    to_take: [AtomicU32; PARTS],
 }
 
 impl Default for Pending {
     fn default() -> Self {
-        Self { last: AtomicU64::new(0), under_way: AtomicU64::new(0), parts: core::array::from_fn(|_| Mutex::default()) }
+        Self { last: AtomicU64::new(0), under_way: AtomicU64::new(0), parts: Default::default(), to_take: Default::default() }
     }
 }
 
@@ -79,7 +81,11 @@ impl Pending {
         let before = {
             let mut part = self.part(ticket);
             match part.get_mut(&ticket) {
-                Some(state @ State::Begun(_)) => core::mem::replace(state, State::Over(outcome)),
+                Some(state @ State::Begun(_)) => {
+                    // ORDERING: Release, pairs with the Acquire in `take`. Under the lock: who finds the state, and is woken or wakes for it, finds the number.
+                    self.to_take[ticket as usize % PARTS].fetch_add(1, Ordering::Release);
+                    core::mem::replace(state, State::Over(outcome))
+                }
                 _ => return,
             }
         };
@@ -91,16 +97,25 @@ impl Pending {
         }
     }
 
-    /// The outcome, if the operation is over; it is forgotten then. A ticket that nobody knows is over.
+    /// The outcome, if the operation is over; it is forgotten then. Ticket 0 is that of what was over at once.
     pub fn take(&self, ticket: u64) -> Option<Outcome> {
+        if ticket == 0 {
+            return Some(Ok(0));
+        }
+        let to_take = &self.to_take[ticket as usize % PARTS];
+        // ORDERING: Acquire, pairs with the Release in `end`: who was told of the end finds it.
+        if to_take.load(Ordering::Acquire) == 0 {
+            return None;
+        }
         let mut part = self.part(ticket);
-        match part.get(&ticket) {
-            Some(State::Begun(_)) => None,
-            Some(State::Over(_)) => match part.remove(&ticket) {
-                Some(State::Over(outcome)) => Some(outcome),
-                _ => None,
-            },
-            None => Some(Ok(0)),
+        if !matches!(part.get(&ticket), Some(State::Over(_))) {
+            return None;
+        }
+        // ORDERING: Relaxed; under the lock, as where it was added.
+        to_take.fetch_sub(1, Ordering::Relaxed);
+        match part.remove(&ticket) {
+            Some(State::Over(outcome)) => Some(outcome),
+            _ => None,
         }
     }
 
@@ -144,7 +159,8 @@ mod tests {
         pending.end(a, Ok(7));
         pending.end(a, Ok(8));
         assert_eq!((woken, pending.count()), (1, 1));
-        assert_eq!((pending.take(a), pending.take(a)), (Some(Ok(7)), Some(Ok(0))));
+        assert_eq!((pending.take(a), pending.take(a)), (Some(Ok(7)), None));
+        assert_eq!(pending.take(0), Some(Ok(0)));
         pending.end(b, Err(Failure("no".into())));
         pending.wake_on(b, wake);
         assert_eq!((woken, pending.count()), (2, 0));
