@@ -2,13 +2,15 @@
 //!
 //! Lives here: which MPIs there are and how a bridge is linked. `bridge/check.rs` has the list of checks, `bridge/ranks.rs` those of
 //! OpenMP programs whose devices are ranks, `bridge/examples.rs` those of `examples/distributed`, `bridge/aware.rs` those of programs that call
-//! MPI from their threads, `bridge/tool.rs` those of the command `gangway`. A machine without MPI builds everything else and says here what it lacks.
+//! MPI from their threads, `bridge/tool.rs` those of the command `gangway`; `bridge/measure.rs` measures. A machine without MPI builds everything else and says here what it lacks.
 //!
 //! Rejected: a build script of the crate (cargo would need an MPI to build the workspace, and could link one only).
 
 mod aware;
 mod check;
 mod examples;
+mod figures;
+mod measure;
 mod ranks;
 mod tool;
 
@@ -57,6 +59,15 @@ impl Mpi {
     /// Where its bridge is built: beside the core library, which looks for it there.
     pub fn library(&self, places: &Places) -> PathBuf {
         places.target.join(format!("release/libgangway_mpi_{}.so", self.name))
+    }
+
+    /// The launcher, with each rank on a core of its own, as far as there are cores.
+    fn bound(&self) -> Vec<String> {
+        if self.name != "openmpi" {
+            return words(&[&self.launch[0], "-bind-to", "core", "-n"]);
+        }
+        let as_is = |w: &String| if w == "none" { "core:overload-allowed".into() } else { w.clone() };
+        self.launch.iter().map(as_is).collect()
     }
 
     /// Where the library is built that programs which call this MPI themselves preload.
@@ -216,25 +227,9 @@ pub fn build_only(places: &Places, report: &mut Report) {
     println!("{}", places.target.join("release/libgangway_start.so").display());
 }
 
-/// Builds, and prints latency and rate beside those of plain MPI.
-pub fn measure(places: &Places, report: &mut Report) {
-    let all = build(places, report);
-    for mpi in &all {
-        let compiled = program(places, &mpi.compiler, "bench", &format!("bench-{}", mpi.name));
-        let program = match compiled {
-            Ok(program) => program.display().to_string(),
-            Err(why) => {
-                report.fail("bridge: bench.c", &why);
-                continue;
-            }
-        };
-        for mode in ["idle", "dedicated"] {
-            let mut line = mpi.launch.clone();
-            line.extend(words(&["2", &program, &mpi.library(places).display().to_string()]));
-            let ran = exec::run(&line, &environment(&[("OMPX_PROGRESS", mode)]), &places.root, 200);
-            print!("{}, {mode}:\n{}", mpi.name, ran.stdout);
-            report.check(&format!("bridge [{}]: measured, {mode}", mpi.name), ran.problem.into_iter().collect());
-        }
-        aware::measure(places, mpi, report);
-    }
+/// Builds, and measures what has `filter` in its name.
+pub fn measure(places: &Places, filter: &str, report: &mut Report) {
+    let mut all = build(places, report);
+    all.retain(|mpi| !mpi.launch.is_empty());
+    measure::run(places, &all, filter, report);
 }

@@ -58,7 +58,8 @@ cargo xtask <command>
                          --quick (five minutes)  --runs N  --filter TEXT  --out DIR (default: docs for a whole run)
                          --check  only what test does   --instructions  count instructions and record them
   bridge               build libgangway_mpi_openmpi.so and libgangway_mpi_mpich.so, for the MPIs that are installed (docs/bridge.md)
-                         --check [--filter TEXT]  run the checks with ranks, as in test      --measure  latency and rates
+                         --check [--filter TEXT]  run the checks with ranks, as in test
+                         --measure [--filter TEXT]  latency and rates: messages, aware, pingpong, wave, mesh
 
   placement            placement policies on the graphs of examples and on random ones, in virtual time (docs/placement.md)
                          --check  compare docs/placement.md instead
@@ -295,9 +296,9 @@ fn mpi_bridge(options: &mut Options, places: &Places, report: &mut Report) -> Re
     let filter = options.value("--filter").unwrap_or_default();
     let (check, measure) = (options.flag("--check"), options.flag("--measure"));
     nothing_left(options)?;
-    match (check || !filter.is_empty(), measure) {
-        (true, _) => bridge::check(places, &filter, report),
-        (false, true) => bridge::measure(places, report),
+    match (measure, check || !filter.is_empty()) {
+        (true, _) => bridge::measure(places, &filter, report),
+        (false, true) => bridge::check(places, &filter, report),
         (false, false) => bridge::build_only(places, report),
     }
     Ok(report.finish() == 0)

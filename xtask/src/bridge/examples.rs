@@ -9,7 +9,7 @@ use crate::exec::{self, Ran};
 use crate::report::Report;
 use std::path::{Path, PathBuf};
 
-const EXAMPLES: &[&str] = &["bodies", "cholesky", "fib", "jacobi", "mesh", "nbody", "pi", "ring", "saxpy", "sgemm", "strassen", "wave"];
+const EXAMPLES: &[&str] = &["bodies", "cholesky", "fib", "jacobi", "mesh", "nbody", "pi", "pingpong", "ring", "saxpy", "sgemm", "strassen", "wave"];
 
 /// How many ranks, and what they are for each other.
 const RANKS: [(u32, &str); 4] = [(1, "head"), (2, "spmd"), (3, "head"), (4, "spmd")];
@@ -51,7 +51,7 @@ type Outcome = (String, Vec<String>);
 
 fn outcomes(room: &Room<'_>, mpis: &[&Mpi], compiler: Compiler, name: &str) -> Vec<Outcome> {
     let title = format!("examples [{}]: {name}", compiler.name());
-    let program = match build(room, compiler, name) {
+    let program = match build(room, compiler, name, &[]) {
         Ok(program) => program,
         Err(why) => return vec![(title, vec![why])],
     };
@@ -62,9 +62,11 @@ fn outcomes(room: &Room<'_>, mpis: &[&Mpi], compiler: Compiler, name: &str) -> V
     all
 }
 
-fn build(room: &Room<'_>, compiler: Compiler, name: &str) -> Result<PathBuf, String> {
-    let program = room.places.target.join(format!("bridge/example-{name}-{}", compiler.name()));
+/// Builds one, with further options.
+pub fn build(room: &Room<'_>, compiler: Compiler, name: &str, more: &[&str]) -> Result<PathBuf, String> {
+    let program = room.places.target.join(format!("bridge/example-{name}{}-{}", more.concat(), compiler.name()));
     let mut line = compiler.command().ok_or("not installed")?;
+    line.extend(words(more));
     line.extend(words(&["-O2", "-fPIC", "-Wall", "-Wextra", "-Werror", "-Wno-unused-variable", "-Iinclude"]));
     line.extend([format!("examples/distributed/{name}.c"), "-o".into(), program.display().to_string(), "-lm".into()]);
     let ran = exec::run(&line, &[], &room.places.root, 120);
@@ -74,11 +76,17 @@ fn build(room: &Room<'_>, compiler: Compiler, name: &str) -> Result<PathBuf, Str
     }
 }
 
+/// What goes before a program for ranks; further settings may follow.
+pub fn settings(room: &Room<'_>, mode: &str) -> Vec<String> {
+    let mut line = words(&["env", "LD_PRELOAD=libgangway_start.so:libomp.so.5", "OMP_NUM_THREADS=2"]);
+    line.extend([format!("LD_LIBRARY_PATH={}", room.links.display()), format!("OMPX_CLUSTER={mode}")]);
+    line
+}
+
 fn launch(room: &Room<'_>, mpi: &Mpi, (ranks, mode): (u32, &str), more: &[String], program: &Path, size: &str) -> Ran {
     let mut line = mpi.launch.clone();
-    line.extend([ranks.to_string(), "env".into(), format!("LD_LIBRARY_PATH={}", room.links.display())]);
-    line.extend(words(&["LD_PRELOAD=libgangway_start.so:libomp.so.5", "OMP_NUM_THREADS=2"]));
-    line.push(format!("OMPX_CLUSTER={mode}"));
+    line.push(ranks.to_string());
+    line.extend(settings(room, mode));
     line.extend_from_slice(more);
     line.push(program.display().to_string());
     line.extend((!size.is_empty()).then(|| size.to_string()));

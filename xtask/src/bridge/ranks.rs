@@ -231,15 +231,13 @@ pub const LIMIT: u32 = 60;
 
 /// Runs all whose name contains `filter`.
 pub fn run(places: &Places, mpis: &[Mpi], filter: &str, report: &mut Report) {
-    let links = places.target.join("bridge/links");
-    let library = places.library();
-    if !library.exists() {
+    if !places.library().exists() {
         return report.skip("ranks", "the library has not been built (cargo build --release -p libomp-shim)");
     }
-    if let Err(why) = links::install::install(&library, &links) {
-        return report.fail("ranks: links", &why.to_string());
-    }
-    let room = Room { places, links };
+    let room = match Room::install(places) {
+        Ok(room) => room,
+        Err(why) => return report.fail("ranks: links", &why),
+    };
     for compiler in BOTH {
         if let Err(why) = room.tries(*compiler) {
             report.skip(&format!("ranks [{}]", compiler.name()), &why);
@@ -267,7 +265,14 @@ pub struct Room<'a> {
     pub links: PathBuf,
 }
 
-impl Room<'_> {
+impl<'a> Room<'a> {
+    /// With links to the library as it is now.
+    pub fn install(places: &'a Places) -> Result<Room<'a>, String> {
+        let links = places.target.join("bridge/links");
+        links::install::install(&places.library(), &links).map_err(|e| e.to_string())?;
+        Ok(Room { places, links })
+    }
+
     /// Whether the compiler makes programs with target regions here; else why not.
     fn tries(&self, compiler: Compiler) -> Result<(), String> {
         let command = compiler.command().ok_or("not installed")?;

@@ -1,0 +1,121 @@
+//! What messages, tasks and objects on ranks cost: `cargo xtask bridge --measure`.
+//!
+//! Lives here: which programs run, how ranks are bound, and what stands beside what. Programs of `examples/distributed` run in turn with what they are
+//! compared with, several times, and each prints the least and the median of its own rounds (`figures`).
+
+use super::figures::{Column, table};
+use super::ranks::{Compiler, Room};
+use super::{Mpi, aware, built, environment, examples, program, words};
+use crate::exec;
+use crate::programs::Places;
+use crate::report::Report;
+use std::path::{Path, PathBuf};
+
+/// Seconds that a run may take.
+const LIMIT: u32 = 200;
+
+/// How often each program runs.
+const ROUNDS: usize = 10;
+
+/// Whatever has `filter` in its name.
+pub fn run(places: &Places, mpis: &[Mpi], filter: &str, report: &mut Report) {
+    for mpi in mpis.iter().filter(|_| "messages".contains(filter)) {
+        messages(places, mpi, report);
+    }
+    for mpi in mpis.iter().filter(|_| "aware".contains(filter)) {
+        aware::measure(places, mpi, report);
+    }
+    if !places.library().exists() {
+        return report.skip("measured", "the library has not been built (cargo build --release -p libomp-shim)");
+    }
+    let room = match Room::install(places) {
+        Ok(room) => room,
+        Err(why) => return report.fail("measured: links", &why),
+    };
+    for mpi in mpis {
+        let all: [(&str, fn(&Room<'_>, &Mpi) -> Result<(), String>); 1] = [("pingpong", pingpong)];
+        for (name, measured) in all.iter().filter(|(name, _)| name.contains(filter)) {
+            report.check(&format!("{name} [{}]: measured", mpi.name), measured(&room, mpi).err().into_iter().collect());
+        }
+    }
+}
+
+/// The bridge's messages beside MPI's, in one process.
+fn messages(places: &Places, mpi: &Mpi, report: &mut Report) {
+    let program = match program(places, &mpi.compiler, "bench", &format!("bench-{}", mpi.name)) {
+        Ok(program) => program.display().to_string(),
+        Err(why) => return report.fail("bridge: bench.c", &why),
+    };
+    for mode in ["idle", "dedicated"] {
+        let mut line = mpi.launch.clone();
+        line.extend(words(&["2", &program, &mpi.library(places).display().to_string()]));
+        let ran = exec::run(&line, &environment(&[("OMPX_PROGRESS", mode)]), &places.root, LIMIT);
+        print!("{}, {mode}:\n{}", mpi.name, ran.stdout);
+        report.check(&format!("bridge [{}]: measured, {mode}", mpi.name), ran.problem.into_iter().collect());
+    }
+}
+
+/// A program with what is before it on its command line, and after.
+struct Lane {
+    title: String,
+    line: Vec<String>,
+}
+
+impl Lane {
+    /// An example on ranks. `launch` ends where the number of ranks has to follow.
+    fn example(room: &Room<'_>, title: &str, (launch, ranks): (Vec<String>, u32), mode: &str, more: &[&str], program: &Path) -> Lane {
+        let mut line = launch;
+        line.push(ranks.to_string());
+        line.extend(examples::settings(room, mode));
+        line.extend(words(more));
+        line.push(program.display().to_string());
+        Lane { title: title.into(), line }
+    }
+}
+
+/// Runs all in turn, [`ROUNDS`] times, with the same words behind each.
+fn in_turn(room: &Room<'_>, lanes: &[Lane], arguments: &[&str]) -> Result<Vec<Column>, String> {
+    let mut columns: Vec<Column> = lanes.iter().map(|lane| Column::new(&lane.title)).collect();
+    for _ in 0..ROUNDS {
+        for (lane, column) in lanes.iter().zip(&mut columns) {
+            let line = [lane.line.clone(), words(arguments)].concat();
+            let ran = exec::run(&line, &environment(&[]), &room.places.root, LIMIT);
+            let is_right = ran.stdout.lines().next().is_some_and(|answer| answer.ends_with("right"));
+            if let Some(problem) = ran.problem.or((!is_right).then(|| "does not say that its answer is right".into())) {
+                return Err(format!("{}: {problem}: {}", lane.title, exec::last_line(&ran.stderr)));
+            }
+            column.add(&ran.stdout);
+        }
+    }
+    Ok(columns)
+}
+
+/// A program of `examples/distributed/mpi`.
+fn by_mpi(places: &Places, mpi: &Mpi, name: &str) -> Result<PathBuf, String> {
+    let to = places.target.join(format!("bridge/example-{name}-{}", mpi.name));
+    let (source, out) = (format!("examples/distributed/mpi/{name}.c"), to.display().to_string());
+    built(name, &words(&[&mpi.compiler, "-O2", "-Wall", "-Wextra", "-Werror", &source, "-o", &out, "-lm"]), places).map(|()| to)
+}
+
+/// Tasks on another rank beside the messages that they need.
+fn pingpong(room: &Room<'_>, mpi: &Mpi) -> Result<(), String> {
+    let alone = by_mpi(room.places, mpi, "pingpong")?.display().to_string();
+    let mut lanes = vec![Lane { title: "plain MPI".into(), line: [mpi.bound(), words(&["2", &alone])].concat() }];
+    for (compiler, progress) in [(Compiler::Gcc, "dedicated"), (Compiler::Clang, "dedicated"), (Compiler::Gcc, "idle")] {
+        if compiler.command().is_none() {
+            continue;
+        }
+        let program = examples::build(room, compiler, "pingpong", &[])?;
+        let title = format!("{}, {progress} (times)", compiler.name());
+        let more = ["OMP_NUM_THREADS=1", &format!("OMPX_PROGRESS={progress}")];
+        lanes.push(Lane::example(room, &title, (mpi.bound(), 2), "head", &more, &program));
+    }
+    let columns = in_turn(room, &lanes, &["20", "100"])?;
+    println!("pingpong, {}, 2 ranks, each on a core:\n{}", mpi.name, table(&columns, Some(message_of)));
+    Ok(())
+}
+
+/// The row of plain MPI that one of tasks is to be compared with.
+fn message_of(row: &str) -> &str {
+    if ["empty", "data are there"].contains(&row) { "256 B in, 64 B out" } else { row }
+}
