@@ -3,7 +3,8 @@
 //! A rank asks when a handler has ended and none is left that could begin. The rules of silence are those of regions that are stolen
 //! (`placement::steal::Thief`, `docs/protocols/rank-steal.md`): it asks for a reason only, a few ranks in vain, and then waits until it hears that there is
 //! something. Who is asked gives half of the objects for which its own workers have no time, or one, those first for which most handlers wait. They move like any:
-//! with what waits for them, and by leave of their homes.
+//! with what waits for them, and by leave of their homes. Until they have come the rank asks nobody: a move can wait for a worker of the victim, and who asked again
+//! meanwhile got half of the rest each time, until the victim had nothing left and asked others.
 //!
 //! An object that is being used is not given away, however many handlers wait for it: they would have to wait for the one that runs on
 //! either rank.
@@ -17,7 +18,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use placement::steal::{Amount, Thief};
 
-use super::super::me;
+use super::super::{Handle, me};
+use super::local::Next;
 use super::{run, table, wire};
 use crate::omp::device::rank::steal::Seeker;
 use crate::omp::device::rank::{Cluster, cluster};
@@ -37,6 +39,8 @@ static HUNGRY: AtomicUsize = AtomicUsize::new(usize::MAX);
 
 struct State {
     seeker: Seeker,
+    /// Objects that were promised and have not come. Those that come because the program wants it take one off as well, so it may be too few.
+    due: usize,
     /// Ranks that got nothing, or never asked, and were not told of anything since.
     hungry: VecDeque<u32>,
 }
@@ -44,9 +48,27 @@ struct State {
 static STATE: Mutex<Option<State>> = Mutex::new(None);
 
 impl State {
-    fn new(cluster: &Cluster) -> Self {
-        let others = (1..cluster.ranks).map(|next| (cluster.rank + next) % cluster.ranks);
-        Self { seeker: Seeker::new(Thief::with_limits(TRIES, 0), cluster.rank, cluster.ranks), hungry: others.collect() }
+    /// Of this rank of so many.
+    fn new(rank: u32, ranks: u32) -> Self {
+        let others = (1..ranks).map(|next| (rank + next) % ranks);
+        Self { seeker: Seeker::new(Thief::with_limits(TRIES, 0), rank, ranks), due: 0, hungry: others.collect() }
+    }
+
+    /// Is nothing on its way that was promised, and may it ask for more?
+    fn may_ask(&self) -> bool {
+        self.due == 0 && self.seeker.thief.may_ask()
+    }
+
+    /// `source` has promised so many objects.
+    fn is_answered(&mut self, source: u32, count: usize) {
+        self.due += count;
+        self.seeker.is_answered(source, count > 0, None);
+    }
+
+    /// An object has come.
+    fn has_come(&mut self) {
+        self.due = self.due.saturating_sub(1);
+        self.seeker.thief.region_came(None);
     }
 
     fn remember(&mut self, thief: u32) {
@@ -59,7 +81,7 @@ impl State {
 /// Works with the state, under its lock.
 fn with<R>(cluster: &Cluster, work: impl FnOnce(&mut State) -> R) -> R {
     let mut state: MutexGuard<'_, Option<State>> = STATE.lock().unwrap_or_else(PoisonError::into_inner);
-    let state = state.get_or_insert_with(|| State::new(cluster));
+    let state = state.get_or_insert_with(|| State::new(cluster.rank, cluster.ranks));
     let result = work(state);
     // ORDERING: Relaxed; a hint.
     HUNGRY.store(state.hungry.len(), Ordering::Relaxed);
@@ -128,7 +150,8 @@ pub fn look(first: Option<u32>) {
     if TOKENS.load(Ordering::Relaxed) > 0 || table::loaded() > 0 {
         return;
     }
-    if let Some(victim) = with(cluster, |state| state.seeker.asks(cluster, first)) {
+    let victim = with(cluster, |state| state.may_ask().then(|| state.seeker.asks(cluster, first)));
+    if let Some(victim) = victim.flatten() {
         wire::pull(victim);
     }
 }
@@ -140,39 +163,36 @@ pub fn asked(thief: u32) {
         Amount::One => spare().min(1),
         Amount::Half => spare().div_ceil(2),
     };
-    let given = if most == 0 { 0 } else { give(thief, most) };
-    if let Some(cluster) = cluster().filter(|_| given == 0) {
+    let given = if most == 0 { Vec::new() } else { give(thief, most) };
+    if let Some(cluster) = cluster().filter(|_| given.is_empty()) {
         with(cluster, |state| state.remember(thief));
     }
-    wire::pulled(thief, given);
+    // Before any of them goes: nothing that is promised comes before the promise.
+    wire::pulled(thief, given.len());
+    for (object, next) in given {
+        run::act(object, next);
+    }
 }
 
-/// Sends up to `most` objects away: how many.
-fn give(thief: u32, most: usize) -> usize {
+/// Up to `most` objects that go away as soon as is done what is said.
+fn give(thief: u32, most: usize) -> Vec<(Handle, Next)> {
     let mut loaded = table::all_loaded();
     loaded.sort_unstable_by(|a, b| b.cmp(a));
     let here = me() as u32;
-    let mut given = 0;
-    for (_, object) in loaded {
-        if given == most {
-            break;
-        }
+    let send_away = |(_, object): (usize, Handle)| {
         let next = table::with(object, |entry| {
             let may_go = entry.local.as_ref().is_some_and(|local| local.is_loaded());
             may_go.then(|| entry.send_away(here, thief))
         });
-        if let Some(next) = next {
-            given += 1;
-            run::act(object, next);
-        }
-    }
-    given
+        next.map(|next| (object, next))
+    };
+    loaded.into_iter().filter_map(send_away).take(most).collect()
 }
 
 /// [`asked`] has been answered by `source`.
 pub fn answered(source: u32, count: usize) {
     let Some(cluster) = cluster() else { return };
-    with(cluster, |state| state.seeker.is_answered(source, count > 0, None));
+    with(cluster, |state| state.is_answered(source, count));
     if count == 0 {
         look(None);
     }
@@ -187,7 +207,28 @@ pub fn announced(source: u32) {
 
 /// An object has come: there may be more.
 pub fn has_come() {
-    if let Some(cluster) = others() {
-        with(cluster, |state| state.seeker.thief.region_came(None));
+    let Some(cluster) = cluster().filter(|cluster| cluster.ranks > 1) else { return };
+    with(cluster, State::has_come);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_was_promised_objects_asks_nobody_until_they_have_come() {
+        let mut state = State::new(0, 4);
+        assert!(state.may_ask());
+        state.seeker.thief.asks();
+        state.is_answered(2, 2);
+        assert!(!state.may_ask());
+        state.has_come();
+        assert!(!state.may_ask(), "one is still to come");
+        state.has_come();
+        assert!(state.may_ask());
+        state.has_come();
+        state.seeker.thief.asks();
+        state.is_answered(2, 1);
+        assert!(!state.may_ask(), "one that nobody had promised does not count");
     }
 }
