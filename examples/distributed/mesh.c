@@ -1,17 +1,25 @@
-/* A mesh that is refined along a front, in patches that are mobile objects: the front moves, and with it the work. Three times the same steps:
+/* A mesh that is refined along a front, in patches that are mobile objects: the front moves, and with it the work. The same steps four times, in each round:
  *
- *   stay     patches stay on the ranks where they were made; the threads of a rank share its patches
- *   move     ranks with nothing to do get patches of others
- *   tasks    the same, and a patch is refined by tasks, so that one with much work does not keep all others waiting
+ *   stay           patches stay on the ranks where they were made; the threads of a rank share its patches
+ *   move           ranks with nothing to do get patches of others
+ *   move, tasks    the same, and a patch is refined by tasks, so that one with much work does not keep all others waiting
+ *   stay, tasks    tasks, but patches stay
  *
  * A step refines each patch, and each then tells its neighbours, wherever they are, how fine it is. It is over when all have heard.
  *
- *     mesh [work of a cell [steps]] */
-#include "example.h"
+ *     mesh [work of a cell [steps [rounds [nanoseconds]]]]
+ *
+ * With nanoseconds each unit of work is a nap of so many. Times are the least and the median of the rounds: of the whole; the work done on each rank, for each thread
+ * of it, in the time that it takes alone; and of naps the core that had most. */
+#include "cores.h"
 #include <math.h>
 #include <string.h>
 
-enum { COLUMNS = 8, ROWS = 4, PATCHES = COLUMNS * ROWS, CUTS = 4, DEEPEST = 5, PIECE = 64, MOST_RANKS = 64 };
+#ifndef COLUMNS
+#define COLUMNS 8
+#endif
+
+enum { ROWS = COLUMNS / 2, PATCHES = COLUMNS * ROWS, CUTS = 4, DEEPEST = 5, PIECE = 64, MOST_RANKS = 64, MODES = 4, MOST_ROUNDS = 100 };
 
 struct cell {
     double x, y, size, value;
@@ -32,16 +40,9 @@ struct told {
 /* What a step is told. */
 struct step {
     int number, tasks;
-    long work;
+    long work, nanoseconds;
     ompx_event_t event; /* on which all neighbours are waited for */
 };
-
-/* What a rank has done: seconds of its handlers, and how many ran. */
-struct share {
-    double busy;
-    long handlers;
-};
-static struct share mine;
 
 /* ---- a patch ----------------------------------------------------------------------------------------------------------- */
 
@@ -89,7 +90,7 @@ static struct patch *new_patch(long number)
 /* Does the front cross the cell in this step? It is a circle that grows around a corner. */
 static int is_crossed(const struct cell *cell, int step)
 {
-    double radius = 1.5 + 0.5 * step, far_x = cell->x + cell->size, far_y = cell->y + cell->size;
+    double radius = (1.5 + 0.5 * step) * COLUMNS / 8, far_x = cell->x + cell->size, far_y = cell->y + cell->size;
     return cell->x * cell->x + cell->y * cell->y < radius * radius && far_x * far_x + far_y * far_y > radius * radius;
 }
 
@@ -114,16 +115,25 @@ static void cut(struct patch *patch, int step)
     patch->count = count;
 }
 
-/* Improves some cells: more work for those that the front crosses. */
+/* Improves a cell: more work for those that the front crosses. How much. */
+static long improve_cell(struct cell *cell, const struct step *step)
+{
+    double z = cell->value, c = (cell->x + cell->y) / (2 * COLUMNS) - 0.5;
+    long times = is_crossed(cell, step->number) ? 10 * step->work : step->work;
+    for (long t = 0; t < times; t++)
+        z = 0.5 * z * z + c;
+    cell->value = z;
+    return times;
+}
+
 static void improve(struct cell *cells, long count, const struct step *step)
 {
-    for (long i = 0; i < count; i++) {
-        double z = cells[i].value, c = (cells[i].x + cells[i].y) / (2 * COLUMNS) - 0.5;
-        long times = is_crossed(&cells[i], step->number) ? 10 * step->work : step->work;
-        for (long t = 0; t < times; t++)
-            z = 0.5 * z * z + c;
-        cells[i].value = z;
-    }
+    long times = 0;
+    for (long i = 0; i < count; i++)
+        times += improve_cell(&cells[i], step);
+    count_units(times);
+    if (step->nanoseconds)
+        nap_on_a_core(1e-9 * (double)(times * step->nanoseconds));
 }
 
 /* One step of a patch. With tasks, these are the rank's like any. */
@@ -155,15 +165,6 @@ static uint64_t sum_of(const struct patch *patch)
 
 /* ---- handlers ---------------------------------------------------------------------------------------------------------- */
 
-static void account(double begin)
-{
-    double busy = omp_get_wtime() - begin;
-#pragma omp atomic
-    mine.busy += busy;
-#pragma omp atomic
-    mine.handlers++;
-}
-
 static void hear(ompx_object_t self, void *data, const void *args, size_t bytes, ompx_result_t *result)
 {
     const struct told *told = args;
@@ -177,14 +178,12 @@ static void on_step(ompx_object_t self, void *data, const void *args, size_t byt
     struct patch *patch = data;
     const struct step *step = args;
     struct told tell = {step->event, 0};
-    double begin = omp_get_wtime();
     (void)self, (void)bytes, (void)result;
     refine(patch, step);
     tell.fine = patch->count;
     for (int i = 0; i < 4; i++)
         if (patch->neighbours[i].generation)
             ompx_object_invoke(patch->neighbours[i], OMPX_WRITE, hear, &tell, sizeof tell, NULL);
-    account(begin);
 }
 
 static void on_meet(ompx_object_t self, void *data, const void *args, size_t bytes, ompx_result_t *result)
@@ -222,8 +221,8 @@ static void make(const void *args, size_t bytes, ompx_result_t *result)
 static void begin_mode(const void *args, size_t bytes, ompx_result_t *result)
 {
     (void)bytes;
-    ompx_result_set(result, &mine, sizeof mine);
-    mine = (struct share){0, 0};
+    ompx_result_set(result, &cores, sizeof cores);
+    begin_cores();
     ompx_set_balance(args);
 }
 
@@ -233,13 +232,13 @@ static void get(ompx_future_t future, void *into, size_t bytes)
         exit(1);
 }
 
-static void everywhere(const char *balance, struct share *shares)
+static void everywhere(const char *balance, struct cores *done_there)
 {
     ompx_future_t done[MOST_RANKS];
     for (int r = 0; r < ompx_cluster_size(); r++)
         ompx_invoke(r, begin_mode, balance, strlen(balance) + 1, &done[r]);
     for (int r = 0; r < ompx_cluster_size(); r++)
-        get(done[r], &shares[r], sizeof shares[r]);
+        get(done[r], &done_there[r], sizeof done_there[r]);
 }
 
 /* All patches, dealt out in rows, and who is beside whom. How many neighbours there are. */
@@ -272,15 +271,16 @@ static int make_all(ompx_object_t *objects)
 }
 
 /* All steps, with patches that are objects: the sum, and how many cells there are. */
-static void run(long work, int steps, int tasks, uint64_t *sums)
+static void run(const struct step *like, int steps, uint64_t *sums)
 {
     ompx_object_t objects[PATCHES];
     ompx_future_t asked[PATCHES];
     int pairs = make_all(objects);
     sums[0] = sums[1] = 0;
     for (int s = 0; s < steps; s++) {
-        struct step step = {s, tasks, work, {0, 0, 0}};
+        struct step step = *like;
         ompx_future_t over;
+        step.number = s;
         if (ompx_future_create(&over) || ompx_event_create(pairs, all_have_heard, &over, sizeof over, &step.event))
             exit(1);
         for (int p = 0; p < PATCHES; p++)
@@ -303,10 +303,11 @@ static void run_alone(long work, int steps, uint64_t *sums)
 {
     struct patch *all[PATCHES];
     sums[0] = sums[1] = 0;
+    begin_cores();
     for (int p = 0; p < PATCHES; p++)
         all[p] = new_patch(p);
     for (int s = 0; s < steps; s++) {
-        struct step step = {s, 0, work, {0, 0, 0}};
+        struct step step = {s, 0, work, 0, {0, 0, 0}};
         for (int p = 0; p < PATCHES; p++)
             refine(all[p], &step);
         for (int p = 0; p < PATCHES; p++) {
@@ -323,31 +324,76 @@ static void run_alone(long work, int steps, uint64_t *sums)
     }
 }
 
+/* ---- times ------------------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name, *balance;
+    int tasks;
+} modes[MODES] = {{"stay", "off", 0}, {"move", "half", 0}, {"move, tasks", "half", 1}, {"stay, tasks", "off", 1}};
+
+/* Seconds of each round: of the whole, of the core with most to do, and of a core of each rank. */
+enum { WHOLE, MOST, OF_RANKS };
+static double times[MODES][OF_RANKS + MOST_RANKS][MOST_ROUNDS];
+
+/* A unit, without naps: as one process has done it alone. */
+static double seconds_of_unit;
+
+/* One mode of a round. Is its answer that of one process? */
+static int run_mode(int mode, int round, struct step step, int steps, const uint64_t *wanted)
+{
+    struct cores done[MOST_RANKS];
+    uint64_t sums[2];
+    everywhere(modes[mode].balance, done);
+    step.tasks = modes[mode].tasks;
+    double begin = omp_get_wtime();
+    run(&step, steps, sums);
+    times[mode][WHOLE][round] = omp_get_wtime() - begin;
+    everywhere("off", done);
+    for (int r = 0; r < ompx_cluster_size(); r++) {
+        double naps = mean_of(&done[r], &times[mode][MOST][round]);
+        times[mode][OF_RANKS + r][round] = step.nanoseconds ? naps : seconds_of_unit * (double)done[r].units / done[r].count;
+    }
+    return memcmp(sums, wanted, sizeof sums) == 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void print_times(int rounds, int has_naps)
+{
+    for (int row = 0; row < OF_RANKS + ompx_cluster_size(); row++)
+        for (int m = 0; m < MODES && (row != MOST || has_naps); m++) {
+            double *t = times[m][row];
+            char what[32];
+            snprintf(what, sizeof what, row == WHOLE ? "all" : row == MOST ? "core with most" : "a core of rank %d", row - OF_RANKS);
+            qsort(t, (size_t)rounds, sizeof *t, by_value);
+            printf("  %-12s %-18s %8.2f ms %8.2f ms\n", modes[m].name, what, t[0] * 1e3, t[rounds / 2] * 1e3);
+        }
+}
+
 int main(int argc, char **argv)
 {
-    static const char *const modes[3] = {"stay", "move", "tasks"};
-    long work = argument(argc, argv, 1, 20), steps = argument(argc, argv, 2, 12);
-    uint64_t wanted[2], sums[3][2];
-    struct share shares[3][MOST_RANKS], before[MOST_RANKS];
-    double seconds[3];
+    struct step step = {0, 0, argument(argc, argv, 1, 20), argument(argc, argv, 4, 0), {0, 0, 0}};
+    long steps = argument(argc, argv, 2, 12), rounds = argument(argc, argv, 3, 1);
+    uint64_t wanted[2];
     int right = 1, has_objects = ompx_object_create_typed && ompx_cluster_size() <= MOST_RANKS;
     if (has_nothing_to_begin())
         return 0;
-    run_alone(work, (int)steps, wanted);
-    for (int m = 0; m < 3 && has_objects; m++) {
-        everywhere(m == 0 ? "off" : "half", before);
-        double begin = omp_get_wtime();
-        run(work, (int)steps, m == 2, sums[m]);
-        seconds[m] = omp_get_wtime() - begin;
-        everywhere("off", shares[m]);
-        right &= memcmp(sums[m], wanted, sizeof wanted) == 0;
+    if (rounds < 1 || rounds > MOST_ROUNDS) {
+        fprintf(stderr, "wants 1 to %d rounds\n", MOST_ROUNDS);
+        return 2;
     }
+    double begin = omp_get_wtime();
+    run_alone(step.work, (int)steps, wanted);
+    seconds_of_unit = (omp_get_wtime() - begin) / (double)cores.units;
+    for (int r = 0; r < rounds && has_objects; r++)
+        for (int m = 0; m < MODES; m++)
+            right &= run_mode(m, r, step, (int)steps, wanted);
     printf("mesh: %d patches, %ld steps, %lu cells, sum %lu, %s\n", PATCHES, steps, (unsigned long)wanted[1], (unsigned long)wanted[0], right ? "right" : "WRONG");
-    for (int m = 0; m < 3 && has_objects; m++) {
-        printf("  %-5s %.3f s; seconds of handlers on each rank:", modes[m], seconds[m]);
-        for (int r = 0; r < ompx_cluster_size(); r++)
-            printf(" %.3f (%ld)", shares[m][r].busy, shares[m][r].handlers);
-        printf("\n");
-    }
+    if (has_objects)
+        print_times((int)rounds, step.nanoseconds > 0);
     return !right;
 }

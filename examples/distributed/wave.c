@@ -1,16 +1,20 @@
 /* A wave in a box, in slabs that are mobile objects. Slabs send each other their edges and go on as soon as both have come: there is no barrier, and nobody waits. The
- * same problem is computed with several numbers of slabs per rank and of tasks per handler.
+ * same problem is computed with several numbers of slabs per rank and of tasks per handler; times are those of a step, the least and the median of some rounds.
  *
- *     wave [steps] */
+ *     wave [steps [rounds]] */
 #include "example.h"
 #include <math.h>
 #include <string.h>
 
-enum { SIDE = 48, PLANE = SIDE * SIDE, MOST_RANKS = 64 };
+#ifndef SIDE
+#define SIDE 48
+#endif
 
-/* Slabs per rank, tasks per handler. */
-static const int choices[][2] = {{1, 1}, {2, 1}, {4, 1}, {1, 4}, {2, 2}, {4, 2}};
-enum { CHOICES = sizeof choices / sizeof *choices };
+enum { PLANE = SIDE * SIDE, MOST_RANKS = 64, MOST_ROUNDS = 100 };
+
+/* Slabs per rank, and tasks per handler. */
+static const int choices[] = {1, 2, 4, 8};
+enum { SOME = sizeof choices / sizeof *choices, CHOICES = SOME * SOME };
 
 /* The edge of a neighbour, before a step. */
 struct edge {
@@ -46,7 +50,7 @@ static void set_up(struct slab *slab, int first, int planes)
     for (int z = 1; z <= planes; z++)
         for (int y = 1; y < SIDE - 1; y++)
             for (int x = 1; x < SIDE - 1; x++) {
-                double dx = x - 15, dy = y - 20, dz = z + first - 25, u = 10 * exp(-0.05 * (dx * dx + dy * dy + dz * dz));
+                double dx = x - SIDE / 3, dy = y - SIDE / 2, dz = z + first - SIDE / 2, u = 10 * exp(-0.05 * (dx * dx + dy * dy + dz * dz));
                 planes_at(slab, 0)[z * PLANE + y * SIDE + x] = planes_at(slab, 1)[z * PLANE + y * SIDE + x] = u;
             }
 }
@@ -245,18 +249,38 @@ static int64_t run_alone(int steps)
     return sum;
 }
 
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void print_times(double (*seconds)[MOST_ROUNDS], int rounds, int steps)
+{
+    for (int c = 0; c < CHOICES; c++) {
+        double *t = seconds[c], us = 1e6 / steps;
+        qsort(t, (size_t)rounds, sizeof *t, by_value);
+        printf("  %d slabs per rank, %d tasks per handler %10.2f us %10.2f us\n", choices[c / SOME], choices[c % SOME], t[0] * us, t[rounds / 2] * us);
+    }
+}
+
 int main(int argc, char **argv)
 {
-    int steps = (int)argument(argc, argv, 1, 20), right = 1;
-    double seconds[CHOICES];
+    static double seconds[CHOICES][MOST_ROUNDS];
+    int steps = (int)argument(argc, argv, 1, 20), rounds = (int)argument(argc, argv, 2, 1), right = 1;
     if (has_nothing_to_begin())
         return 0;
+    if (steps < 1 || rounds < 1 || rounds > MOST_ROUNDS) {
+        fprintf(stderr, "wants steps, and 1 to %d rounds\n", MOST_ROUNDS);
+        return 2;
+    }
     int64_t wanted = run_alone(steps);
     int has_objects = ompx_object_create && ompx_cluster_size() <= MOST_RANKS;
-    for (int c = 0; c < CHOICES && has_objects; c++)
-        right &= run(choices[c][0], choices[c][1], steps, &seconds[c]) == wanted;
+    for (int r = 0; r < rounds && has_objects; r++)
+        for (int c = 0; c < CHOICES; c++)
+            right &= run(choices[c / SOME], choices[c % SOME], steps, &seconds[c][r]) == wanted;
     printf("wave: %d x %d x %d points, %d steps, sum %lld, %s\n", SIDE, SIDE, SIDE, steps, (long long)wanted, right ? "right" : "WRONG");
-    for (int c = 0; c < CHOICES && has_objects; c++)
-        printf("  %d slabs per rank, %d tasks per handler: %.3f s\n", choices[c][0], choices[c][1], seconds[c]);
+    if (has_objects)
+        print_times(seconds, rounds, steps);
     return !right;
 }

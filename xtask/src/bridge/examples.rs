@@ -64,7 +64,7 @@ fn outcomes(room: &Room<'_>, mpis: &[&Mpi], compiler: Compiler, name: &str) -> V
 
 /// Builds one, with further options.
 pub fn build(room: &Room<'_>, compiler: Compiler, name: &str, more: &[&str]) -> Result<PathBuf, String> {
-    let program = room.places.target.join(format!("bridge/example-{name}{}-{}", more.concat(), compiler.name()));
+    let program = room.places.target.join(format!("bridge/example-{name}{}-{}", more.concat().replace("=", ""), compiler.name()));
     let mut line = compiler.command().ok_or("not installed")?;
     line.extend(words(more));
     line.extend(words(&["-O2", "-fPIC", "-Wall", "-Wextra", "-Werror", "-Wno-unused-variable", "-Iinclude"]));

@@ -14,8 +14,10 @@ use std::path::{Path, PathBuf};
 /// Seconds that a run may take.
 const LIMIT: u32 = 200;
 
-/// How often each program runs.
-const ROUNDS: usize = 10;
+/// A program's name, and what measures it.
+type Measured = (&'static str, fn(&Room<'_>, &Mpi) -> Result<(), String>);
+
+const EXAMPLES: [Measured; 3] = [("pingpong", pingpong), ("wave", wave), ("mesh", mesh)];
 
 /// Whatever has `filter` in its name.
 pub fn run(places: &Places, mpis: &[Mpi], filter: &str, report: &mut Report) {
@@ -33,8 +35,7 @@ pub fn run(places: &Places, mpis: &[Mpi], filter: &str, report: &mut Report) {
         Err(why) => return report.fail("measured: links", &why),
     };
     for mpi in mpis {
-        let all: [(&str, fn(&Room<'_>, &Mpi) -> Result<(), String>); 1] = [("pingpong", pingpong)];
-        for (name, measured) in all.iter().filter(|(name, _)| name.contains(filter)) {
+        for (name, measured) in EXAMPLES.iter().filter(|(name, _)| name.contains(filter)) {
             report.check(&format!("{name} [{}]: measured", mpi.name), measured(&room, mpi).err().into_iter().collect());
         }
     }
@@ -73,10 +74,10 @@ impl Lane {
     }
 }
 
-/// Runs all in turn, [`ROUNDS`] times, with the same words behind each.
-fn in_turn(room: &Room<'_>, lanes: &[Lane], arguments: &[&str]) -> Result<Vec<Column>, String> {
+/// Runs all in turn, so many times, with the same words behind each.
+fn in_turn(room: &Room<'_>, lanes: &[Lane], rounds: usize, arguments: &[&str]) -> Result<Vec<Column>, String> {
     let mut columns: Vec<Column> = lanes.iter().map(|lane| Column::new(&lane.title)).collect();
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds {
         for (lane, column) in lanes.iter().zip(&mut columns) {
             let line = [lane.line.clone(), words(arguments)].concat();
             let ran = exec::run(&line, &environment(&[]), &room.places.root, LIMIT);
@@ -110,7 +111,7 @@ fn pingpong(room: &Room<'_>, mpi: &Mpi) -> Result<(), String> {
         let more = ["OMP_NUM_THREADS=1", &format!("OMPX_PROGRESS={progress}")];
         lanes.push(Lane::example(room, &title, (mpi.bound(), 2), "head", &more, &program));
     }
-    let columns = in_turn(room, &lanes, &["20", "100"])?;
+    let columns = in_turn(room, &lanes, 10, &["20", "100"])?;
     println!("pingpong, {}, 2 ranks, each on a core:\n{}", mpi.name, table(&columns, Some(message_of)));
     Ok(())
 }
@@ -118,4 +119,41 @@ fn pingpong(room: &Room<'_>, mpi: &Mpi) -> Result<(), String> {
 /// The row of plain MPI that one of tasks is to be compared with.
 fn message_of(row: &str) -> &str {
     if ["empty", "data are there"].contains(&row) { "256 B in, 64 B out" } else { row }
+}
+
+/// Objects per rank by tasks per handler, for a box and one of eight times its size. One thread for each core.
+fn wave(room: &Room<'_>, mpi: &Mpi) -> Result<(), String> {
+    for side in ["-DSIDE=48", "-DSIDE=96"] {
+        let program = examples::build(room, Compiler::Gcc, "wave", &[side])?;
+        let lane = |title, launch, threads| Lane::example(room, title, launch, "spmd", &[threads], &program);
+        let lanes = [
+            lane("1 rank of 2 threads", (mpi.launch.clone(), 1), "OMP_NUM_THREADS=2"),
+            lane("2 ranks, each on a core", (mpi.bound(), 2), "OMP_NUM_THREADS=1"),
+            lane("4 ranks on as many cores as there are", (mpi.bound(), 4), "OMP_NUM_THREADS=1"),
+        ];
+        let columns = in_turn(room, &lanes, 5, &["50", "3"])?;
+        println!("wave {side}, {}, times of a step:\n{}", mpi.name, table(&columns, None));
+    }
+    Ok(())
+}
+
+/// Settings of the mesh: where patches are, and who works on them. Naps stand for computing on four cores of each rank, for two and eight patches each; then
+/// there is computing on the cores that the machine has.
+fn mesh(room: &Room<'_>, mpi: &Mpi) -> Result<(), String> {
+    let napping = ["OMP_NUM_THREADS=4", "GANGWAY_WORKERS=4"];
+    let few = examples::build(room, Compiler::Gcc, "mesh", &[])?;
+    let many = examples::build(room, Compiler::Gcc, "mesh", &["-DCOLUMNS=16"])?;
+    let runs: [(&str, &Path, (Vec<String>, u32), &[&str], [&str; 4]); 4] = [
+        ("4 ranks of 4 cores, 32 patches", &few, (mpi.launch.clone(), 4), &napping, ["1", "12", "3", "20000"]),
+        ("4 ranks of 4 cores, 128 patches", &many, (mpi.launch.clone(), 4), &napping, ["1", "12", "3", "20000"]),
+        ("4 ranks, computing, one thread each", &few, (mpi.bound(), 4), &["OMP_NUM_THREADS=1"], ["2000", "12", "3", "0"]),
+        ("2 ranks, computing, each on a core", &few, (mpi.bound(), 2), &["OMP_NUM_THREADS=1"], ["2000", "12", "3", "0"]),
+    ];
+    let mut columns = Vec::new();
+    for (title, program, launch, more, arguments) in runs {
+        let lane = Lane::example(room, title, launch, "spmd", more, program);
+        columns.extend(in_turn(room, &[lane], 3, &arguments)?);
+    }
+    println!("mesh, {}:\n{}", mpi.name, table(&columns, None));
+    Ok(())
 }
