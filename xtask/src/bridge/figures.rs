@@ -70,7 +70,10 @@ fn cell(figure: &Figure, beside: Option<&Figure>) -> String {
 /// Columns beside each other. With `beside`, all but the first are told in times of the first: of the row that it names for a row.
 pub fn table(columns: &[Column], beside: Option<fn(&str) -> &str>) -> String {
     let mut rows: Vec<&str> = Vec::new();
-    for figure in columns.iter().rev().flat_map(|c| &c.figures) {
+    // In the order of those who print most.
+    let mut by_length: Vec<&Column> = columns.iter().collect();
+    by_length.sort_by_key(|column| core::cmp::Reverse(column.figures.len()));
+    for figure in by_length.iter().flat_map(|c| &c.figures) {
         if !rows.contains(&figure.row.as_str()) {
             rows.push(&figure.row);
         }

@@ -137,21 +137,21 @@ fn wave(room: &Room<'_>, mpi: &Mpi) -> Result<(), String> {
     Ok(())
 }
 
-/// Settings of the mesh: where patches are, and who works on them. Naps stand for computing on four cores of each rank, for two and eight patches each; then
-/// there is computing on the cores that the machine has.
+/// Runs of the mesh: naps that stand for computing on four cores of each rank, with two and eight patches for each; then computing on the cores that the machine has.
 fn mesh(room: &Room<'_>, mpi: &Mpi) -> Result<(), String> {
-    let napping = ["OMP_NUM_THREADS=4", "GANGWAY_WORKERS=4"];
+    const NAPS: &[&str] = &["OMP_NUM_THREADS=4", "GANGWAY_WORKERS=4"];
+    const ONE: &[&str] = &["OMP_NUM_THREADS=1"];
     let few = examples::build(room, Compiler::Gcc, "mesh", &[])?;
     let many = examples::build(room, Compiler::Gcc, "mesh", &["-DCOLUMNS=16"])?;
-    let runs: [(&str, &Path, (Vec<String>, u32), &[&str], [&str; 4]); 4] = [
-        ("4 ranks of 4 cores, 32 patches", &few, (mpi.launch.clone(), 4), &napping, ["1", "12", "3", "20000"]),
-        ("4 ranks of 4 cores, 128 patches", &many, (mpi.launch.clone(), 4), &napping, ["1", "12", "3", "20000"]),
-        ("4 ranks, computing, one thread each", &few, (mpi.bound(), 4), &["OMP_NUM_THREADS=1"], ["2000", "12", "3", "0"]),
-        ("2 ranks, computing, each on a core", &few, (mpi.bound(), 2), &["OMP_NUM_THREADS=1"], ["2000", "12", "3", "0"]),
+    let lane = |title, launch, ranks, more, program| Lane::example(room, title, (launch, ranks), "spmd", more, program);
+    let runs = [
+        (lane("4 ranks of 4 cores, 32 patches, naps", mpi.launch.clone(), 4, NAPS, &few), ["1", "12", "3", "20000"]),
+        (lane("4 ranks of 4 cores, 128 patches, naps", mpi.launch.clone(), 4, NAPS, &many), ["1", "12", "3", "20000"]),
+        (lane("4 ranks, 32 patches, computing", mpi.bound(), 4, ONE, &few), ["2000", "12", "3", "0"]),
+        (lane("2 ranks, each on a core, 32 patches, computing", mpi.bound(), 2, ONE, &few), ["2000", "12", "3", "0"]),
     ];
     let mut columns = Vec::new();
-    for (title, program, launch, more, arguments) in runs {
-        let lane = Lane::example(room, title, launch, "spmd", more, program);
+    for (lane, arguments) in runs {
         columns.extend(in_turn(room, &[lane], 3, &arguments)?);
     }
     println!("mesh, {}:\n{}", mpi.name, table(&columns, None));
