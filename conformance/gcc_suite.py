@@ -44,7 +44,6 @@ from harness import LISTS, listed, spawn
 GROUPS = ("libgomp.c", "libgomp.c++", "c-c++-common/c", "c-c++-common/c++", "libgomp.fortran")
 FORTRAN = (".f", ".f90", ".f95", ".f03", ".f08", ".F", ".F90", ".F95", ".F03", ".F08")
 TARGET = re.compile(r"omp\s+(declare\s+|begin\s+declare\s+)?target|omp_target_|omp_get_mapped_ptr", re.I)
-LAUNCH = {"openmpi": ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none", "-np", "2"], "mpich": ["mpirun.mpich", "-n", "2"]}
 EVERY = 3                       # of a directory's tests in the bounded subset
 
 
@@ -182,23 +181,12 @@ def judge(test, status, output):
     return "PASS"
 
 
-def with_devices(options, place):
-    """For the devices that `options` ask for: what comes before a program, further environment variables, those of `place` among them."""
-    if options.devices not in LAUNCH:
-        return [], {**place, **({"GANGWAY_HOST_DEVICES": "1"} if options.devices else {})}
-    start = os.path.join(os.path.dirname(options.runtime), "libgangway_start.so")
-    inner = {**place, "LD_PRELOAD": f"{start}:{options.runtime}", "OMPX_CLUSTER": "head"}
-    # The launcher itself is not to have them.
-    words = [*LAUNCH[options.devices], "env", *(f"{name}={value}" for name, value in inner.items())]
-    return words, {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-
-
 class Runner:
     """Builds and runs tests; may be used by several threads."""
 
     def __init__(self, options, builder, place, work):
         self.options, self.builder, self.work = options, builder, work
-        self.launch, self.place = with_devices(options, place)
+        self.launch, self.place = harness.with_devices(options, place)
 
     def verdict(self, test):
         """Verdict, seconds, and output of the first repetition that failed, or of the last one."""
@@ -223,13 +211,9 @@ class Runner:
 def parse_arguments():
     p = harness.options(__doc__, "gcc", 60, "gcc's libgomp")
     p.add_argument("--mode", choices=("strict", "preload", "path"), default="strict")
-    p.add_argument("--devices", choices=("host", *LAUNCH), help="tests of devices, on one with memory of its own")
     p.add_argument("--gcc", default="12", help="major version of tests and compilers (12)")
     p.add_argument("--cc"), p.add_argument("--cxx"), p.add_argument("--fc")
-    given = harness.parse(p)
-    if given.devices and not given.runtime:
-        p.error("--devices is for --runtime")
-    return given
+    return harness.parse(p)
 
 
 def known_failures(options):

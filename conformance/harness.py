@@ -21,6 +21,7 @@ import time
 
 LISTS = pathlib.Path(__file__).resolve().parent / "known"
 OUTPUT_KEPT = 20000             # bytes of what a program prints, from the end
+LAUNCH = {"openmpi": ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none", "-np"], "mpich": ["mpirun.mpich", "-n"]}
 TELLING = re.compile(r"[Ee]rror:|Assertion|undefined reference|not found|gangway:")
 
 
@@ -36,6 +37,7 @@ def options(description, suite, timeout, own):
     p.add_argument("--full", action="store_true", help="all tests")
     p.add_argument("--filter", help="only tests whose names match this regular expression")
     p.add_argument("--only", help="only tests named in this file")
+    p.add_argument("--devices", choices=("host", *LAUNCH), help="tests of devices, on one with memory of its own")
     p.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="for the programs; may repeat")
     p.add_argument("--repeat", type=int, default=1, help="runs of each test; all have to pass (1)")
     p.add_argument("--known", default=LISTS / f"{suite}.txt", help="failures that are known, with reasons")
@@ -50,8 +52,22 @@ def parse(parser):
     given = parser.parse_args()
     if given.runtime and not os.path.exists(given.runtime):
         sys.exit(f"{parser.prog}: no such library: {given.runtime}")
+    if given.devices and not given.runtime:
+        parser.error("--devices is for --runtime")
     given.cache.mkdir(parents=True, exist_ok=True)
     return given
+
+
+def with_devices(given, place, count=1):
+    """For `count` of the devices that `given` asks for: what comes before a program, further environment variables, those of `place` among
+    them, which puts the runtime in place."""
+    if given.devices not in LAUNCH:
+        return [], {**place, **({"GANGWAY_HOST_DEVICES": str(count)} if given.devices else {})}
+    start = os.path.join(os.path.dirname(given.runtime), "libgangway_start.so")
+    inner = {**place, "LD_PRELOAD": f"{start}:{given.runtime}", "OMPX_CLUSTER": "head"}
+    # The launcher itself is not to have them.
+    words = [*LAUNCH[given.devices], str(count + 1), "env", *(f"{name}={value}" for name, value in inner.items())]
+    return words, {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
 def listed(path):

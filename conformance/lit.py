@@ -16,7 +16,7 @@ DIRECTIVE = re.compile(r"\b(RUN|REQUIRES|UNSUPPORTED|XFAIL):(.*)$")
 class Test:
     """One source file of the suite.
 
-    `group` is its directory. `run` are its commands; `requires`, `unsupported` and `xfail` are boolean expressions.
+    `group` is its directory, `text` all of it. `run` are its commands; `requires`, `unsupported` and `xfail` are boolean expressions.
     """
 
     def __init__(self, path, root):
@@ -24,7 +24,8 @@ class Test:
         self.name = str(path.relative_to(root))
         self.group = str(path.parent.relative_to(root))
         self.run, self.requires, self.unsupported, self.xfail = [], [], [], []
-        self._read(path.read_text(errors="replace"))
+        self.text = path.read_text(errors="replace")
+        self._read(self.text)
 
     def _read(self, text):
         conditions = {"REQUIRES": self.requires, "UNSUPPORTED": self.unsupported, "XFAIL": self.xfail}
@@ -62,12 +63,17 @@ def holds(expression, features):
     return bool(eval(" ".join(words.get(t, repr(t in features)) for t in tokens)))
 
 
+def version(clang):
+    """The version of a compiler."""
+    return subprocess.run([clang, "-dumpversion"], capture_output=True, text=True).stdout.strip()
+
+
 def features(clang, changes):
     """The features of this machine and compiler; `changes` are names to add, or with `-` before them to remove."""
-    version = subprocess.run([clang, "-dumpversion"], capture_output=True, text=True).stdout.strip()
-    major, minor = (version.split(".") + ["0"])[:2]
+    release = version(clang)
+    major, minor = (release.split(".") + ["0"])[:2]
     machine = os.uname().machine
-    found = {"clang", f"clang-{major}", f"clang-{major}.{minor}", f"clang-{version}", "linux", "affinity",
+    found = {"clang", f"clang-{major}", f"clang-{major}.{minor}", f"clang-{release}", "linux", "affinity",
              "hidden-helper", machine, f"{machine}-target-arch"}
     if machine in ("x86_64", "i386", "i686"):
         found.add("x86-target-arch")
@@ -121,6 +127,16 @@ class Substitutions:
             line = re.sub(r"%[sStT](?!\w)", lambda m: str(paths[m.group(0)]), line)
             lines.append("{ " + line + "; }")
         return "set -o pipefail\n" + " &&\n".join(lines) + "\n"
+
+
+def links(library, directory, further):
+    """Makes `directory`, in which every name under which a program may want LLVM's runtime, those in `further` among them, leads to
+    `library`."""
+    directory.mkdir()
+    dynamic = subprocess.run(["readelf", "-d", library], capture_output=True, text=True).stdout
+    for name in {"libomp.so", "libomp.so.5", "libiomp5.so", *further, *re.findall(r"SONAME.*\[(.*)\]", dynamic)}:
+        (directory / name).symlink_to(library)
+    return directory
 
 
 def tool(name, version, directories=()):

@@ -19,73 +19,18 @@ suite needs as well (`harness`).
 Needs clang-N, libomp-N-dev, binutils, tar, xz; apt and dpkg-deb for the first run.
 """
 import pathlib
-import re
-import shutil
-import subprocess
 import sys
 import tempfile
 
 import harness
 import lit
+import llvm_source
+import offload_suite
 from harness import LISTS, listed
 
 EVERY = 2                       # of a directory's tests in the bounded subset
 LONG = 3                        # times the usual limit for tests in known/llvm_long.txt
 FEW = 4                         # with fewer threads some tests cannot pass (known/llvm_few_threads.txt)
-
-
-def apt(cache, *command):
-    """Runs apt-get in `cache` with lists of its own, among them the sources of this release."""
-    state = cache / "apt"
-    for sub in ("lists/partial", "archives/partial"):
-        (state / sub).mkdir(parents=True, exist_ok=True)
-    release = dict(line.rstrip().split("=", 1) for line in open("/etc/os-release") if "=" in line)
-    codename = release.get("VERSION_CODENAME", "bookworm").strip('"')
-    (state / "both.sources").write_text(
-        "Types: deb deb-src\nURIs: http://deb.debian.org/debian\n"
-        f"Suites: {codename} {codename}-updates\nComponents: main\n"
-        "Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg\n")
-    options = [f"Dir::Etc::sourcelist={state}/both.sources", "Dir::Etc::sourceparts=-",
-               f"Dir::State::lists={state}/lists", f"Dir::Cache={state}", "APT::Sandbox::User=root"]
-    options = [word for option in options for word in ("-o", option)]
-    for words in (["update"], command):
-        subprocess.run(["apt-get", *options, "-qq", *words], check=True, cwd=cache)
-
-
-def fetch(cache, version):
-    """The directory openmp/runtime/test of LLVM `version`, unpacked below `cache`."""
-    package = f"llvm-toolchain-{version}"
-    root = cache / package
-    if not (root / ".complete").exists():
-        if not list(cache.glob(f"{package}_*.orig.tar.*")):
-            print(f"fetching {package}", file=sys.stderr)
-            apt(cache, "source", "--download-only", package)
-        tarballs = sorted(cache.glob(f"{package}_*.orig.tar.*"))
-        if not tarballs:
-            sys.exit(f"llvm_suite: apt left no {package} in {cache}")
-        shutil.rmtree(root, ignore_errors=True)
-        root.mkdir()
-        # The headers of the runtime are there because tests include kmp_platform.h.
-        subprocess.run(["tar", "-xf", tarballs[-1], "-C", root, "--strip-components=1", "--wildcards",
-                        "*/openmp/runtime/test/*", "*/openmp/runtime/src/*.h"], check=True)
-        (root / ".complete").touch()
-    return root / "openmp/runtime/test"
-
-
-def tools(cache, version):
-    """Paths of clang, clang++, FileCheck and not; the last two are fetched if need be."""
-    extra = cache / "tools"
-    if not lit.tool("FileCheck", version, [extra]) or not lit.tool("not", version, [extra]):
-        package = f"llvm-{version}-tools"
-        print(f"fetching {package}", file=sys.stderr)
-        apt(cache, "download", package)
-        for archive in cache.glob(f"{package}_*.deb"):
-            subprocess.run(["dpkg-deb", "-x", archive, extra], check=True)
-    found = {name: lit.tool(name, version, [extra]) for name in ("clang", "clang++", "FileCheck", "not")}
-    for name, path in found.items():
-        if not path:
-            sys.exit(f"llvm_suite: {name} of LLVM {version} is not there; is clang-{version} installed?")
-    return found
 
 
 def subset(tests, known):
@@ -104,20 +49,11 @@ class Suite:
 
     def __init__(self, options, root, work):
         self.options, self.work, self.long = options, work, listed(LISTS / "llvm_long.txt")
-        found = tools(options.cache, options.llvm)
-        self.links = self.library_directory(options.runtime)
+        found = llvm_source.tools(options.cache, options.llvm)
+        self.links = lit.links(options.runtime, work / "lib", [])
         self.features = lit.features(found["clang"], options.feature + (["ompt"] if options.ompt else []))
         self.substitutions = lit.Substitutions(root, self.links, found["clang"], found["clang++"],
                                                found["FileCheck"], found["not"])
-
-    def library_directory(self, library):
-        """A directory in which every name a loader may look for leads to `library`."""
-        directory = self.work / "lib"
-        directory.mkdir()
-        dynamic = subprocess.run(["readelf", "-d", library], capture_output=True, text=True).stdout
-        for name in {"libomp.so", "libomp.so.5", "libiomp5.so", *re.findall(r"SONAME.*\[(.*)\]", dynamic)}:
-            (directory / name).symlink_to(library)
-        return directory
 
     def verdict(self, test):
         """Runs one test. PASS, FAIL, TIMEOUT, XPASS or SKIP; seconds; output or why it is skipped."""
@@ -148,7 +84,9 @@ def parse_arguments():
 
 def main():
     options = parse_arguments()
-    root = fetch(options.cache, options.llvm)
+    if options.devices:
+        return offload_suite.main(options)
+    root = llvm_source.fetch(options.cache, options.llvm, "runtime")
     everything = [lit.Test(p, root) for p in sorted(root.rglob("*")) if p.suffix in (".c", ".cpp")]
     everything = [t for t in everything if options.ompt or not t.group.startswith("ompt")]
     known = listed(options.known) if options.runtime else {}

@@ -194,7 +194,7 @@ fn runs_here(places: &Places, mpi: &Mpi, report: &mut Report) -> bool {
     ran.problem.is_none()
 }
 
-/// Builds, and runs GCC's tests of devices on a rank of each MPI.
+/// Builds, and runs LLVM's and GCC's tests of devices on a rank of each MPI.
 pub fn conformance(places: &Places, report: &mut Report) {
     let mut all = build(places, report);
     all.retain(|mpi| !mpi.launch.is_empty() && runs_here(places, mpi, report));

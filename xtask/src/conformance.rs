@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// A suite of tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Suite {
-    /// LLVM's openmp/runtime/test.
+    /// LLVM's openmp/runtime/test; on devices its offload/test.
     Llvm,
     /// GCC's libgomp/testsuite.
     Gcc,
@@ -27,6 +27,9 @@ impl Suite {
     /// All of them, in the order in which they run.
     pub const ALL: [Suite; 3] = [Suite::Llvm, Suite::Gcc, Suite::Ours];
 
+    /// Those that have tests of devices with memory of their own.
+    pub const WITH_DEVICES: [Suite; 2] = [Suite::Llvm, Suite::Gcc];
+
     /// The word for it on the command line, also the name of its driver, lists and section.
     pub fn word(self) -> &'static str {
         match self {
@@ -37,7 +40,7 @@ impl Suite {
     }
 }
 
-/// Devices with memory of their own, as the driver of GCC's tests calls them: the host behind an address space, a rank of an MPI.
+/// Devices with memory of their own, as the drivers call them: the host behind an address space, a rank of an MPI.
 pub const DEVICES: [&str; 3] = ["host", "openmpi", "mpich"];
 
 /// What to run.
@@ -50,7 +53,7 @@ pub struct Request {
     pub filter: Option<String>,
     /// All tests instead of the bounded subset; rewrites the suite's section of docs/conformance.md.
     pub full: bool,
-    /// Tests of devices on one with memory of its own, as `conformance/gcc_suite.py --devices` says; GCC's only.
+    /// Tests of devices on one with memory of its own, as `--devices` of the drivers says; not our own.
     pub devices: Option<&'static str>,
     /// GCC's most concurrent tests (conformance/gcc_concurrent.txt) instead of the subset; other suites have no such list.
     pub concurrent: bool,
@@ -69,9 +72,9 @@ impl Request {
         Request { library, suites, filter: None, full: false, devices: None, concurrent: false, threads: Request::THREADS, repeat: 1 }
     }
 
-    /// The bounded subset of GCC's tests of devices, on such a device ([`DEVICES`]).
+    /// The bounded subset of their tests of devices, on such a device ([`DEVICES`]).
     pub fn devices(library: PathBuf, kind: &'static str) -> Request {
-        Request { devices: Some(kind), ..Request::subset(library, vec![Suite::Gcc]) }
+        Request { devices: Some(kind), ..Request::subset(library, Suite::WITH_DEVICES.to_vec()) }
     }
 
     /// Whether all tests of a suite run, so that their counts are figures for the page.

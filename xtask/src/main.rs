@@ -48,7 +48,7 @@ cargo xtask <command>
                          --filter TEXT  --own  --jobs N  --stress
   conformance [SUITE]  test suites of other runtimes: llvm, gcc, ours; all without a word
                          --filter TEXT  --full  --threads N (4)  --repeat N  --concurrent (gcc: the most concurrent tests)
-                         --devices host|openmpi|mpich  (gcc) tests of devices, on one with memory of its own
+                         --devices host|openmpi|mpich  (llvm, gcc) tests of devices, on one with memory of its own
   mutants              whether the ABI programs notice deliberate mistakes in the library
                          --filter TEXT  --jobs N  --quick  as in test: the programs of the table alone
   factorizations       GFlop/s of tiled Cholesky, LU and QR under libgomp, libomp and Gangway
@@ -274,14 +274,19 @@ fn conformance_suites(
     report: &mut Report,
 ) -> Result<bool, String> {
     let named: Vec<Suite> = Suite::ALL.into_iter().filter(|s| options.flag(s.word())).collect();
-    let suites = if named.is_empty() { Suite::ALL.to_vec() } else { named };
+    let devices = options.value("--devices");
+    let suites = match (named.is_empty(), &devices) {
+        (false, _) => named,
+        (true, None) => Suite::ALL.to_vec(),
+        (true, Some(_)) => Suite::WITH_DEVICES.to_vec(),
+    };
     let (filter, full, concurrent) = (options.value("--filter"), options.flag("--full"), options.flag("--concurrent"));
     if concurrent && suites != [Suite::Gcc] {
         return Err("--concurrent goes with gcc alone".into());
     }
-    let devices = match options.value("--devices") {
+    let devices = match devices {
         None => None,
-        Some(_) if suites != [Suite::Gcc] => return Err("--devices goes with gcc alone".into()),
+        Some(_) if suites.contains(&Suite::Ours) => return Err("--devices goes with llvm and gcc".into()),
         Some(kind) => Some(*conformance::DEVICES.iter().find(|k| **k == kind).ok_or_else(|| format!("--devices: {}", conformance::DEVICES.join(", ")))?),
     };
     let threads = count(options, "--threads", conformance::Request::THREADS)?;

@@ -61,6 +61,15 @@ pub fn refuse_if_mandatory(here: Here, device: i64) {
     }
 }
 
+/// With `OMP_TARGET_OFFLOAD=MANDATORY` a program that requires unified shared memory ends where it names a device without.
+pub fn refuse_without_shared_memory(device: i32) {
+    if offload() == TargetOffload::Mandatory {
+        report::fatal(format_args!(
+            "the program requires unified shared memory, which device {device} does not have, and OMP_TARGET_OFFLOAD is MANDATORY; the program stops"
+        ));
+    }
+}
+
 /// With `OMP_TARGET_OFFLOAD=MANDATORY` a region that its device has no code for ends the program.
 pub fn refuse_without_code(device: i32) {
     if offload() == TargetOffload::Mandatory {

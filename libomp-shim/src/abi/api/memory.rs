@@ -4,10 +4,21 @@ use core::ffi::{c_int, c_void};
 
 use super::parallel::{change_icv, icv};
 use crate::omp::alloc::{self, Alloctrait, DEFAULT_MEM_ALLOC, NULL_ALLOCATOR};
+use crate::omp::device::spaces::{self, Served};
 
 /// The allocator that a null handle stands for in the running task.
 pub(crate) fn resolve(allocator: usize) -> usize {
     if allocator == NULL_ALLOCATOR { icv().def_allocator } else { allocator }
+}
+
+/// Memory of the default device if the allocator stands for it (LLVM's `llvm_omp_target_*_mem_alloc`), else that of the `host`'s allocators,
+/// which also say no to a size that is `None`: more than there can be.
+fn memory(allocator: usize, alignment: usize, size: Option<usize>, zeroed: bool, host: impl FnOnce(usize) -> *mut c_void) -> *mut c_void {
+    let allocator = resolve(allocator);
+    match size.map_or(Served::ByHost, |size| spaces::serve(allocator, alignment, size, zeroed)) {
+        Served::ByHost => host(allocator),
+        Served::Block(block) => block as *mut c_void,
+    }
 }
 
 const _: () = assert!(size_of::<Alloctrait>() == 16 && align_of::<Alloctrait>() == 8);
@@ -80,7 +91,7 @@ routines! {
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn omp_alloc(size: usize, allocator: usize) -> *mut c_void {
     // SAFETY: the same promise.
-    unsafe { alloc::alloc(size, resolve(allocator)) }
+    memory(allocator, 1, Some(size), false, |allocator| unsafe { alloc::alloc(size, allocator) })
 }
 
 /// `omp_aligned_alloc` (18.13.6).
@@ -90,7 +101,7 @@ pub unsafe extern "C-unwind" fn omp_alloc(size: usize, allocator: usize) -> *mut
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn omp_aligned_alloc(alignment: usize, size: usize, allocator: usize) -> *mut c_void {
     // SAFETY: the same promise.
-    unsafe { alloc::aligned_alloc(alignment, size, resolve(allocator)) }
+    memory(allocator, alignment, Some(size), false, |allocator| unsafe { alloc::aligned_alloc(alignment, size, allocator) })
 }
 
 /// `omp_calloc` (18.13.8): zeroed.
@@ -100,7 +111,7 @@ pub unsafe extern "C-unwind" fn omp_aligned_alloc(alignment: usize, size: usize,
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn omp_calloc(count: usize, size: usize, allocator: usize) -> *mut c_void {
     // SAFETY: the same promise.
-    unsafe { alloc::calloc(count, size, resolve(allocator)) }
+    memory(allocator, 1, count.checked_mul(size), true, |allocator| unsafe { alloc::calloc(count, size, allocator) })
 }
 
 /// `omp_aligned_calloc` (18.13.8): zeroed.
@@ -115,11 +126,13 @@ pub unsafe extern "C-unwind" fn omp_aligned_calloc(
     allocator: usize,
 ) -> *mut c_void {
     // SAFETY: the same promise.
-    unsafe { alloc::aligned_calloc(alignment, count, size, resolve(allocator)) }
+    memory(allocator, alignment, count.checked_mul(size), true, |allocator| unsafe {
+        alloc::aligned_calloc(alignment, count, size, allocator)
+    })
 }
 
 /// `omp_realloc` (18.13.9). A null `allocator` stands for the block's own; which allocator frees is known from the
-/// block, too.
+/// block, too. A block does not move between the memory of the host and that of a device: null, and it stays.
 ///
 /// # Safety
 /// As [`omp_alloc`]; `block` is null or came from one of these routines.
@@ -130,9 +143,24 @@ pub unsafe extern "C-unwind" fn omp_realloc(
     allocator: usize,
     _free_allocator: usize,
 ) -> *mut c_void {
-    let allocator = if block.is_null() { resolve(allocator) } else { allocator };
-    // SAFETY: the same promise.
-    unsafe { alloc::realloc(block, size, allocator) }
+    if block.is_null() {
+        // SAFETY: the same promise.
+        return unsafe { omp_alloc(size, allocator) };
+    }
+    let (own, there) = (spaces::known(block.addr()), spaces::is_on_device(allocator));
+    // SAFETY: the same promise, throughout.
+    unsafe {
+        match own {
+            None if there => core::ptr::null_mut(),
+            None => alloc::realloc(block, size, allocator),
+            Some(_) if size == 0 => {
+                spaces::free(block.addr());
+                core::ptr::null_mut()
+            }
+            Some(own) if [NULL_ALLOCATOR, own].contains(&allocator) => spaces::resize(block.addr(), size) as *mut c_void,
+            Some(_) => core::ptr::null_mut(),
+        }
+    }
 }
 
 /// `omp_free` (18.13.7).
@@ -142,7 +170,11 @@ pub unsafe extern "C-unwind" fn omp_realloc(
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn omp_free(block: *mut c_void, _allocator: usize) {
     // SAFETY: the same promise.
-    unsafe { alloc::free(block) };
+    unsafe {
+        if !spaces::free(block.addr()) {
+            alloc::free(block);
+        }
+    }
 }
 
 /// Exports handles as data symbols of the same name and value.

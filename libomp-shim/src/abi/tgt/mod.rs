@@ -12,6 +12,7 @@
 //! With `nowait` these calls come from an explicit task, and are carried out before they return: the task is what goes on later.
 
 use crate::omp::device::{self, Place, Slot};
+use crate::omp::target;
 use crate::omp::thread::Here;
 
 pub mod data;
@@ -29,6 +30,10 @@ fn device_for(number: i64) -> Option<&'static Slot> {
             device::program::bring(slot);
             Some(slot)
         }
-        _ => None,
+        Place::Device(slot) => {
+            target::refuse_without_shared_memory(slot.number);
+            None
+        }
+        Place::Host => None,
     }
 }

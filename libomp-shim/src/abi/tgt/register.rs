@@ -1,14 +1,15 @@
 //! Images as clang's programs register them, and what they `require`.
 //!
 //! Constructors call this, before the program's own and in processes that never use a device; so nothing is done but
-//! remembering. There are two layouts of a table's entries; the first word tells them apart, which in the older one is an address,
-//! and in the newer one 0.
+//! remembering. There are two layouts of a table's entries; the first words tell them apart: an address in the older one, 0 and a version
+//! in the newer one.
 
 use core::ffi::{CStr, c_char, c_void};
 use core::slice;
 use core::sync::atomic::{AtomicI64, Ordering};
 
 use crate::omp::device::program::{self, Entry, Program, What};
+use crate::omp::report;
 
 /// What a program brings.
 #[repr(C)]
@@ -64,10 +65,12 @@ const OPENMP: u16 = 1;
 const LINK: u32 = 1;
 const INDIRECT: u32 = 8;
 const REQUIRES: u32 = 16;
-/// A `requires` flag.
+/// `requires` flags: nothing, and what all parts of a program have to agree about (OpenMP 5.2 §8.2).
+const NOTHING: i64 = 1;
 const UNIFIED_SHARED_MEMORY: i64 = 8;
+const AGREED: [(i64, &str); 3] = [(2, "reverse_offload"), (4, "unified_address"), (UNIFIED_SHARED_MEMORY, "unified_shared_memory")];
 
-/// What the program requires, a set.
+/// What the program requires, a set; 0 until some part of it has said.
 static REQUIRED: AtomicI64 = AtomicI64::new(0);
 
 /// Does the program rely on devices that use host memory as it is?
@@ -92,6 +95,12 @@ fn entry(address: *const c_void, name: *const c_char, size: usize, flags: u32, d
     Some(Entry { what, host: address.addr(), name, size })
 }
 
+/// Is a table that begins with these words in the newer layout? Its entries begin with 0; one of the older layout does when it says what
+/// the program requires, and the name that comes then is no version.
+fn is_newer(first: u64, second: u64) -> bool {
+    first == 0 && second as u16 == 1
+}
+
 /// Reads a table, in either layout.
 ///
 /// # Safety
@@ -103,7 +112,7 @@ unsafe fn entries(begin: *const c_void, end: *const c_void) -> Vec<Entry> {
     }
     // SAFETY: as the caller says.
     unsafe {
-        if begin.cast::<u64>().read() == 0 {
+        if is_newer(begin.cast::<u64>().read(), begin.cast::<u64>().add(1).read()) {
             let table = slice::from_raw_parts(begin.cast::<EntryV2>(), bytes / size_of::<EntryV2>());
             let ours = table.iter().filter(|e| e.kind == OPENMP && e.version == 1);
             return ours.filter_map(|e| entry(e.address, e.name, e.size as usize, e.flags, e.data as i64)).collect();
@@ -138,11 +147,21 @@ pub extern "C" fn __tgt_unregister_lib(descriptor: *const Descriptor) {
     program::unregister(descriptor.addr());
 }
 
-/// What the object `requires` of devices.
+/// The clause that an object with `new` flags and those before it with `old` ones do not agree about; `old` is 0 when there were none.
+fn disagreement(old: i64, new: i64) -> Option<&'static str> {
+    AGREED.into_iter().find(|(flag, _)| old != 0 && (old ^ new) & flag != 0).map(|(_, clause)| clause)
+}
+
+/// What the object `requires` of devices. Ends the program when its parts disagree.
 #[unsafe(no_mangle)]
 pub extern "C" fn __tgt_register_requires(flags: i64) {
     // ORDERING: Relaxed; see `requires_shared_memory`.
-    REQUIRED.fetch_or(flags, Ordering::Relaxed);
+    let old = REQUIRED.fetch_or(flags | NOTHING, Ordering::Relaxed);
+    if let Some(clause) = disagreement(old, flags) {
+        report::end(format_args!(
+            "the parts of this program disagree about `requires {clause}`, which all with target constructs have to say or none; the program stops"
+        ));
+    }
 }
 
 #[cfg(test)]
@@ -197,5 +216,24 @@ mod tests {
         let (begin, end) = bounds(&foreign);
         // SAFETY: as above.
         assert!(unsafe { entries(begin, end) }.is_empty(), "another language's");
+    }
+
+    #[test]
+    fn a_table_may_begin_with_what_the_program_requires() {
+        let say = EntryV1 { address: core::ptr::null(), name: c"".as_ptr(), size: 0, flags: REQUIRES as i32, data: NOTHING as i32 };
+        let region = EntryV1 { address: 0x10 as *const c_void, name: c"region".as_ptr(), flags: 0, ..say };
+        let table = [say, region];
+        let (begin, end) = bounds(&table);
+        // SAFETY: a table of this test.
+        assert_eq!(seen(&unsafe { entries(begin, end) }), [(What::Region, 0x10, c"region", 0)]);
+    }
+
+    #[test]
+    fn parts_have_to_agree_about_some_clauses() {
+        assert_eq!(disagreement(0, UNIFIED_SHARED_MEMORY), None, "the first");
+        assert_eq!(disagreement(NOTHING, NOTHING | 16), None, "dynamic_allocators");
+        assert_eq!(disagreement(NOTHING | UNIFIED_SHARED_MEMORY, UNIFIED_SHARED_MEMORY), None);
+        assert_eq!(disagreement(NOTHING, 2), Some("reverse_offload"));
+        assert_eq!(disagreement(NOTHING | UNIFIED_SHARED_MEMORY, NOTHING), Some("unified_shared_memory"));
     }
 }

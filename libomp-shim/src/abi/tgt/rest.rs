@@ -6,8 +6,8 @@ use core::ffi::{c_int, c_void};
 use core::ptr;
 
 use super::launch::NOT_OFFLOADED;
-use crate::abi::api::device::memory::{omp_target_alloc, omp_target_free};
 use crate::omp::device;
+use crate::omp::device::spaces::Space;
 
 macro_rules! nothing_owed {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
@@ -63,28 +63,33 @@ pub extern "C" fn __tgt_activate_record_replay(_device: i64) -> c_int {
 // ---- memory -----------------------------------------------------------------------------------------------------------
 
 macro_rules! allocations {
-    ($($allocate:ident $free:ident;)*) => {$(
-        /// Memory that the host can use, near a device: `omp_target_alloc`.
+    ($($(#[$doc:meta])* $space:ident: $allocate:ident $free:ident;)*) => {$(
+        $(#[$doc])*
         #[unsafe(no_mangle)]
         pub extern "C-unwind" fn $allocate(size: usize, device: c_int) -> *mut c_void {
-            omp_target_alloc(size, device)
+            Space::$space.allocate(device, size) as *mut c_void
         }
         /// Gives it back.
         ///
         /// # Safety
-        /// `block` is null or came from the routine before, and is not used any more.
+        /// `block` is null or came from the routine before for that device, and is not used any more.
         #[unsafe(no_mangle)]
         pub unsafe extern "C-unwind" fn $free(block: *mut c_void, device: c_int) {
-            // SAFETY: the same promise.
-            unsafe { omp_target_free(block, device) };
+            if !block.is_null() {
+                // SAFETY: the same promise.
+                unsafe { Space::$space.free(device, block.addr()) };
+            }
         }
     )*};
 }
 
 allocations! {
-    llvm_omp_target_alloc_device llvm_omp_target_free_device;
-    llvm_omp_target_alloc_host llvm_omp_target_free_host;
-    llvm_omp_target_alloc_shared llvm_omp_target_free_shared;
+    /// The device's memory: `omp_target_alloc`.
+    Device: llvm_omp_target_alloc_device llvm_omp_target_free_device;
+    /// The host's memory, near a device. Null for a device that does not exist.
+    Host: llvm_omp_target_alloc_host llvm_omp_target_free_host;
+    /// Memory that host and device use by the same address. Null where there is none, as between ranks.
+    Shared: llvm_omp_target_alloc_shared llvm_omp_target_free_shared;
 }
 
 /// Memory that the teams of a launch share: none on the host.

@@ -183,6 +183,10 @@ impl Device for HostImage {
         found
     }
 
+    fn is_reached_by_host(&self) -> bool {
+        true
+    }
+
     fn runs_host_functions(&self) -> bool {
         true
     }

@@ -182,6 +182,11 @@ pub trait Device: Send + Sync {
         false
     }
 
+    /// Can the host use memory of [`Device::allocate`] by its address?
+    fn is_reached_by_host(&self) -> bool {
+        false
+    }
+
     /// Where the device has the variable that the host's program has at `variable`, in static storage; `None` when it has no
     /// such variables of its own. For regions whose code is a host function.
     fn static_variable(&self, _variable: usize) -> Option<Address> {

@@ -199,9 +199,9 @@ pub fn associate(slot: &Slot, host: Range<usize>, device: Address) -> bool {
     }
 }
 
-/// Ends an association. False when there is none that begins at `host`.
+/// Ends an association. False when there is none that begins at `host`, or a construct holds it (`ompx_hold`).
 pub fn disassociate(slot: &Slot, host: usize) -> bool {
     let mut table = slot.lock();
-    let associated = table.get(host).is_some_and(|m| m.origin == Origin::Associated);
+    let associated = table.get(host).is_some_and(|m| m.origin == Origin::Associated && !m.is_held());
     associated && table.remove(host).is_some()
 }

@@ -10,6 +10,7 @@
 //! | [`construct`] | `target`, `target data`, `target update` |
 //! | [`program`] | code and variables that the program brings for devices |
 //! | [`memory`] | what the device memory routines do |
+//! | [`spaces`] | memory of devices by allocators |
 //! | [`host`], [`image`] | the host itself behind an address space of its own |
 //! | [`keep`] | what regions leave on devices for the next ones |
 //! | [`rank`] | other MPI ranks |
@@ -45,6 +46,7 @@ pub mod memory;
 pub mod place;
 pub mod program;
 pub mod rank;
+pub mod spaces;
 pub mod statics;
 pub mod table;
 pub mod transfer;

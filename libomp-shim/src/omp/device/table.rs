@@ -98,8 +98,10 @@ impl Mapped {
     /// One more mapping holds it.
     pub fn retain(&mut self, hold: bool) {
         self.mapped = self.mapped.saturating_add(1);
-        if self.count != FOREVER {
-            *if hold { &mut self.held } else { &mut self.count } += 1;
+        if hold {
+            self.held += 1;
+        } else if self.count != FOREVER {
+            self.count += 1;
         }
     }
 
@@ -110,9 +112,10 @@ impl Mapped {
 
     /// One mapping less.
     pub fn release(&mut self, hold: bool) {
-        if self.count != FOREVER {
-            let count = if hold { &mut self.held } else { &mut self.count };
-            *count = count.saturating_sub(1);
+        if hold {
+            self.held = self.held.saturating_sub(1);
+        } else if self.count != FOREVER {
+            self.count = self.count.saturating_sub(1);
         }
     }
 
@@ -121,6 +124,11 @@ impl Mapped {
         if self.count != FOREVER {
             self.count = 0;
         }
+    }
+
+    /// Is there a mapping of `ompx_hold`?
+    pub fn is_held(&self) -> bool {
+        self.held > 0
     }
 
     /// Mappings that hold it; `u64::MAX` for ever.

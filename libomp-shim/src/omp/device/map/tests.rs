@@ -123,6 +123,20 @@ fn always_copies_always() {
 }
 
 #[test]
+fn an_association_that_is_held_stays() {
+    use super::super::memory::{associate, disassociate};
+    let (slot, x, there) = (slot(), 1_u64, 2_u64);
+    let range = core::ptr::from_ref(&x).addr();
+    assert!(associate(&slot, range..range + 8, core::ptr::from_ref(&there).addr()));
+    let held = [storage(&x, Flags::HOLD)];
+    enter(&slot, &held);
+    assert!(!disassociate(&slot, range));
+    leave(&slot, &held);
+    assert!(disassociate(&slot, range));
+    assert!(!disassociate(&slot, range), "it has ended");
+}
+
+#[test]
 fn delete_ends_everything_but_a_hold() {
     let (slot, x) = (slot(), Host::new(1));
     (0..3).for_each(|_| drop(enter(&slot, &[storage(x.at(), TO)])));
