@@ -58,15 +58,15 @@ def parse(parser):
     return given
 
 
-def with_devices(given, place, count=1):
+def with_devices(given, place, count=1, preload=(), each=()):
     """For `count` of the devices that `given` asks for: what comes before a program, further environment variables, those of `place` among
-    them, which puts the runtime in place."""
+    them, which puts the runtime in place. Ranks have the libraries in `preload`, too, and are started by the words in `each`."""
     if given.devices not in LAUNCH:
         return [], {**place, **({"GANGWAY_HOST_DEVICES": str(count)} if given.devices else {})}
     start = os.path.join(os.path.dirname(given.runtime), "libgangway_start.so")
-    inner = {**place, "LD_PRELOAD": f"{start}:{given.runtime}", "OMPX_CLUSTER": "head"}
+    inner = {**place, "LD_PRELOAD": ":".join([start, given.runtime, *preload]), "OMPX_CLUSTER": "head"}
     # The launcher itself is not to have them.
-    words = [*LAUNCH[given.devices], str(count + 1), "env", *(f"{name}={value}" for name, value in inner.items())]
+    words = [*LAUNCH[given.devices], str(count + 1), *each, "env", *(f"{name}={value}" for name, value in inner.items())]
     return words, {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 

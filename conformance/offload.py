@@ -86,4 +86,5 @@ class Commands:
             while "once # " in line:
                 line, number = line.replace("once # ", f"once {number} ", 1), number + 1
             lines.append("{ " + line + "; }")
-        return PRELUDE + " &&\n".join(lines) + "\n"
+        # By a pipe, to which several processes can write.
+        return PRELUDE + "{ " + " &&\n".join(lines) + "; } 2>&1 | cat\n"

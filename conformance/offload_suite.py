@@ -21,6 +21,10 @@ import offload
 from harness import LISTS, listed
 
 EVERY = {"host": 1, "openmpi": 3, "mpich": 3}  # of a directory's tests in the bounded subset
+HERE = pathlib.Path(__file__).resolve().parent
+STRAIGHT = HERE / "straight.sh"
+# Makes standard output leave line by line: part of stdbuf.
+LINES = [pathlib.Path(directory, "coreutils/libstdbuf.so") for directory in ("/usr/libexec", "/usr/lib")]
 NAMES = ["libomptarget.so", "libomptarget.so.19.1"]
 
 
@@ -40,14 +44,23 @@ class Suite:
             return "SKIP", 0.0, reason
         return harness.repeated(self.options.repeat, lambda: self.once(test))
 
+    def launch(self, count):
+        """As `harness.with_devices`. Each line that a rank prints leaves it at once, and not by way of the launcher: so lines come in the
+        order in which they were printed."""
+        if self.options.devices == "host":
+            return harness.with_devices(self.options, {"LD_LIBRARY_PATH": str(self.links)}, count)
+        lines = [str(path) for path in LINES if path.exists()]
+        place = {"LD_LIBRARY_PATH": str(self.links), "_STDBUF_O": "L"}
+        words, further = harness.with_devices(self.options, place, count, lines[:1], ["sh", str(STRAIGHT), "rank"])
+        return ["sh", str(STRAIGHT), "launch", *words], further
+
     def environment(self, test, script):
         """What the script of a test finds in its environment."""
-        count = 2 if "omp_get_num_devices" in test.text else 1
-        launch, place = harness.with_devices(self.options, {"LD_LIBRARY_PATH": str(self.links)}, count)
+        launch, place = self.launch(2 if "omp_get_num_devices" in test.text else 1)
         kept = self.programs / test.name / hashlib.sha1(script.encode()).hexdigest()[:16]
         kept.mkdir(parents=True, exist_ok=True)
         return {"OMP_TARGET_OFFLOAD": "mandatory", **harness.settings(self.options), **place, "KEPT": str(kept), "LINKS": str(self.links),
-                "LAUNCH": " ".join(launch), "FAILS": f"{sys.executable} {pathlib.Path(__file__).with_name('offload_words.py')}"}
+                "LAUNCH": " ".join(launch), "FAILS": f"{sys.executable} {HERE / 'offload_words.py'}"}
 
     def once(self, test):
         """One run: verdict and output."""
