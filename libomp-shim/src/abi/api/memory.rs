@@ -4,7 +4,7 @@ use core::ffi::{c_int, c_void};
 
 use super::parallel::{change_icv, icv};
 use crate::omp::alloc::{self, Alloctrait, DEFAULT_MEM_ALLOC, NULL_ALLOCATOR};
-use crate::omp::device::spaces::{self, Served};
+use crate::omp::device::spaces::{self, Served, Space};
 
 /// The allocator that a null handle stands for in the running task.
 pub(crate) fn resolve(allocator: usize) -> usize {
@@ -168,10 +168,12 @@ pub unsafe extern "C-unwind" fn omp_realloc(
 /// # Safety
 /// As [`omp_realloc`]; the block is not used any more.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn omp_free(block: *mut c_void, _allocator: usize) {
+pub unsafe extern "C-unwind" fn omp_free(block: *mut c_void, allocator: usize) {
+    // A rank's block may have the address of one of ours: only without an allocator is it looked for by its address alone.
+    let may_be_elsewhere = allocator == NULL_ALLOCATOR || Space::of(allocator).is_some();
     // SAFETY: the same promise.
     unsafe {
-        if !spaces::free(block.addr()) {
+        if !(may_be_elsewhere && spaces::free(block.addr())) {
             alloc::free(block);
         }
     }
