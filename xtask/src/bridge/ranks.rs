@@ -88,6 +88,12 @@ const fn misused(argument: &'static str, wanted: Wanted) -> Test {
     Test { name: "invoke_wrong", ..wrong(argument, wanted) }
 }
 
+/// A function that a region with most of the memory waits for, asked for in one of some ways.
+const fn inside(argument: &'static str) -> Test {
+    let wanted = Wanted::Warning("no device has room for target region");
+    Test { name: "invoke_inside", settings: &["OMPX_DEVICE_MEMORY=1M"], ..wrong(argument, wanted) }
+}
+
 const fn vain(argument: &'static str, ranks: &'static [u32], wanted: Wanted) -> Test {
     Test { name: "vain", ranks, settings: &["GANGWAY_CHECK=1"], ..wrong(argument, wanted) }
 }
@@ -142,7 +148,12 @@ const TESTS: &[Test] = &[
     Test { name: "invoke", compilers: &[Gcc], ranks: &[1, 2, 4], ..PLAIN },
     Test { name: "invoke", compilers: &[Gcc], ranks: &[2], progress: "idle", ..PLAIN },
     Test { name: "invoke", compilers: &[Gcc], ranks: &[3], mode: "spmd", ..PLAIN },
-    Test { name: "invoke_inside", compilers: &[Gcc], ranks: &[2], settings: &["OMPX_DEVICE_MEMORY=1M"], wanted: Wanted::Warning("no device has room for target region"), ..PLAIN },
+    inside("0"),
+    inside("1"),
+    inside("2"),
+    inside("3"),
+    inside("4"),
+    inside("5"),
     Test { name: "load", compilers: &[Gcc], ranks: &[2, 4], ..PLAIN },
     Test { name: "load", compilers: &[Clang], ranks: &[3], ..PLAIN },
     misused("1", Wanted::Line("rank 1: SIGSEGV at 0x10 in a target region or handler")),

@@ -12,7 +12,7 @@ use super::{credit, devices, task, wire};
 use crate::omp::device::rank::remote::settle;
 use crate::omp::device::rank::{cluster, modules};
 use crate::omp::remote::bytes::Bytes;
-use crate::omp::remote::{Fault, Handle, Owner, future, me, owner};
+use crate::omp::remote::{Fault, Handle, Owner, depth_here, future, me, owner};
 
 /// A tray of a task: `ompx_tray_t`.
 #[repr(C)]
@@ -74,19 +74,20 @@ pub fn ask(letters: &[Letter<'_>]) -> Result<(), Fault> {
     for letter in letters {
         credit::wait(letter.task.rank as u32);
     }
+    let depth = depth_here();
     letters.iter().zip(owners).try_for_each(|(letter, owner)| {
         let (rank, size) = (letter.task.rank as u32, letter.bytes.len());
         credit::ask(rank, size);
-        post(letter, owner).inspect_err(|_| credit::told(rank, 1, size as u64))
+        post(letter, owner, depth).inspect_err(|_| credit::told(rank, 1, size as u64))
     })
 }
 
-fn post(letter: &Letter<'_>, owner: Owner) -> Result<(), Fault> {
+fn post(letter: &Letter<'_>, owner: Owner, depth: u8) -> Result<(), Fault> {
     match owner {
         Owner::Here => {
-            wire::ask_here(letter.task, letter.order, Bytes::of(letter.bytes).ok_or(Fault::Memory)?)
+            wire::ask_here(letter.task, letter.order, Bytes::of(letter.bytes).ok_or(Fault::Memory)?, depth)
         }
-        Owner::There(cluster, rank) => wire::send(cluster, rank, &letter.order.words(letter.task), Tail::Copied(letter.bytes)),
+        Owner::There(cluster, rank) => wire::send(cluster, rank, &letter.order.words(letter.task, depth), Tail::Copied(letter.bytes)),
     }
 }
 

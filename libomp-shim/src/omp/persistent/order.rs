@@ -98,10 +98,10 @@ impl Order {
         if let Self::Take(_, _, parcels, _) = self { parcels } else { 0 }
     }
 
-    /// The message to a task.
-    pub fn words(self, task: Handle) -> [u64; WORDS] {
+    /// The message to a task, from inside of so many target regions.
+    pub fn words(self, task: Handle, depth: u8) -> [u64; WORDS] {
         let mut words = [0; WORDS];
-        words[1] = task.id.into();
+        words[1] = u64::from(depth) << 32 | u64::from(task.id);
         words[2] = task.generation;
         let mut say = |what: u64, rest: &[u64]| {
             words[0] = what;
@@ -130,8 +130,8 @@ impl Order {
         words
     }
 
-    /// What a message asks of which task; none if it asks nothing of any.
-    pub fn read(words: &[u64; WORDS], me: i32) -> Option<(Handle, Self)> {
+    /// What a message asks of which task, and the target regions around who asks; none if it asks nothing of any.
+    pub fn read(words: &[u64; WORDS], me: i32) -> Option<(Handle, u8, Self)> {
         let [what, id, generation, a, b, c, d, e, f, g, h, i, j, _] = *words;
         let tray = a as u32;
         let key = Key { rank: b as u32, serial: c, part: d as u32 };
@@ -157,7 +157,7 @@ impl Order {
             }
             _ => return None,
         };
-        Some((Handle { rank: me, id: id as u32, generation }, order))
+        Some((Handle { rank: me, id: id as u32, generation }, (id >> 32) as u8, order))
     }
 }
 
@@ -219,9 +219,9 @@ mod tests {
             Order::Take(2, key, 3, How::Joined),
             Order::Take(2, key, 3, How::Combined(kind, Rule::Least, (8, 9))),
         ];
-        let task = Handle { rank: 2, id: 77, generation: 1 << 50 };
+        let task = Handle { rank: 2, id: u32::MAX, generation: 1 << 50 };
         for order in orders {
-            assert_eq!(Order::read(&order.words(task), 2), Some((task, order)));
+            assert_eq!(Order::read(&order.words(task, 200), 2), Some((task, 200, order)));
         }
         assert_eq!(Order::read(&[0; WORDS], 0), None);
         assert_eq!(Order::read(&[99; WORDS], 0), None);

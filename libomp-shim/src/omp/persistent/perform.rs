@@ -35,7 +35,7 @@ pub fn complain(source: u32, task: u32, order: Order, why: Fault) {
 fn carry_out(task: &Arc<Task>, job: Job) -> Result<(), Fault> {
     match job.order {
         Order::Set(place) => task.state().procedure = Some(place),
-        Order::Execute => return execute(task, &job.bytes),
+        Order::Execute => return execute(task, &job.bytes, job.source.depth),
         Order::Free => {
             numbered::ends_here(task.name);
             forget(task.name);
@@ -55,7 +55,7 @@ fn carry_out(task: &Arc<Task>, job: Job) -> Result<(), Fault> {
         Order::Read(tray, bytes, wanted) => read(task, tray, bytes, (job.source.rank, wanted)),
         Order::Fence(of, wanted) => fences::reached(job.source.rank, wanted, of, None),
         Order::Send(tray, key, parts) => return send(task, tray, key, parts, job.bytes.as_slice()),
-        Order::Take(tray, _, _, how) => return take(task, tray, job.parcels, how),
+        Order::Take(tray, _, _, how) => return take(task, tray, job.parcels, (how, job.source.depth)),
     }
     Ok(())
 }
@@ -76,10 +76,10 @@ fn function(place: Place) -> usize {
 /// A procedure: `ompx_procedure`.
 type Procedure = unsafe extern "C-unwind" fn(run: *const Run, args: *const u8, bytes: usize);
 
-fn execute(task: &Arc<Task>, args: &Bytes) -> Result<(), Fault> {
+fn execute(task: &Arc<Task>, args: &Bytes, depth: u8) -> Result<(), Fault> {
     let place = task.state().procedure.ok_or(Fault::Procedure)?;
     let run = Run::new(Arc::clone(task));
-    begin_function(0);
+    begin_function(depth);
     let function = function(place);
     let noted = waits::runs(function, None);
     // SAFETY: the promise of who has set it, for the same function of the same module.
@@ -143,8 +143,8 @@ pub fn deliver(tray: Option<&Tray>, key: Key, parts: u32, deliveries: &[u8]) -> 
     Ok(())
 }
 
-/// A tray becomes what has come.
-fn take(task: &Task, tray: u32, parcels: Vec<Parcel>, how: How) -> Result<(), Fault> {
+/// A tray becomes what has come; so many target regions are around who has asked for it.
+fn take(task: &Task, tray: u32, parcels: Vec<Parcel>, (how, depth): (How, u8)) -> Result<(), Fault> {
     // Where one had nothing to send, its rank has said so.
     let Some(all) = parcels.into_iter().collect::<Option<Vec<Tray>>>() else {
         return Ok(());
@@ -152,7 +152,7 @@ fn take(task: &Task, tray: u32, parcels: Vec<Parcel>, how: How) -> Result<(), Fa
     let result = match how {
         How::Whole => all.into_iter().next().ok_or(Fault::Tray)?,
         How::Joined => joined(&all)?,
-        How::Combined(kind, rule, place) => combined(all, kind, rule, place)?,
+        How::Combined(kind, rule, place) => combined(all, kind, (rule, place), depth)?,
     };
     put(task, tray, result);
     Ok(())
@@ -176,7 +176,7 @@ fn joined(all: &[Tray]) -> Result<Tray, Fault> {
     Ok(Tray::of(kind, result))
 }
 
-fn combined(all: Vec<Tray>, kind: Kind, rule: Rule, place: Place) -> Result<Tray, Fault> {
+fn combined(all: Vec<Tray>, kind: Kind, (rule, place): (Rule, Place), depth: u8) -> Result<Tray, Fault> {
     let size = all.first().map_or(0, |tray| tray.data.size());
     if all.iter().any(|tray| tray.kind != kind) {
         return Err(Fault::Type);
@@ -188,7 +188,7 @@ fn combined(all: Vec<Tray>, kind: Kind, rule: Rule, place: Place) -> Result<Tray
     let mut result = parts.next().ok_or(Fault::Tray)?;
     let into = result.own()?;
     if rule == Rule::User {
-        begin_function(0);
+        begin_function(depth);
     }
     for part in parts.filter(|_| size != 0) {
         let (from, count) = (part.data.address().cast_const(), part.count());

@@ -23,6 +23,8 @@ pub struct Source {
     pub rank: u32,
     /// It counts how far it is ahead ([`credit`]).
     pub counts: bool,
+    /// Target regions around who asks.
+    pub depth: u8,
 }
 
 /// An operation, and what it needs.

@@ -259,13 +259,13 @@ fn handle(source: u32, words: &[u64; WORDS], bytes: Option<Bytes>, size: usize) 
 
 /// An operation for a task; with the size of its bytes, which may come later.
 fn ask(source: u32, words: &[u64; WORDS], bytes: Option<Bytes>, size: usize) -> Addressee {
-    let Some((name, order)) = Order::read(words, me()) else {
+    let Some((name, depth, order)) = Order::read(words, me()) else {
         return Addressee::Nobody;
     };
     let comes_later = bytes.is_none();
     let refused = match task::find(name) {
         Err(_) => bytes,
-        Ok(task) => match task.push(Source { rank: source, counts: true }, order, bytes) {
+        Ok(task) => match task.push(Source { rank: source, counts: true, depth }, order, bytes) {
             Ok(number) if comes_later => return Addressee::Job(task, number),
             Ok(_) => return Addressee::Nobody,
             Err(bytes) => bytes,
@@ -301,12 +301,12 @@ fn refuse(source: u32, name: Handle, order: Order, bytes: Option<Bytes>) -> Addr
     Addressee::Nobody
 }
 
-/// An operation for a task of this rank, asked by this rank.
+/// An operation for a task of this rank, asked by this rank, from inside of so many target regions.
 ///
 /// # Errors
 /// There is no such task.
-pub fn ask_here(name: Handle, order: Order, bytes: Bytes) -> Result<(), Fault> {
-    task::find(name)?.push(Source { rank: me() as u32, counts: true }, order, Some(bytes)).map(drop).map_err(|_| Fault::Stale)
+pub fn ask_here(name: Handle, order: Order, bytes: Bytes, depth: u8) -> Result<(), Fault> {
+    task::find(name)?.push(Source { rank: me() as u32, counts: true, depth }, order, Some(bytes)).map(drop).map_err(|_| Fault::Stale)
 }
 
 /// Handles of new tasks.
@@ -320,7 +320,7 @@ pub fn make(count: u64) -> Result<Tray, Fault> {
 /// A fence for all tasks of this rank; or they are freed.
 pub fn ask_all(source: u32, wanted: Wanted, free: bool) {
     let tasks = task::all();
-    let from = Source { rank: source, counts: false };
+    let from = Source { rank: source, counts: false, depth: 0 };
     let of = tasks.len() as u64 + 1;
     for task in tasks {
         if free {

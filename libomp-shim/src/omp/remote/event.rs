@@ -6,7 +6,7 @@ use super::object::hold;
 use super::server::SERVER;
 use super::table::Table;
 use super::wire;
-use super::{Fault, Handle, Owner, begin_function, me, own, owner};
+use super::{Fault, Handle, Owner, begin_function, depth_here, me, own, owner};
 use crate::omp::check::waits;
 use crate::omp::device::rank::modules;
 
@@ -41,6 +41,8 @@ struct Event {
     missing: usize,
     /// No dependence before this one is missing.
     first: usize,
+    /// The most target regions around one of the calls that made it and satisfied it. Any of them may be in a region that waits for what the function does.
+    depth: u8,
 }
 
 static EVENTS: Table<Event> = Table::EMPTY;
@@ -63,7 +65,7 @@ pub unsafe fn create(dependences: u32, function: Function, data: *const u8, leng
     let mut slots = Vec::new();
     slots.try_reserve_exact(missing).map_err(|_| Fault::Memory)?;
     slots.resize_with(missing, || None);
-    let (id, generation) = EVENTS.insert(Event { function, data, slots, missing, first: 0 });
+    let (id, generation) = EVENTS.insert(Event { function, data, slots, missing, first: 0, depth: depth_here() });
     let handle = Handle { rank: me(), id, generation };
     if missing == 0 {
         fire(handle);
@@ -72,8 +74,8 @@ pub unsafe fn create(dependences: u32, function: Function, data: *const u8, leng
 }
 
 impl Event {
-    /// Takes what belongs to a dependence; true if it was the last one.
-    fn satisfy(&mut self, slot: i32, data: Datum) -> Result<bool, Fault> {
+    /// Takes what belongs to a dependence, from inside of so many target regions; true if it was the last one.
+    fn satisfy(&mut self, slot: i32, data: Datum, depth: u8) -> Result<bool, Fault> {
         while self.slots.get(self.first).is_some_and(Option::is_some) {
             self.first += 1;
         }
@@ -85,6 +87,7 @@ impl Event {
             None => return Err(Fault::Slot),
         }
         self.missing -= 1;
+        self.depth = self.depth.max(depth);
         Ok(self.missing == 0)
     }
 }
@@ -94,6 +97,7 @@ pub struct Ready {
     function: Function,
     data: Bytes,
     slots: Vec<Datum>,
+    depth: u8,
 }
 
 impl Ready {
@@ -112,7 +116,7 @@ impl Ready {
             Datum::Object(object) => look(*object),
         };
         let parts: Vec<Part> = self.slots.iter().map(part).collect();
-        begin_function(0);
+        begin_function(self.depth);
         let _noted = waits::runs(self.function as usize, None);
         // SAFETY: the creator's promise; all of it stays until the function returns.
         unsafe { (self.function)(self.data.address(), self.data.size(), parts.as_ptr(), parts.len()) };
@@ -122,18 +126,18 @@ impl Ready {
 /// All that an event depends on has come. By the one who has seen the last of it.
 fn fire(handle: Handle) {
     let event = EVENTS.take(handle.id, handle.generation, |_| Ok::<(), Fault>(()));
-    if let Some(Ok(Event { function, data, slots, .. })) = event {
-        let ready = Ready { function, data, slots: slots.into_iter().flatten().collect() };
+    if let Some(Ok(Event { function, data, slots, depth, .. })) = event {
+        let ready = Ready { function, data, slots: slots.into_iter().flatten().collect(), depth };
         SERVER.leave(Box::new(move || hold::gather(ready)));
     }
 }
 
-/// Satisfies a dependence of an event of this rank.
+/// Satisfies a dependence of an event of this rank, from inside of so many target regions.
 ///
 /// # Errors
 /// It was satisfied before, there is none of this number, the event is gone.
-pub fn satisfy_here(handle: Handle, slot: i32, data: Datum) -> Result<(), Fault> {
-    let last = EVENTS.with(handle.id, handle.generation, |event| event.satisfy(slot, data)).ok_or(Fault::Stale)??;
+pub fn satisfy_here(handle: Handle, slot: i32, data: Datum, depth: u8) -> Result<(), Fault> {
+    let last = EVENTS.with(handle.id, handle.generation, |event| event.satisfy(slot, data, depth)).ok_or(Fault::Stale)??;
     if last {
         fire(handle);
     }
@@ -151,10 +155,10 @@ pub unsafe fn satisfy(handle: Handle, slot: i32, data: *const u8, length: usize)
         Ok(Owner::Here) => {
             // SAFETY: as the caller says.
             let copy = unsafe { Bytes::copy(data, length) }.ok_or(Fault::Memory)?;
-            satisfy_here(handle, slot, Datum::Bytes(copy))
+            satisfy_here(handle, slot, Datum::Bytes(copy), depth_here())
         }
         // SAFETY: as the caller says.
-        Ok(Owner::There(cluster, rank)) => unsafe { wire::satisfy(cluster, rank, handle, slot, data, length) },
+        Ok(Owner::There(cluster, rank)) => unsafe { wire::satisfy(cluster, rank, handle, (slot, depth_here()), data, length) },
         Err(Fault::Rank) => Err(Fault::Stale),
         Err(why) => Err(why),
     }
@@ -168,8 +172,8 @@ pub fn satisfy_with(handle: Handle, slot: i32, object: Handle) -> Result<(), Fau
     let is_none = matches!(owner(object.rank), Err(Fault::Rank)) || object.generation == 0;
     match owner(handle.rank) {
         Ok(_) if is_none => Err(Fault::Object),
-        Ok(Owner::Here) => satisfy_here(handle, slot, Datum::Object(object)),
-        Ok(Owner::There(cluster, rank)) => wire::satisfy_with(cluster, rank, handle, slot, object),
+        Ok(Owner::Here) => satisfy_here(handle, slot, Datum::Object(object), depth_here()),
+        Ok(Owner::There(cluster, rank)) => wire::satisfy_with(cluster, rank, handle, (slot, depth_here()), object),
         Err(Fault::Rank) => Err(Fault::Stale),
         Err(why) => Err(why),
     }
@@ -199,20 +203,20 @@ mod tests {
     fn each_dependence_is_satisfied_once() {
         // SAFETY: no bytes, and a function that does nothing.
         let handle = unsafe { create(3, nothing, core::ptr::null(), 0) }.expect("an event");
-        assert_eq!(satisfy_here(handle, 1, NOTHING), Ok(()));
-        assert_eq!(satisfy_here(handle, 1, NOTHING), Err(Fault::Set));
-        assert_eq!(satisfy_here(handle, 3, NOTHING), Err(Fault::Slot));
-        assert_eq!(satisfy_here(handle, -2, NOTHING), Err(Fault::Slot));
-        assert_eq!(satisfy_here(handle, ANY, NOTHING), Ok(()), "takes 0");
-        assert_eq!(satisfy_here(handle, 0, NOTHING), Err(Fault::Set));
+        assert_eq!(satisfy_here(handle, 1, NOTHING, 0), Ok(()));
+        assert_eq!(satisfy_here(handle, 1, NOTHING, 0), Err(Fault::Set));
+        assert_eq!(satisfy_here(handle, 3, NOTHING, 0), Err(Fault::Slot));
+        assert_eq!(satisfy_here(handle, -2, NOTHING, 0), Err(Fault::Slot));
+        assert_eq!(satisfy_here(handle, ANY, NOTHING, 0), Ok(()), "takes 0");
+        assert_eq!(satisfy_here(handle, 0, NOTHING, 0), Err(Fault::Set));
         assert_eq!((free(handle), free(handle)), (Ok(()), Err(Fault::Stale)));
-        assert_eq!(satisfy_here(handle, 2, NOTHING), Err(Fault::Stale));
+        assert_eq!(satisfy_here(handle, 2, NOTHING, 0), Err(Fault::Stale));
     }
 
     #[test]
     fn the_last_one_is_known() {
-        let mut event = Event { function: nothing, data: Bytes::EMPTY, slots: vec![None, None, None], missing: 3, first: 0 };
-        let last: Vec<_> = [ANY, 2, ANY, ANY].map(|slot| event.satisfy(slot, NOTHING)).into();
-        assert_eq!(last, [Ok(false), Ok(false), Ok(true), Err(Fault::Set)]);
+        let mut event = Event { function: nothing, data: Bytes::EMPTY, slots: vec![None, None, None], missing: 3, first: 0, depth: 1 };
+        let last: Vec<_> = [(ANY, 0), (2, 3), (ANY, 2), (ANY, 9)].map(|(slot, depth)| event.satisfy(slot, NOTHING, depth)).into();
+        assert_eq!((last, event.depth), (vec![Ok(false), Ok(false), Ok(true), Err(Fault::Set)], 3));
     }
 }

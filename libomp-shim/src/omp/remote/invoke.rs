@@ -6,11 +6,9 @@ use super::bytes::Bytes;
 use super::future::{self, By};
 use super::server::SERVER;
 use super::wire;
-use super::{COUNTS, Fault, Handle, Owner, begin_function, count, owner};
+use super::{COUNTS, Fault, Handle, Owner, begin_function, count, depth_here, owner};
 use crate::omp::check::waits::{self, Promise};
 use crate::omp::device::rank::modules;
-use crate::omp::target;
-use crate::omp::thread::Here;
 
 /// What a handler returns its value through: `ompx_result_t`.
 #[derive(Debug)]
@@ -49,11 +47,6 @@ pub struct Invocation {
     pub future: Option<Handle>,
     /// Target regions around the call.
     pub depth: u8,
-}
-
-/// Target regions around the running code, as invocations say it.
-fn depth_here() -> u8 {
-    target::depth(Here::get()).min(u8::MAX.into()) as u8
 }
 
 impl Invocation {

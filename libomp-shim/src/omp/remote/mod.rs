@@ -28,6 +28,7 @@ use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::device::rank::{self, Cluster};
+use super::target;
 use super::thread::Here;
 use server::SERVER;
 
@@ -226,6 +227,11 @@ pub(in crate::omp) fn begin_function(depth: u8) {
     values.max_active_levels = values.max_active_levels.saturating_add(1);
     values.invoked_depth = depth;
     control.set(values);
+}
+
+/// Target regions around the running code, as ranks tell it each other.
+pub(in crate::omp) fn depth_here() -> u8 {
+    target::depth(Here::get()).min(u8::MAX.into()) as u8
 }
 
 fn count(what: &AtomicU64) {

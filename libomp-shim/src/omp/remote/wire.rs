@@ -72,27 +72,32 @@ pub fn fail(cluster: &Cluster, to: u32, future: Handle) -> Result<(), Fault> {
     cluster.post(to, verb::SET, &words, &[], 0).map_err(|_| Fault::Ended)
 }
 
-/// Satisfies a dependence of an event of rank `to`.
+/// Satisfies a dependence of an event of rank `to`, which is named with the target regions around the call.
 ///
 /// # Errors
 /// As [`invoke`].
 /// # Safety
 /// As [`invoke`].
-pub unsafe fn satisfy(cluster: &Cluster, to: u32, event: Handle, slot: i32, from: *const u8, length: usize) -> Result<(), Fault> {
-    let words = [event.id.into(), event.generation, u64::from(slot as u32), 0, 0];
+pub unsafe fn satisfy(cluster: &Cluster, to: u32, event: Handle, slot: (i32, u8), from: *const u8, length: usize) -> Result<(), Fault> {
+    let words = [event.id.into(), event.generation, slot_word(slot), 0, 0];
     // SAFETY: as the caller says.
     unsafe { send(cluster, to, verb::SATISFY, words, from, length) }
 }
 
-/// Satisfies a dependence of an event of rank `to` with an object.
+/// The same with an object.
 ///
 /// # Errors
 /// As [`invoke`].
-pub fn satisfy_with(cluster: &Cluster, to: u32, event: Handle, slot: i32, object: Handle) -> Result<(), Fault> {
+pub fn satisfy_with(cluster: &Cluster, to: u32, event: Handle, slot: (i32, u8), object: Handle) -> Result<(), Fault> {
     let [place, generation] = object.words();
-    let words = [event.id.into(), event.generation, u64::from(slot as u32), place, generation];
+    let words = [event.id.into(), event.generation, slot_word(slot), place, generation];
     // SAFETY: no bytes.
     unsafe { send(cluster, to, verb::SATISFY, words, core::ptr::null(), 0) }
+}
+
+/// A dependence, and the target regions around the call that satisfies it.
+fn slot_word((slot, depth): (i32, u8)) -> u64 {
+    u64::from(depth) << 32 | u64::from(slot as u32)
 }
 
 /// # Safety
@@ -232,9 +237,9 @@ impl Letter {
             }
             _ if e != 0 => {
                 let object = Handle::from_words([d, e]);
-                self.complain("ompx_event_satisfy_object", satisfy_here(mine(a, b), c as u32 as i32, Datum::Object(object)));
+                self.complain("ompx_event_satisfy_object", satisfy_here(mine(a, b), c as u32 as i32, Datum::Object(object), (c >> 32) as u8));
             }
-            _ => self.complain("ompx_event_satisfy", satisfy_here(mine(a, b), c as u32 as i32, Datum::Bytes(bytes))),
+            _ => self.complain("ompx_event_satisfy", satisfy_here(mine(a, b), c as u32 as i32, Datum::Bytes(bytes), (c >> 32) as u8)),
         }
     }
 

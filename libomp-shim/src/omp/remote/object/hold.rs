@@ -72,7 +72,7 @@ fn go_on(number: u64) {
         return;
     };
     let here = me() as u32;
-    let item = Item { what: What::Hold(here, number), origin: here, future: None, args: Bytes::EMPTY };
+    let item = Item { what: What::Hold(here, number), depth: 0, origin: here, future: None, args: Bytes::EMPTY };
     if submit(object, item).is_err() {
         not_there(number);
     }

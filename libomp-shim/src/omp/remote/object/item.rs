@@ -28,6 +28,8 @@ pub enum What {
 pub struct Item {
     /// What it asks.
     pub what: What,
+    /// Target regions around the call that has made it.
+    pub depth: u8,
     /// Who has made it.
     pub origin: u32,
     /// The future that its end sets.
@@ -61,6 +63,8 @@ pub struct Header {
     /// As of [`Item`].
     pub what: What,
     /// As of [`Item`].
+    pub depth: u8,
+    /// As of [`Item`].
     pub origin: u32,
     /// As of [`Item`].
     pub future: Option<Handle>,
@@ -69,12 +73,12 @@ pub struct Header {
 impl Header {
     /// That of a request.
     pub fn of(object: Handle, mark: Mark, item: &Item) -> Self {
-        Self { object, mark, what: item.what, origin: item.origin, future: item.future }
+        Self { object, mark, what: item.what, depth: item.depth, origin: item.origin, future: item.future }
     }
 
     /// The request.
     pub fn with(self, args: Bytes) -> Item {
-        Item { what: self.what, origin: self.origin, future: self.future, args }
+        Item { what: self.what, depth: self.depth, origin: self.origin, future: self.future, args }
     }
 
     /// As it is sent.
@@ -91,7 +95,7 @@ impl Header {
             Mark::Counted => 2,
         };
         let ([object, generation], [future, future_generation]) = (self.object.words(), Handle::words_if(self.future));
-        [object, generation, kind << 32 | mark, a, b, self.origin.into(), future, future_generation]
+        [object, generation, kind << 32 | u64::from(self.depth) << 8 | mark, a, b, self.origin.into(), future, future_generation]
     }
 
     /// The inverse.
@@ -103,13 +107,14 @@ impl Header {
             4 => What::End,
             kind => What::Call { writes: kind == 1, place: (a, b) },
         };
-        let mark = match kind as u32 {
+        let mark = match kind as u8 {
             0 => Mark::Open,
             1 => Mark::Certain,
             _ => Mark::Counted,
         };
         let future = Handle::if_words([future, future_generation]);
-        Self { object: Handle::from_words([object, generation]), mark, what, origin: origin as u32, future }
+        let object = Handle::from_words([object, generation]);
+        Self { object, mark, what, depth: (kind >> 8) as u8, origin: origin as u32, future }
     }
 }
 
@@ -123,8 +128,8 @@ mod tests {
         let future = Some(Handle { rank: 65000, id: 7, generation: 9 });
         let calls = [false, true].map(|writes| What::Call { writes, place: (u64::MAX, 12) });
         for what in calls.into_iter().chain([What::Move(5), What::Hold(2, 99), What::End]) {
-            for (mark, future) in [(Mark::Open, None), (Mark::Certain, future), (Mark::Counted, future)] {
-                let header = Header { object, mark, what, origin: 8, future };
+            for (mark, depth, future) in [(Mark::Open, 0, None), (Mark::Certain, u8::MAX, future), (Mark::Counted, 1, future)] {
+                let header = Header { object, mark, what, depth, origin: 8, future };
                 assert_eq!(Header::from_words(header.words()), header);
             }
         }

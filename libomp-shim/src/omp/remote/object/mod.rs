@@ -24,7 +24,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::bytes::Bytes;
 use super::server::SERVER;
-use super::{Fault, Handle, Owner, future, me, owner};
+use super::{Fault, Handle, Owner, depth_here, future, me, owner};
 use crate::omp::check::waits::{self, Promise};
 use crate::omp::device::rank::modules;
 use crate::omp::device::rank::remote::settle;
@@ -119,7 +119,8 @@ pub unsafe fn invoke(object: Handle, mode: Mode, function: usize, args: *const u
         unsafe { ptr::write(into, future) };
         waits::promised(future, Promise { function, rank: None });
     }
-    let sent = submit(object, Item { what: What::Call { writes: mode == Mode::Write, place }, origin: me() as u32, future, args });
+    let what = What::Call { writes: mode == Mode::Write, place };
+    let sent = submit(object, Item { what, depth: depth_here(), origin: me() as u32, future, args });
     match (sent, future) {
         (Ok(()), _) => super::count(&COUNTS.invoked),
         // Nobody knows of it, so it goes.
@@ -148,7 +149,7 @@ pub fn free(object: Handle) -> Result<(), Fault> {
 
 fn ask(object: Handle, what: What) -> Result<(), Fault> {
     reachable(object)?;
-    submit(object, Item { what, origin: me() as u32, future: None, args: Bytes::EMPTY })
+    submit(object, Item { what, depth: 0, origin: me() as u32, future: None, args: Bytes::EMPTY })
 }
 
 /// Can there be such an object, and may this process ask for it?

@@ -122,7 +122,7 @@ struct Place(*mut c_void);
 
 /// Runs a handler.
 fn call(object: Handle, item: Item, at: *mut c_void) {
-    let Item { what, args, future, origin } = item;
+    let Item { what, args, future, origin, depth } = item;
     let What::Call { place, .. } = what else {
         return;
     };
@@ -130,7 +130,7 @@ fn call(object: Handle, item: Item, at: *mut c_void) {
         lost(format_args!("rank {origin} has invoked a function of a module that is not loaded here, or another version of it"))
     };
     let function = base + place.1 as usize;
-    answered(function, future, 0, |answer| {
+    answered(function, future, depth, |answer| {
         // SAFETY: the invoker's promise, on this rank or, for the same function of the same module, on another. The object stays
         // until `release`, and nobody uses it in a way that conflicts (`Local::begin`).
         unsafe {
