@@ -153,6 +153,22 @@ OMPX_API int ompx_may_suspend(void);
  * not asked again after its answer. Where ompx_may_suspend answers 0 the kernel thread yields between two questions. */
 OMPX_API void ompx_suspend_until(int (*ready)(void *argument), void *argument);
 
+/* 1 under GANGWAY_CHECK (docs/remote.md), which names what ompx_suspend_for is told: worth finding out. A library may then wait by ompx_suspend_for also where
+ * ompx_may_suspend answers 0, so that the wait is seen. Else 0. */
+OMPX_API int ompx_checks(void);
+
+/* What a library waits for. `call`: the routine's name, or null. `rank`: the other rank, of those of ompx_cluster_rank, and `tag`: negative for any, or not known. */
+enum { OMPX_RECEIVES, OMPX_SENDS, OMPX_MESSAGES /* several, or not known */ };
+typedef struct ompx_message_t {
+    const char *call;
+    int rank;
+    int tag;
+    int end; /* OMPX_RECEIVES: the other rank has to send; OMPX_SENDS: it has to receive */
+} ompx_message_t;
+
+/* As ompx_suspend_until, for a message, which is read before the call waits; null: as ompx_suspend_until. */
+OMPX_API void ompx_suspend_for(int (*ready)(void *argument), void *argument, const ompx_message_t *message);
+
 /* The caller is about to wait in a library, for some time: OpenMP threads behind it on the same worker that could go on do so on another
  * kernel thread, without the time that the runtime needs to find out. */
 OMPX_API void ompx_blocks(void);

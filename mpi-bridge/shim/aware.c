@@ -11,6 +11,8 @@
  * handler but MPI_ERRORS_ARE_FATAL has that effect. Rejected: that workers ask MPI_Request_get_status, and the caller completes the request
  * (in MPICH that ends the program for a message that was truncated, whatever the handlers).
  *
+ * Under GANGWAY_CHECK the runtime is told what a call waits for, and calls outside of parallel regions go the same way, so that it sees them.
+ *
  * Collective calls stay what they are (a non-blocking collective does not match a blocking one of another rank): before one, what could
  * go on behind the thread is moved to another kernel thread.
  *
@@ -79,15 +81,43 @@ int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler)
 }
 #endif
 
-int aware_suspends(void)
+/* Are waits to be told, so that GANGWAY_CHECK sees them, also those outside of parallel regions? */
+static int are_told(void)
 {
-    return ompx_may_suspend && ompx_may_suspend() && is_multiple() && !atomic_load_explicit(&handles_errors, memory_order_relaxed);
+    return ompx_checks && ompx_suspend_for && ompx_checks();
 }
 
-void aware_wait(int (*test)(void *), void *argument)
+int aware_suspends(void)
 {
-    if (!test(argument))
+    return ompx_may_suspend && (ompx_may_suspend() || are_told()) && is_multiple() &&
+           !atomic_load_explicit(&handles_errors, memory_order_relaxed);
+}
+
+/* The rank in MPI_COMM_WORLD, which is that of the program's ranks; -1 where that is not known. */
+static int in_world(int rank, MPI_Comm comm)
+{
+    int between, there = MPI_UNDEFINED;
+    MPI_Group group, world;
+    if (rank < 0 || PMPI_Comm_test_inter(comm, &between) != MPI_SUCCESS || between || PMPI_Comm_group(comm, &group) != MPI_SUCCESS)
+        return -1;
+    if (PMPI_Comm_group(MPI_COMM_WORLD, &world) == MPI_SUCCESS) {
+        PMPI_Group_translate_ranks(group, 1, &rank, world, &there);
+        PMPI_Group_free(&world);
+    }
+    PMPI_Group_free(&group);
+    return there == MPI_UNDEFINED ? -1 : there;
+}
+
+void aware_wait(int (*test)(void *), void *argument, const struct aware_end *end)
+{
+    if (test(argument))
+        return;
+    if (!are_told()) {
         ompx_suspend_until(test, argument);
+        return;
+    }
+    ompx_message_t message = {end->call, end->end == OMPX_MESSAGES ? -1 : in_world(end->rank, end->comm), end->tag, end->end};
+    ompx_suspend_for(test, argument, &message);
 }
 
 /* ---- waiting for requests ------------------------------------------------------------------------------------------ */
@@ -130,17 +160,24 @@ static int test_some(void *argument)
     return *r->found != 0 || r->error != MPI_SUCCESS; /* MPI_UNDEFINED: none is active */
 }
 
+/* Messages of requests that the program has made. */
+static struct aware_end some(const char *call)
+{
+    struct aware_end end = {call, -1, -1, OMPX_MESSAGES, MPI_COMM_NULL};
+    return end;
+}
+
 /* Completes one request. */
-static int complete(MPI_Request *request, MPI_Status *status)
+static int complete(MPI_Request *request, MPI_Status *status, struct aware_end end)
 {
     struct requests one = {.requests = request, .statuses = status};
-    aware_wait(test_one, &one);
+    aware_wait(test_one, &one, &end);
     return one.error;
 }
 
 int MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
-    return aware_suspends() ? complete(request, status) : PMPI_Wait(request, status);
+    return aware_suspends() ? complete(request, status, some("MPI_Wait")) : PMPI_Wait(request, status);
 }
 
 int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
@@ -148,7 +185,8 @@ int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
     if (!aware_suspends())
         return PMPI_Waitall(count, requests, statuses);
     struct requests all = {.count = count, .requests = requests, .statuses = statuses};
-    aware_wait(test_all, &all);
+    struct aware_end end = some("MPI_Waitall");
+    aware_wait(test_all, &all, &end);
     return all.error;
 }
 
@@ -157,7 +195,8 @@ int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *statu
     if (!aware_suspends())
         return PMPI_Waitany(count, requests, index, status);
     struct requests all = {.count = count, .found = index, .requests = requests, .statuses = status};
-    aware_wait(test_any, &all);
+    struct aware_end end = some("MPI_Waitany");
+    aware_wait(test_any, &all, &end);
     return all.error;
 }
 
@@ -166,7 +205,8 @@ int MPI_Waitsome(int count, MPI_Request requests[], int *found, int indices[], M
     if (!aware_suspends())
         return PMPI_Waitsome(count, requests, found, indices, statuses);
     struct requests all = {.count = count, .found = found, .indices = indices, .requests = requests, .statuses = statuses};
-    aware_wait(test_some, &all);
+    struct aware_end end = some("MPI_Waitsome");
+    aware_wait(test_some, &all, &end);
     return all.error;
 }
 
@@ -177,8 +217,9 @@ int MPI_Recv(void *buffer, int count, MPI_Datatype type, int source, int tag, MP
     if (source == MPI_PROC_NULL || !aware_suspends()) /* MPICH's request for nobody has no status */
         return PMPI_Recv(buffer, count, type, source, tag, comm, status);
     MPI_Request request;
+    struct aware_end end = {"MPI_Recv", source, tag, OMPX_RECEIVES, comm};
     int error = PMPI_Irecv(buffer, count, type, source, tag, comm, &request);
-    return error != MPI_SUCCESS ? error : complete(&request, status);
+    return error != MPI_SUCCESS ? error : complete(&request, status, end);
 }
 
 int MPI_Mrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message, MPI_Status *status)
@@ -187,7 +228,7 @@ int MPI_Mrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message, 
         return PMPI_Mrecv(buffer, count, type, message, status);
     MPI_Request request;
     int error = PMPI_Imrecv(buffer, count, type, message, &request);
-    return error != MPI_SUCCESS ? error : complete(&request, status);
+    return error != MPI_SUCCESS ? error : complete(&request, status, some("MPI_Mrecv"));
 }
 
 #define SENDS(name, twin)                                                                                                      \
@@ -196,8 +237,9 @@ int MPI_Mrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message, 
         if (!aware_suspends())                                                                                                 \
             return PMPI_##name(buffer, count, type, target, tag, comm);                                                        \
         MPI_Request request;                                                                                                   \
+        struct aware_end end = {"MPI_" #name, target, tag, OMPX_SENDS, comm};                                                  \
         int error = PMPI_##twin(buffer, count, type, target, tag, comm, &request);                                             \
-        return error != MPI_SUCCESS ? error : complete(&request, MPI_STATUS_IGNORE);                                           \
+        return error != MPI_SUCCESS ? error : complete(&request, MPI_STATUS_IGNORE, end);                                      \
     }
 
 SENDS(Send, Isend)
@@ -224,8 +266,10 @@ int MPI_Sendrecv(const void *out, int out_count, MPI_Datatype out_type, int targ
         PMPI_Wait(&receive, MPI_STATUS_IGNORE);
         return error;
     }
-    error = complete(&send, MPI_STATUS_IGNORE);
-    int second = complete(&receive, status);
+    struct aware_end sends = {"MPI_Sendrecv", target, out_tag, OMPX_SENDS, comm};
+    struct aware_end receives = {"MPI_Sendrecv", source, in_tag, OMPX_RECEIVES, comm};
+    error = complete(&send, MPI_STATUS_IGNORE, sends);
+    int second = complete(&receive, status, receives);
     return error != MPI_SUCCESS ? error : second;
 }
 
@@ -251,7 +295,8 @@ int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
     if (!aware_suspends())
         return PMPI_Probe(source, tag, comm, status);
     struct probe probe = {.source = source, .tag = tag, .comm = comm, .status = status};
-    aware_wait(has_come, &probe);
+    struct aware_end end = {"MPI_Probe", source, tag, OMPX_RECEIVES, comm};
+    aware_wait(has_come, &probe, &end);
     return probe.error;
 }
 
@@ -260,7 +305,8 @@ int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Sta
     if (!aware_suspends())
         return PMPI_Mprobe(source, tag, comm, message, status);
     struct probe probe = {.source = source, .tag = tag, .comm = comm, .message = message, .status = status};
-    aware_wait(has_come, &probe);
+    struct aware_end end = {"MPI_Mprobe", source, tag, OMPX_RECEIVES, comm};
+    aware_wait(has_come, &probe, &end);
     return probe.error;
 }
 

@@ -53,16 +53,29 @@ static int test_all(void *argument)
     return done || *r->error != MPI_SUCCESS;
 }
 
-static void complete(F *request, F *status, F *error)
+/* For GANGWAY_CHECK. */
+static struct aware_end an_end(const char *call, int end, const F *rank, const F *tag, const F *comm)
+{
+    struct aware_end known = {call, (int)*rank, (int)*tag, end, PMPI_Comm_f2c(*comm)};
+    return known;
+}
+
+static struct aware_end some(const char *call)
+{
+    struct aware_end end = {call, -1, -1, OMPX_MESSAGES, MPI_COMM_NULL};
+    return end;
+}
+
+static void complete(F *request, F *status, F *error, struct aware_end end)
 {
     struct requests one = {.requests = request, .statuses = status, .error = error};
-    aware_wait(test_one, &one);
+    aware_wait(test_one, &one, &end);
 }
 
 NAMES(wait, (F *request, F *status, F *error))
 {
     if (aware_suspends())
-        complete(request, status, error);
+        complete(request, status, error, some("mpi_wait"));
     else
         pmpi_wait_(request, status, error);
 }
@@ -70,8 +83,9 @@ NAMES(wait, (F *request, F *status, F *error))
 NAMES(waitall, (F *count, F *requests, F *statuses, F *error))
 {
     struct requests all = {count, requests, statuses, error};
+    struct aware_end end = some("mpi_waitall");
     if (aware_suspends())
-        aware_wait(test_all, &all);
+        aware_wait(test_all, &all, &end);
     else
         pmpi_waitall_(count, requests, statuses, error);
 }
@@ -85,7 +99,7 @@ NAMES(recv, (RECV_PARAMETERS, F *status, F *error))
     F request;
     pmpi_irecv_(buffer, count, type, source, tag, comm, &request, error);
     if (*error == MPI_SUCCESS)
-        complete(&request, status, error);
+        complete(&request, status, error, an_end("mpi_recv", OMPX_RECEIVES, source, tag, comm));
 }
 
 #define SENDS(name, twin)                                                                                                      \
@@ -100,7 +114,7 @@ NAMES(recv, (RECV_PARAMETERS, F *status, F *error))
         F request;                                                                                                             \
         pmpi_##twin##_(buffer, count, type, target, tag, comm, &request, error);                                               \
         if (*error == MPI_SUCCESS)                                                                                             \
-            complete(&request, MPI_F_STATUS_IGNORE, error);                                                                    \
+            complete(&request, MPI_F_STATUS_IGNORE, error, an_end("mpi_" #name, OMPX_SENDS, target, tag, comm));               \
     }
 
 SENDS(send, isend)
@@ -123,8 +137,8 @@ NAMES(sendrecv, (BOTH_PARAMETERS, F *status, F *error))
         pmpi_wait_(&receive, MPI_F_STATUS_IGNORE, &other);
         return;
     }
-    complete(&send, MPI_F_STATUS_IGNORE, error);
-    complete(&receive, status, &other);
+    complete(&send, MPI_F_STATUS_IGNORE, error, an_end("mpi_sendrecv", OMPX_SENDS, target, out_tag, comm));
+    complete(&receive, status, &other, an_end("mpi_sendrecv", OMPX_RECEIVES, source, in_tag, comm));
     *error = *error != MPI_SUCCESS ? *error : other;
 }
 
@@ -143,10 +157,11 @@ static int has_come(void *argument)
 NAMES(probe, (F *source, F *tag, F *comm, F *status, F *error))
 {
     struct probe probe = {source, tag, comm, status, error};
+    struct aware_end end = an_end("mpi_probe", OMPX_RECEIVES, source, tag, comm);
     if (!aware_suspends())
         pmpi_probe_(source, tag, comm, status, error);
     else
-        aware_wait(has_come, &probe);
+        aware_wait(has_come, &probe, &end);
 }
 
 WEAK void pmpi_comm_create_errhandler_(void (*function)(void), F *handler, F *error);

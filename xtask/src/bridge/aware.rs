@@ -33,13 +33,20 @@ const PLAIN: Test = Test { name: "", argument: "", threads: &[(4, 2)], settings:
 /// Tasks of one thread go on.
 const TASKS: &[&str] = &["OMPX_TASK_AWARE_MPI=1"];
 
-const TESTS: [Test; 6] = [
+const TESTS: [Test; 7] = [
     Test { name: "threads", threads: &[(2, 1), (2, 2)], ..PLAIN },
     Test { name: "threads", settings: TASKS, ..PLAIN },
     Test { name: "threads", argument: "low", settings: &["OMP_DISPLAY_ENV=verbose"], wanted: Wanted::Says("below MPI_THREAD_MULTIPLE"), ..PLAIN },
     Test { name: "fortran", threads: &[(2, 1), (2, 2)], ..PLAIN },
     Test { name: "tasks", threads: &[(1, 1), (2, 2), (8, 2)], settings: TASKS, ..PLAIN },
     Test { name: "tasks", threads: &[(2, 2)], wanted: Wanted::Hang, ..PLAIN },
+    Test {
+        name: "vain",
+        threads: &[(2, 2)],
+        settings: &["OMPX_CLUSTER=spmd", "GANGWAY_CHECK=1"],
+        wanted: Wanted::Says("waits for a message of rank 1, tag 7 (MPI_Recv)"),
+        ..PLAIN
+    },
 ];
 
 /// Seconds that a run may take on a busy machine.

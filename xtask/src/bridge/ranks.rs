@@ -98,6 +98,10 @@ const fn vain(argument: &'static str, ranks: &'static [u32], wanted: Wanted) -> 
     Test { name: "vain", ranks, settings: &["GANGWAY_CHECK=1"], ..wrong(argument, wanted) }
 }
 
+const fn vain_trays(argument: &'static str, wanted: Wanted) -> Test {
+    Test { name: "vain_trays", ..vain(argument, &[1, 3], wanted) }
+}
+
 const fn misused_object(argument: &'static str, wanted: Wanted) -> Test {
     Test { name: "objects_wrong", ..wrong(argument, wanted) }
 }
@@ -166,6 +170,11 @@ const TESTS: &[Test] = &[
     vain("2", &[1, 3], Wanted::Warning("as far as the runtime sees nobody can go on: rank")),
     Test { mode: "spmd", ..vain("2", &[2], Wanted::Warning("waits for future")) },
     vain("0", &[3], Wanted::Fine),
+    vain_trays("0", Wanted::Fine),
+    vain_trays("1", Wanted::Line("a cycle, none of these can go on: rank")),
+    vain_trays("1", Wanted::Line("waits for tray 0 of task")),
+    vain_trays("2", Wanted::Line("which rank 0 asked to read tray 0, waits for the end of its procedure")),
+    vain_trays("3", Wanted::Line("on it waits for object 1 of rank 0, which others use")),
     Test { name: "objects", compilers: &[Gcc], ranks: &[1, 2, 4], ..PLAIN },
     Test { name: "objects", compilers: &[Clang], ranks: &[2], ..PLAIN },
     Test { name: "objects", compilers: &[Gcc], ranks: &[3], progress: "idle", ..PLAIN },

@@ -5,6 +5,8 @@ use core::ptr;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use crate::abi::api::parallel::change_icv;
+use crate::omp::check;
+use crate::omp::check::thing::{End, Message};
 use crate::omp::check::waits::{self, What};
 use crate::omp::device::rank::start::{self, Started};
 use crate::omp::device::place::{hints, policies};
@@ -128,10 +130,46 @@ pub extern "C" fn ompx_may_suspend() -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn ompx_suspend_until(ready: unsafe extern "C" fn(*mut c_void) -> c_int, argument: *mut c_void) {
     // SAFETY: as the caller says.
-    let ready = || unsafe { ready(argument) } != 0;
-    let _noted = waits::waits(What::Library, !outside::may_suspend());
+    suspend_until(&|| unsafe { ready(argument) } != 0, What::Library);
+}
+
+/// What `ompx_suspend_for` waits for: `ompx_message_t`.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Awaited {
+    call: *const c_char,
+    rank: c_int,
+    tag: c_int,
+    end: c_int,
+}
+
+/// `ompx_checks`: 1 under `GANGWAY_CHECK`, which names what [`ompx_suspend_for`] is told.
+#[unsafe(no_mangle)]
+pub extern "C" fn ompx_checks() -> c_int {
+    c_int::from(check::is_on())
+}
+
+/// `ompx_suspend_for`: as [`ompx_suspend_until`], for a message.
+///
+/// # Safety
+/// As there; `message` is null or valid, its call null or a string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn ompx_suspend_for(ready: unsafe extern "C" fn(*mut c_void) -> c_int, argument: *mut c_void, message: *const Awaited) {
+    // SAFETY: as the caller says.
+    let message = unsafe { message.as_ref() }.filter(|_| check::is_on());
+    let what = message.map_or(What::Library, |&Awaited { call, rank, tag, end }| {
+        // SAFETY: as the caller says.
+        let call = if call.is_null() { "a library".into() } else { unsafe { CStr::from_ptr(call) }.to_string_lossy() };
+        What::Message(call.into_owned(), Message { rank, tag, end: End::from_number(end) })
+    });
+    // SAFETY: as the caller says.
+    suspend_until(&|| unsafe { ready(argument) } != 0, what);
+}
+
+fn suspend_until(ready: &dyn Fn() -> bool, what: What) {
+    let _noted = waits::waits(what, !outside::may_suspend());
     if outside::may_suspend() {
-        outside::suspend_until(&ready);
+        outside::suspend_until(ready);
     } else {
         while !ready() {
             std::thread::yield_now();

@@ -2,43 +2,10 @@
 //!
 //! Pure: samples in, lines out.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use crate::omp::remote::Handle;
-
-/// A wait, as the other ranks hear of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wait {
-    /// Never used again on its rank.
-    pub number: u64,
-    /// The value that the one who waits would set by its end; only where it is an invoked function itself that waits.
-    pub sets: Option<Handle>,
-    /// The value that is waited for.
-    pub value: Option<Handle>,
-    /// Who waits, in words.
-    pub who: String,
-    /// For what, in words.
-    pub what: String,
-}
-
-/// A rank, at one look.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sample {
-    /// Code of the program runs there.
-    pub runs: bool,
-    /// Messages that the rank has sent.
-    pub sent: u64,
-    /// Messages that it has handled.
-    pub handled: u64,
-    /// Copies that are under way.
-    pub transfers: u64,
-    /// Work that has come to it so far.
-    pub taken: u64,
-    /// Who waits.
-    pub waits: Vec<Wait>,
-    /// How many more do.
-    pub more: u64,
-}
+use super::stuck::{Cycle, Graph, awaits_message, messages_meet};
+use super::thing::{Need, Sample, Wait};
 
 /// So many looks must say the same of all.
 const LOOKS: u32 = 3;
@@ -50,6 +17,8 @@ const NAMED: usize = 8;
 pub struct Verdict {
     last: Vec<Sample>,
     same: u32,
+    /// By rank: looks in a row at which it ran nothing, and all was as at the one before.
+    still: Vec<u32>,
     /// What has been said of nobody who goes on, so that it is said once.
     said: bool,
     /// Cycles that have been told: the rank and number of one wait of each.
@@ -59,8 +28,10 @@ pub struct Verdict {
 impl Verdict {
     /// One more look at all ranks: what there is to say, a line each.
     pub fn look(&mut self, ranks: Vec<Sample>) -> Vec<String> {
+        self.still = ranks.iter().enumerate().map(|(rank, now)| self.looks_still(rank, now)).collect();
         let mut lines = self.cycles(&ranks);
-        self.same = match (nobody_goes_on(&ranks), stays(&self.last, &ranks)) {
+        let stays = self.last.len() == ranks.len() && self.last.iter().zip(&ranks).all(|(before, now)| stays(before, now));
+        self.same = match (nobody_goes_on(&ranks), stays) {
             (false, _) => 0,
             (true, false) => 1,
             (true, true) => self.same + 1,
@@ -74,17 +45,22 @@ impl Verdict {
         lines
     }
 
+    fn looks_still(&self, rank: usize, now: &Sample) -> u32 {
+        match self.last.get(rank) {
+            _ if now.runs => 0,
+            Some(before) if stays(before, now) => self.still.get(rank).map_or(1, |looks| looks.saturating_add(1)),
+            _ => 1,
+        }
+    }
+
     /// Cycles that were there at the last look, too.
     fn cycles(&mut self, ranks: &[Sample]) -> Vec<String> {
-        let by_value = setters(ranks);
+        let graph = Graph::new(ranks, |rank| self.still[rank] >= LOOKS);
         let mut lines = Vec::new();
-        for (rank, sample) in ranks.iter().enumerate() {
-            for wait in &sample.waits {
-                let Some(cycle) = cycle_of((rank, wait), &by_value) else { continue };
-                let first = cycle.iter().map(|(rank, wait)| (*rank, wait.number)).min();
-                if cycle.iter().all(|&(rank, wait)| self.was_there(rank, wait)) && first.is_some_and(|first| self.told.insert(first)) {
-                    lines.push(line_of_cycle(&cycle));
-                }
+        for cycle in graph.cycles() {
+            let first = cycle.waits.iter().map(|(rank, wait, _)| (*rank, wait.number)).min();
+            if cycle.waits.iter().all(|(rank, wait, _)| self.was_there(*rank, wait)) && first.is_some_and(|first| self.told.insert(first)) {
+                lines.push(line_of_cycle(&cycle));
             }
         }
         lines
@@ -95,75 +71,58 @@ impl Verdict {
     }
 }
 
-type Edge<'a> = (usize, &'a Wait);
-
-/// Who waits although others wait for the value it sets.
-fn setters(ranks: &[Sample]) -> HashMap<(i32, u32, u64), Edge<'_>> {
-    let all = ranks.iter().enumerate().flat_map(|(rank, sample)| sample.waits.iter().map(move |wait| (rank, wait)));
-    all.filter_map(|edge| edge.1.sets.map(|value| (key(value), edge))).collect()
+fn line_of_cycle(cycle: &Cycle<'_>) -> String {
+    let parts: Vec<String> = cycle.waits.iter().map(|(rank, wait, need)| told(*rank, wait, Some(need))).collect();
+    let seen = if cycle.is_certain { "" } else { "as far as the runtime sees " };
+    format!("GANGWAY_CHECK: a cycle, {seen}none of these can go on: {}", parts.join("; "))
 }
 
-fn key(value: Handle) -> (i32, u32, u64) {
-    (value.rank, value.id, value.generation)
+fn told(rank: usize, wait: &Wait, need: Option<&Need>) -> String {
+    let need = need.or_else(|| wait.needs.first()).map_or("something", |need| &need.what);
+    format!("rank {rank}: {} waits for {need}", wait.who)
 }
 
-/// The cycle that a wait is a part of.
-fn cycle_of<'a>(from: Edge<'a>, setters: &HashMap<(i32, u32, u64), Edge<'a>>) -> Option<Vec<Edge<'a>>> {
-    let mut path = vec![from];
-    loop {
-        let (_, last) = path.last()?;
-        let next = *setters.get(&key(last.value?))?;
-        if next.0 == from.0 && next.1.number == from.1.number {
-            return Some(path);
-        }
-        // A circle further on, which `from` only leads to.
-        if path.len() > setters.len() {
-            return None;
-        }
-        path.push(next);
-    }
-}
-
-fn line_of_cycle(cycle: &[Edge<'_>]) -> String {
-    let parts: Vec<String> = cycle.iter().map(|(rank, wait)| told(*rank, wait)).collect();
-    format!("GANGWAY_CHECK: a cycle, none of these can go on: {}", parts.join("; "))
-}
-
-fn told(rank: usize, wait: &Wait) -> String {
-    format!("rank {rank}: {} waits for {}", wait.who, wait.what)
-}
-
-/// No rank runs anything, nothing is under way, and somebody waits.
+/// No rank runs anything, nothing is under way, and somebody waits. Where there is one rank only a message comes from processes that are not asked.
 fn nobody_goes_on(ranks: &[Sample]) -> bool {
     let sum = |what: fn(&Sample) -> u64| ranks.iter().map(what).fold(0_u64, u64::wrapping_add);
-    let nothing_comes = sum(|s| s.sent) == sum(|s| s.handled) && sum(|s| s.transfers) == 0;
-    nothing_comes && !ranks.iter().any(|s| s.runs) && ranks.iter().any(|s| !s.waits.is_empty())
+    let comes_from_outside = matches!(ranks, [alone] if awaits_message(alone));
+    let nothing_comes = sum(|s| s.sent) == sum(|s| s.handled) && sum(|s| s.transfers) == 0 && !comes_from_outside && !messages_meet(ranks);
+    nothing_comes && !ranks.iter().any(|s| s.runs) && ranks.iter().any(|s| s.code().next().is_some())
 }
 
-/// Has nothing happened from one look to the next?
-fn stays(before: &[Sample], now: &[Sample]) -> bool {
-    let same = |(a, b): (&Sample, &Sample)| a.taken == b.taken && a.waits == b.waits && a.more == b.more;
-    before.len() == now.len() && before.iter().zip(now).all(same)
+/// Has nothing happened on a rank from one look to the next?
+fn stays(before: &Sample, now: &Sample) -> bool {
+    before.taken == now.taken && before.waits == now.waits && before.more == now.more
 }
 
+/// Code that waits first, then what was asked for.
 fn line_of_nobody(ranks: &[Sample]) -> String {
-    let all = || ranks.iter().enumerate().flat_map(|(rank, sample)| sample.waits.iter().map(move |wait| (rank, wait)));
-    let parts: Vec<String> = all().take(NAMED).map(|(rank, wait)| told(rank, wait)).collect();
-    let left = all().count().saturating_sub(NAMED) as u64 + ranks.iter().map(|s| s.more).sum::<u64>();
+    let all = |is_code: bool| {
+        let of = move |(rank, sample): (usize, &'_ Sample)| -> Vec<String> {
+            sample.waits.iter().filter(|wait| wait.is_code == is_code).map(|wait| told(rank, wait, None)).collect()
+        };
+        ranks.iter().enumerate().flat_map(of)
+    };
+    let mut parts: Vec<String> = all(true).chain(all(false)).collect();
+    let left = parts.len().saturating_sub(NAMED) as u64 + ranks.iter().map(|s| s.more).sum::<u64>();
+    parts.truncate(NAMED);
     let rest = if left == 0 { String::new() } else { format!("; {left} more") };
     format!("GANGWAY_CHECK: as far as the runtime sees nobody can go on: {}{rest}", parts.join("; "))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::thing::{End, Message, Thing};
     use super::*;
+    use crate::omp::remote::Handle;
 
-    fn value(rank: i32, id: u32) -> Handle {
-        Handle { rank, id, generation: 1 }
+    fn value(rank: i32, id: u32) -> Thing {
+        Thing::Value(Handle { rank, id, generation: 1 })
     }
 
-    fn wait(number: u64, sets: Option<Handle>, value: Option<Handle>) -> Wait {
-        Wait { number, sets, value, who: format!("f{number}"), what: "it".into() }
+    fn wait(number: u64, gives: Option<Thing>, thing: Option<Thing>) -> Wait {
+        let needs = vec![Need { thing, what: "it".into() }];
+        Wait { number, is_code: true, gives: gives.into_iter().collect(), needs, who: format!("f{number}") }
     }
 
     fn rank(waits: Vec<Wait>) -> Sample {
@@ -231,5 +190,42 @@ mod tests {
         let look = |verdict: &mut Verdict| verdict.look(vec![Sample { more: 5, ..rank(waits.clone()) }]);
         let lines: Vec<String> = (0..3).flat_map(|_| look(&mut verdict)).collect();
         assert!(lines.len() == 1 && lines[0].ends_with("; 17 more"), "{lines:?}");
+    }
+
+    #[test]
+    fn what_was_asked_for_is_told_after_those_who_wait_and_keeps_nobody() {
+        let asked = Wait { is_code: false, ..wait(7, None, None) };
+        let looks = |waits: Vec<Wait>| {
+            let mut verdict = Verdict::default();
+            (0..LOOKS).flat_map(|_| verdict.look(vec![rank(waits.clone())])).collect::<Vec<_>>()
+        };
+        let lines = looks(vec![asked.clone(), wait(1, None, None)]);
+        assert!(lines.len() == 1 && lines[0].ends_with("rank 0: f1 waits for it; rank 0: f7 waits for it"), "{lines:?}");
+        assert!(looks(vec![asked]).is_empty());
+    }
+
+    #[test]
+    fn a_circle_over_messages_is_told_when_both_ranks_have_been_still() {
+        let receive = |rank| Some(Thing::Message(Message { rank, tag: 3, end: End::Receives }));
+        let look = |verdict: &mut Verdict, runs| {
+            let busy = Sample { runs: true, ..Sample::default() };
+            verdict.look(vec![rank(vec![wait(1, None, receive(1))]), Sample { runs, ..rank(vec![wait(1, None, receive(0))]) }, busy])
+        };
+        let mut verdict = Verdict::default();
+        let runs = [false, true, false, false, false, false];
+        let lines: Vec<usize> = runs.map(|runs| look(&mut verdict, runs).len()).into();
+        assert_eq!(lines, [0, 0, 0, 0, 1, 0]);
+        let mut verdict = Verdict::default();
+        let line = (0..LOOKS).flat_map(|_| look(&mut verdict, false)).next().expect("a line");
+        assert!(line.contains("a cycle, as far as the runtime sees none of these"), "{line}");
+    }
+
+    #[test]
+    fn a_process_alone_does_not_know_who_sends() {
+        let waits = vec![wait(1, None, Some(Thing::Message(Message { rank: -1, tag: -1, end: End::Unknown })))];
+        let mut verdict = Verdict::default();
+        for _ in 0..5 {
+            assert!(verdict.look(vec![rank(waits.clone())]).is_empty());
+        }
     }
 }

@@ -7,33 +7,39 @@ use core::ptr;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::thing::{Message, Thing};
 use crate::omp::remote::Handle;
 use crate::omp::remote::server::SERVER;
 use crate::omp::task::Task;
 use crate::omp::thread::Here;
 
-/// Code of the program that runs in a task of its own: a function that was invoked or that an event has fired, a target region for another rank.
-#[derive(Clone, Copy, Debug)]
+/// Code of the program that runs in a task of its own: a function that was invoked or that an event has fired, a handler of an object, a procedure of a
+/// persistent task, a target region for another rank.
+#[derive(Clone, Debug)]
 pub struct Activity {
     /// Its address.
     pub function: usize,
-    /// The future that its end sets.
-    pub future: Option<Handle>,
+    /// What comes about by its end.
+    pub gives: Vec<Thing>,
 }
 
 /// What somebody waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
     /// A future's value.
     Future(Handle),
-    /// `ompx_suspend_until`: what a library waits for, MPI's requests among them.
+    /// `ompx_suspend_until`: what a library waits for.
     Library,
+    /// `ompx_suspend_for`: a message, in a call of this name.
+    Message(String, Message),
+    /// A rank is to do some of what it has been asked before more is asked of it.
+    Ahead(u32),
     /// `ompx_wait_until`.
     Condition,
 }
 
 /// A wait.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Waiting {
     /// Never used again in this process.
     pub number: u64,
@@ -47,13 +53,17 @@ pub struct Waiting {
     pub holds: i32,
 }
 
-/// What an invoked function is to other ranks.
+/// What the value of a future of this rank comes of.
 #[derive(Clone, Copy, Debug)]
-pub struct Promise {
-    /// Its address in this process.
-    pub function: usize,
-    /// Where it runs; `None`: where its mobile object is.
-    pub rank: Option<i32>,
+pub enum Promise {
+    /// A function, by its address in this process, on a rank; `None`: where its mobile object is.
+    Function(usize, Option<i32>),
+    /// A tray of a persistent task.
+    Tray(Handle, u32),
+    /// Persistent tasks of this rank are to have done what they were asked.
+    Tasks(i32),
+    /// What this rank answers to a call of this name.
+    Answer(&'static str, i32),
 }
 
 #[derive(Default)]
@@ -100,13 +110,14 @@ impl Drop for Noted {
     }
 }
 
-/// The calling task runs this until what is returned is dropped.
-pub fn runs(function: usize, future: Option<Handle>) -> Noted {
+/// The calling task runs this until what is returned is dropped; `gives`: what comes about by its end.
+pub fn runs(function: usize, gives: impl FnOnce() -> Vec<Thing>) -> Noted {
     if !is_on() {
         return Noted(Note::Nothing);
     }
     let task = ptr::from_ref(Here::get().task).addr();
-    with(|book| book.activities.insert(task, Activity { function, future }));
+    let gives = gives();
+    with(|book| book.activities.insert(task, Activity { function, gives }));
     Noted(Note::Activity(task))
 }
 
@@ -128,7 +139,7 @@ pub fn waits(what: What, held: bool) -> Noted {
     Noted(Note::Wait(number))
 }
 
-/// The future of this rank is set by the end of that function.
+/// The value of the future of this rank comes of that.
 pub fn promised(future: Handle, promise: Promise) {
     if is_on() {
         with(|book| book.promises.insert((future.id, future.generation), promise));
@@ -147,8 +158,8 @@ impl Book {
     fn whose(&self, task: Option<&Task>) -> (Option<Activity>, bool) {
         let (mut at, mut itself) = (task, true);
         while let Some(task) = at {
-            if let Some(&activity) = self.activities.get(&ptr::from_ref(task).addr()) {
-                return (Some(activity), itself);
+            if let Some(activity) = self.activities.get(&ptr::from_ref(task).addr()) {
+                return (Some(activity.clone()), itself);
             }
             (at, itself) = (task.parent(), false);
         }
@@ -156,13 +167,13 @@ impl Book {
     }
 }
 
-/// All waits, and for each the function whose value it waits for, where that is known.
+/// All waits, and for each what the value comes of that it waits for, where that is known.
 pub fn all() -> Vec<(Waiting, Option<Promise>)> {
     with(|book| {
-        let promise = |waiting: &Waiting| match waiting.what {
+        let promise = |waiting: &Waiting| match &waiting.what {
             What::Future(future) => book.promises.get(&(future.id, future.generation)).copied(),
             _ => None,
         };
-        book.waits.values().map(|waiting| (*waiting, promise(waiting))).collect()
+        book.waits.values().map(|waiting| (waiting.clone(), promise(waiting))).collect()
     })
 }

@@ -9,6 +9,7 @@ use super::kind::Kind;
 use super::order::{Order, Place, Wanted};
 use super::wire::Tail;
 use super::{credit, devices, task, wire};
+use crate::omp::check::waits::{self, Promise};
 use crate::omp::device::rank::remote::settle;
 use crate::omp::device::rank::{cluster, modules};
 use crate::omp::remote::bytes::Bytes;
@@ -102,9 +103,11 @@ pub fn one(task: Handle, order: Order) -> Result<(), Fault> {
 pub struct Awaited(Handle);
 
 impl Awaited {
-    /// Not said yet.
-    pub fn begin() -> Self {
-        Self(future::create(true))
+    /// Not said yet; what it comes of.
+    pub fn begin(promise: Promise) -> Self {
+        let future = future::create(true);
+        waits::promised(future, promise);
+        Self(future)
     }
 
     /// What names it to them.
@@ -153,7 +156,7 @@ pub fn create(rank: i32, count: u64) -> Result<Vec<Handle>, Fault> {
     }
     let mut asked = Vec::new();
     for &(rank, count) in &each {
-        let awaited = Awaited::begin();
+        let awaited = Awaited::begin(Promise::Answer("ompx_ptask_create", rank));
         match owner(rank)? {
             Owner::Here => wire::reply(rank as u32, awaited.name(), wire::make(count).map(Some)),
             Owner::There(cluster, to) => wire::create(cluster, to, awaited.name(), count)?,
@@ -196,7 +199,7 @@ pub fn wait(tasks: &[Handle]) -> Result<(), Fault> {
     let mut waits = Vec::new();
     let mut letters = Vec::new();
     for group in sorted.chunk_by(|a, b| a.rank == b.rank) {
-        let awaited = Awaited::begin();
+        let awaited = Awaited::begin(Promise::Tasks(group[0].rank));
         let order = Order::Fence(group.len() as u64, awaited.name());
         letters.extend(group.iter().map(|&task| Letter { task, order, bytes: &[] }));
         waits.push(awaited);
@@ -230,7 +233,7 @@ fn everywhere(free: bool) -> Result<Vec<Awaited>, Fault> {
         settle(cluster).map_err(|_| Fault::Ended)?;
     }
     let ask = |rank| {
-        let awaited = Awaited::begin();
+        let awaited = Awaited::begin(Promise::Tasks(rank));
         match owner(rank)? {
             Owner::Here => wire::ask_all(me() as u32, awaited.name(), free),
             Owner::There(cluster, to) => wire::all(cluster, to, awaited.name(), free)?,
@@ -269,7 +272,7 @@ pub fn write(at: At, kind: u64, bytes: &[u8]) -> Result<(), Fault> {
 /// # Errors
 /// No such tray, or of another size; as [`ask`].
 pub fn read(at: At, bytes: Option<u64>) -> Result<Arc<Bytes>, Fault> {
-    let awaited = Awaited::begin();
+    let awaited = Awaited::begin(Promise::Tray(at.task, at.tray));
     one(at.task, Order::Read(at.tray, bytes, awaited.name()))?;
     awaited.get()
 }

@@ -21,6 +21,7 @@ use super::layout::Layout;
 use super::order::Wanted;
 use super::tray::Tray;
 use super::wire;
+use crate::omp::check::waits::Promise;
 use crate::omp::device::rank::remote::lock;
 use crate::omp::device::rank::{Cluster, cluster, first_device};
 use crate::omp::device;
@@ -113,7 +114,7 @@ fn everywhere(what: u64, words: [u64; 5], here: impl Fn() -> Result<(), Fault>) 
     let mut asked = Vec::new();
     for rank in 0..cluster().map_or(1, |cluster| cluster.ranks as i32) {
         if let Owner::There(cluster, to) = owner(rank)? {
-            let awaited = Awaited::begin();
+            let awaited = Awaited::begin(Promise::Answer("a call for distributed memory", rank));
             wire::request(cluster, to, what, awaited.name(), words)?;
             asked.push(awaited);
         }
@@ -181,7 +182,7 @@ pub fn allocate(count: u64, kind: u64, block: u64) -> Result<u64, Fault> {
     match owner(0)? {
         Owner::Here => choose(count, kind, block),
         Owner::There(cluster, rank) => {
-            let awaited = Awaited::begin();
+            let awaited = Awaited::begin(Promise::Answer("ompx_dist_alloc", 0));
             wire::request(cluster, rank, ask::ALLOCATE, awaited.name(), [count, kind.0, block, 0, 0])?;
             let address = awaited.get()?;
             // SAFETY: a word, as `said` makes it.
@@ -198,7 +199,7 @@ pub fn free(address: u64) -> Result<(), Fault> {
     match owner(0)? {
         Owner::Here => give_up(address),
         Owner::There(cluster, rank) => {
-            let awaited = Awaited::begin();
+            let awaited = Awaited::begin(Promise::Answer("ompx_dist_free", 0));
             wire::request(cluster, rank, ask::FREE, awaited.name(), [address, 0, 0, 0, 0])?;
             awaited.get().map(drop)
         }

@@ -10,6 +10,7 @@
 //! | [`tray`], [`kind`] | the content of trays; types, and how elements are combined |
 //! | [`parcels`] | what comes from other tasks, before or after it is waited for |
 //! | [`fences`], [`credit`] | waiting for tasks; who asks for too much waits |
+//! | [`stuck`] | for `GANGWAY_CHECK`: what cannot begin yet |
 //! | [`numbered`], [`devices`] | tasks that a file names; on which devices |
 //! | [`dist`], [`layout`] | memory at one address on all ranks |
 //! | [`wire`] | messages |
@@ -44,6 +45,7 @@ pub mod parcels;
 pub mod perform;
 pub mod queue;
 pub mod run;
+pub mod stuck;
 pub mod task;
 pub mod tray;
 pub mod wire;

@@ -8,6 +8,7 @@ use super::run::Run;
 use super::task::{Job, Task, forget};
 use super::tray::{Parcel, Tray};
 use super::{fences, numbered, parcels, wire};
+use crate::omp::check::thing::Thing;
 use crate::omp::check::waits;
 use crate::omp::device::rank::remote::settle;
 use crate::omp::device::rank::wire::bytes as words_as_bytes;
@@ -81,7 +82,7 @@ fn execute(task: &Arc<Task>, args: &Bytes, depth: u8) -> Result<(), Fault> {
     let run = Run::new(Arc::clone(task));
     begin_function(depth);
     let function = function(place);
-    let noted = waits::runs(function, None);
+    let noted = waits::runs(function, || vec![Thing::Execution(task.name)]);
     // SAFETY: the promise of who has set it, for the same function of the same module.
     unsafe {
         let procedure = core::mem::transmute::<usize, Procedure>(function);

@@ -5,7 +5,7 @@
 //!
 //! Rejected: strictly one after the other (in a ring of `send_recv` each task would receive before it sends, although nothing asks for that).
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// What an operation uses of its task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +43,36 @@ impl Before {
                 self.trays.insert(tray, true);
             }
             Access::All => {}
+        }
+    }
+}
+
+/// What operations wait for in the end, by position: an operation may wait for what older ones wait for that it conflicts with.
+#[derive(Default)]
+struct Ends {
+    /// Of the last one that uses the whole task.
+    all: BTreeSet<usize>,
+    /// Of those behind it, by tray: of those that read, of those that write.
+    trays: BTreeMap<u32, [BTreeSet<usize>; 2]>,
+}
+
+impl Ends {
+    /// Of those that have to be over before.
+    fn before(&self, access: Access) -> BTreeSet<usize> {
+        let mut ends = self.all.clone();
+        match access {
+            Access::Reads(tray) => ends.extend(self.trays.get(&tray).iter().flat_map(|[_, writes]| writes)),
+            Access::Writes(tray) => ends.extend(self.trays.get(&tray).iter().flat_map(|both| both.iter().flatten())),
+            Access::All => ends.extend(self.trays.values().flatten().flatten()),
+        }
+        ends
+    }
+
+    fn add(&mut self, access: Access, ends: BTreeSet<usize>) {
+        match access {
+            Access::Reads(tray) => self.trays.entry(tray).or_default()[0].extend(ends),
+            Access::Writes(tray) => self.trays.entry(tray).or_default()[1].extend(ends),
+            Access::All => (self.all, self.trays) = (ends, BTreeMap::new()),
         }
     }
 }
@@ -114,6 +144,27 @@ impl<T> Queue<T> {
         None
     }
 
+    /// Operations that have not begun and may not, and what each of them waits for in the end: older ones that are under way (`None`), and such as something
+    /// from elsewhere is missing for, themselves perhaps. At most `most` of those each.
+    pub fn hindered(&self, most: usize) -> Vec<(&T, Vec<Option<&T>>)> {
+        let mut ends = Ends::default();
+        let mut all = Vec::new();
+        for (at, entry) in self.entries.iter().enumerate().filter(|(_, entry)| !entry.over) {
+            let mut own = ends.before(entry.access);
+            if entry.what.is_none() || entry.missing > 0 {
+                own.insert(at);
+            }
+            while own.len() > most {
+                own.pop_last();
+            }
+            if let Some(what) = entry.what.as_ref().filter(|_| !own.is_empty()) {
+                all.push((what, own.iter().map(|&end| self.entries[end].what.as_ref()).collect()));
+            }
+            ends.add(entry.access, own);
+        }
+        all
+    }
+
     /// An operation that was taken out is over.
     pub fn finish(&mut self, number: u64) {
         if let Some(entry) = self.entry(number) {
@@ -162,6 +213,28 @@ mod tests {
         assert_eq!(begin(&mut queue), [(late, 'l')]);
         queue.finish(late);
         assert_eq!(queue.held(), 0);
+    }
+
+    #[test]
+    fn what_is_waited_for_in_the_end() {
+        let mut queue = Queue::EMPTY;
+        let run = queue.push(All, 0, 'x');
+        assert_eq!(begin(&mut queue), [(run, 'x')]);
+        queue.push(Reads(0), 0, 's');
+        assert_eq!(queue.hindered(9), [(&'s', vec![None])], "behind the execution");
+        queue.finish(run);
+        assert_eq!(begin(&mut queue).len(), 1);
+        queue.push(Writes(1), 1, 'r');
+        queue.push(Writes(2), 1, 'q');
+        queue.push(Reads(1), 0, 't');
+        queue.push(Reads(3), 0, 'o');
+        queue.push(All, 0, 'f');
+        queue.push(Reads(9), 0, 'l');
+        let all = vec![None, Some(&'r'), Some(&'q')];
+        let own = |what| (what, vec![Some(what)]);
+        let hindered = [own(&'r'), own(&'q'), (&'t', vec![Some(&'r')]), (&'f', all.clone()), (&'l', all)];
+        assert_eq!(queue.hindered(9), hindered, "'s' is under way, and 'o' may begin");
+        assert_eq!(queue.hindered(1)[3], (&'f', vec![None]));
     }
 
     #[test]

@@ -114,6 +114,13 @@ pub fn forget(name: Handle) {
     drop(gone);
 }
 
+impl State {
+    /// What was asked of the task and cannot begin; as of [`Queue::hindered`].
+    pub fn hindered(&self, most: usize) -> Vec<(&Job, Vec<Option<&Job>>)> {
+        self.queue.hindered(most)
+    }
+}
+
 // ---- what they do -------------------------------------------------------------------------------------------------------
 
 impl Task {

@@ -7,6 +7,7 @@ use super::server::SERVER;
 use super::table::Table;
 use super::wire;
 use super::{Fault, Handle, Owner, begin_function, depth_here, me, own, owner};
+use crate::omp::check::thing::Thing;
 use crate::omp::check::waits;
 use crate::omp::device::rank::modules;
 
@@ -101,6 +102,11 @@ pub struct Ready {
 }
 
 impl Ready {
+    /// The function's address.
+    pub fn function(&self) -> usize {
+        self.function as usize
+    }
+
     /// The objects among what has come.
     pub fn objects(&self) -> Vec<Handle> {
         let object = |datum: &Datum| {
@@ -117,7 +123,7 @@ impl Ready {
         };
         let parts: Vec<Part> = self.slots.iter().map(part).collect();
         begin_function(self.depth);
-        let _noted = waits::runs(self.function as usize, None);
+        let _noted = waits::runs(self.function as usize, || self.objects().into_iter().map(Thing::Object).collect());
         // SAFETY: the creator's promise; all of it stays until the function returns.
         unsafe { (self.function)(self.data.address(), self.data.size(), parts.as_ptr(), parts.len()) };
     }

@@ -7,6 +7,7 @@ use super::future::{self, By};
 use super::server::SERVER;
 use super::wire;
 use super::{COUNTS, Fault, Handle, Owner, begin_function, count, depth_here, owner};
+use crate::omp::check::thing::Thing;
 use crate::omp::check::waits::{self, Promise};
 use crate::omp::device::rank::modules;
 
@@ -53,7 +54,7 @@ impl Invocation {
     /// Runs it, and tells its future. In a task.
     pub fn run(self) {
         let Self { function, args, future, depth } = self;
-        answered(function, future, depth, |answer| {
+        answered(function, future, None, depth, |answer| {
             // SAFETY: the invoker's promise, on this rank or, for the same function of the same module, on another.
             unsafe {
                 let function = core::mem::transmute::<usize, Function>(function);
@@ -69,10 +70,12 @@ impl Invocation {
     }
 }
 
-/// Runs the function of the program at `address`, which says its value through what it is given, and tells the future; `depth` as of [`begin_function`]. In a task.
-pub fn answered(address: usize, future: Option<Handle>, depth: u8, function: impl FnOnce(*mut Answer)) {
+/// Runs the function of the program at `address`, which says its value through what it is given, and tells the future; `depth` as of [`begin_function`]. It may use an
+/// `object`. In a task.
+pub fn answered(address: usize, future: Option<Handle>, object: Option<Handle>, depth: u8, function: impl FnOnce(*mut Answer)) {
     begin_function(depth);
-    let noted = waits::runs(address, future);
+    let gives = || future.map(Thing::Value).into_iter().chain(object.map(Thing::Object)).collect();
+    let noted = waits::runs(address, gives);
     let mut answer = Answer { value: Bytes::EMPTY, wanted: future.is_some() };
     function(&raw mut answer);
     drop(noted);
@@ -99,7 +102,7 @@ pub unsafe fn invoke(rank: i32, function: usize, args: *const u8, length: usize,
     if let Some(future) = future {
         // SAFETY: as the caller says.
         unsafe { ptr::write(into, future) };
-        waits::promised(future, Promise { function, rank: Some(rank) });
+        waits::promised(future, Promise::Function(function, Some(rank)));
     }
     let begun = match owner {
         Owner::Here => {

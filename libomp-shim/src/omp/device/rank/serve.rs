@@ -324,7 +324,7 @@ impl Region {
             wanted: &[],
             into: ptr::null_mut(),
         };
-        let _noted = waits::runs(address, None);
+        let _noted = waits::runs(address, Vec::new);
         // SAFETY: the sender's promise (`Device::run`): code and arguments belong together. It has counted the arguments.
         unsafe { run_here(&launch) };
         flush();

@@ -78,6 +78,15 @@ fn go_on(number: u64) {
     }
 }
 
+/// What `look` makes of all events that wait for objects: their number, their function's address, what they have, and what they want next.
+pub fn all_waiting<R>(look: impl Fn(u64, usize, Vec<Handle>, Handle) -> R) -> Vec<R> {
+    let of = |(&number, waiting): (&u64, &Waiting)| {
+        let has = waiting.taken.iter().filter(|(_, part)| part.is_some()).map(|(object, _)| *object).collect();
+        waiting.wanted.last().map(|&wants| look(number, waiting.event.function(), has, wants))
+    };
+    all().waiting.iter().filter_map(of).collect()
+}
+
 impl Waiting {
     /// Runs the event's function, then gives the objects back.
     fn run(self) {

@@ -215,6 +215,12 @@ impl<T, I: Request> Local<T, I> {
         }
     }
 
+    /// Requests that wait until those who use the object now let go of it.
+    pub fn hindered(&self) -> impl Iterator<Item = &I> {
+        let (has_writer, has_readers) = (self.has_writer, self.readers > 0);
+        self.queue.iter().filter(move |item| has_writer || has_readers && item.access() != Access::Read)
+    }
+
     /// A token: takes the next request that may begin.
     pub fn begin(&mut self) -> Option<I> {
         self.tokens = self.tokens.saturating_sub(1);
@@ -279,12 +285,15 @@ mod tests {
         assert_eq!(object.review(0).tokens, 1);
         assert_eq!((begun(&mut object), begun(&mut object)), (Some('a'), None));
         assert_eq!(object.review(0), Next::default());
+        assert_eq!(object.hindered().map(|item| item.0).collect::<String>(), "bcd");
         object.end(Write);
+        assert_eq!(object.hindered().count(), 0);
         assert_eq!(object.review(0).tokens, 2, "both readers may");
         assert_eq!([begun(&mut object), begun(&mut object), begun(&mut object)], [Some('b'), Some('d'), None]);
         object.end(Read);
         assert_eq!(object.review(0), Next::default());
         object.push(('e', Read));
+        assert_eq!(object.hindered().map(|item| item.0).collect::<String>(), "c");
         assert_eq!(object.review(0).tokens, 1, "a reader that runs may wait for it");
         assert_eq!(begun(&mut object), Some('e'));
         object.end(Read);

@@ -12,6 +12,7 @@
 //! | [`run`] | handlers, departures and arrivals |
 //! | [`hold`] | events whose data are objects |
 //! | [`balance`] | ranks with nothing to do get objects for which handlers wait |
+//! | [`stuck`] | for `GANGWAY_CHECK`: requests that wait for those who use an object |
 //! | [`wire`] | messages |
 //!
 //! The protocol is in `docs/protocols/objects.md`; [`local`] and [`route`] are what its model runs (`model.rs`).
@@ -40,6 +41,7 @@ pub mod local;
 mod model;
 pub mod route;
 pub mod run;
+pub mod stuck;
 pub mod table;
 pub mod thing;
 pub mod wire;
@@ -117,7 +119,7 @@ pub unsafe fn invoke(object: Handle, mode: Mode, function: usize, args: *const u
     if let Some(future) = future {
         // SAFETY: as the caller says.
         unsafe { ptr::write(into, future) };
-        waits::promised(future, Promise { function, rank: None });
+        waits::promised(future, Promise::Function(function, None));
     }
     let what = What::Call { writes: mode == Mode::Write, place };
     let sent = submit(object, Item { what, depth: depth_here(), origin: me() as u32, future, args });

@@ -130,7 +130,7 @@ fn call(object: Handle, item: Item, at: *mut c_void) {
         lost(format_args!("rank {origin} has invoked a function of a module that is not loaded here, or another version of it"))
     };
     let function = base + place.1 as usize;
-    answered(function, future, depth, |answer| {
+    answered(function, future, Some(object), depth, |answer| {
         // SAFETY: the invoker's promise, on this rank or, for the same function of the same module, on another. The object stays
         // until `release`, and nobody uses it in a way that conflicts (`Local::begin`).
         unsafe {

@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::super::{Handle, me};
 use super::item::Item;
+use super::local::Local;
 use super::route::Entry;
 use super::thing::Thing;
 
@@ -68,6 +69,18 @@ pub fn all_loaded() -> Vec<(usize, Handle)> {
         all.extend(loaded);
     }
     all
+}
+
+/// What `look` makes of all objects that are here, in the order of their handles.
+pub fn all_here<R>(look: impl Fn(Handle, &Local<Thing, Item>) -> Vec<R>) -> Vec<R> {
+    let mut all: Vec<(Handle, Vec<R>)> = Vec::new();
+    for part in &TABLE {
+        let part = part.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = part.iter().flat_map(|part| &part.known);
+        all.extend(known.filter_map(|(object, entry)| entry.local.as_ref().map(|local| (*object, look(*object, local)))));
+    }
+    all.sort_by_key(|(object, _)| *object);
+    all.into_iter().flat_map(|(_, seen)| seen).collect()
 }
 
 /// Another rank that the object may be on.

@@ -1,0 +1,170 @@
+//! What can be waited for, who waits for it, and what a rank says of itself: the words in which ranks talk of waits.
+
+use crate::omp::remote::Handle;
+
+/// Something that comes about once, or a message of which there may be many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Thing {
+    /// The value of a future.
+    Value(Handle),
+    /// A persistent task ends what it executes now.
+    Execution(Handle),
+    /// The parcels of a transfer between trays: the rank that has asked for it, and its number for it.
+    Transfer(u32, u64),
+    /// Those who use a mobile object now let go of it.
+    Object(Handle),
+    /// An object is at the disposal of an event: its rank, and the number of the event there.
+    Hold(u32, u64),
+    /// A library's message with another rank.
+    Message(Message),
+}
+
+/// A message of a library, as the one sees it who waits for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Message {
+    /// The other rank, as the ranks of the program count; negative: any, or not known.
+    pub rank: i32,
+    /// Negative: any, or not known.
+    pub tag: i32,
+    /// What the one does who waits.
+    pub end: End,
+}
+
+/// An end of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum End {
+    /// Where it comes to.
+    Receives,
+    /// Where it comes from: the other rank has to receive it.
+    Sends,
+    /// One of both, or several messages.
+    Unknown,
+}
+
+impl End {
+    /// Of its number: that of `ompx.h`, and that in messages.
+    pub fn from_number(number: i32) -> Self {
+        match number {
+            0 => Self::Receives,
+            1 => Self::Sends,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+impl Message {
+    /// May they be the two ends of one message, that of `here` and that of `there`?
+    pub fn meets(self, here: usize, other: Self, there: usize) -> bool {
+        let is_with = |message: Self, rank: usize| message.rank < 0 || message.rank as usize == rank;
+        let tags = self.tag < 0 || other.tag < 0 || self.tag == other.tag;
+        let are_two = matches!((self.end, other.end), (End::Sends, End::Receives) | (End::Receives, End::Sends));
+        are_two && tags && is_with(self, there) && is_with(other, here)
+    }
+}
+
+impl Thing {
+    /// As words of a message.
+    pub fn words(self) -> [u64; 3] {
+        let [kind, [a, b]] = match self {
+            Self::Value(handle) => [[1, 0], handle.words()],
+            Self::Execution(handle) => [[2, 0], handle.words()],
+            Self::Transfer(rank, number) => [[3, 0], [rank.into(), number]],
+            Self::Object(handle) => [[4, 0], handle.words()],
+            Self::Hold(rank, number) => [[5, 0], [rank.into(), number]],
+            Self::Message(Message { rank, tag, end }) => [[6 + end as u64, 0], [u64::from(rank as u32), u64::from(tag as u32)]],
+        };
+        [kind[0], a, b]
+    }
+
+    /// The inverse; none of words that say nothing.
+    pub fn from_words([kind, a, b]: [u64; 3]) -> Option<Self> {
+        let handle = Handle::from_words([a, b]);
+        Some(match kind {
+            1 => Self::Value(handle),
+            2 => Self::Execution(handle),
+            3 => Self::Transfer(a as u32, b),
+            4 => Self::Object(handle),
+            5 => Self::Hold(a as u32, b),
+            6..=8 => Self::Message(Message { rank: a as u32 as i32, tag: b as u32 as i32, end: End::from_number(kind as i32 - 6) }),
+            _ => return None,
+        })
+    }
+}
+
+/// What somebody waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// None: nobody knows who could bring it about.
+    pub thing: Option<Thing>,
+    /// In words.
+    pub what: String,
+}
+
+/// A wait, as the other ranks hear of it: code of the program, or something that it has asked for and that has not begun.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// Never used again on its rank, or only for the same.
+    pub number: u64,
+    /// It is code that waits.
+    pub is_code: bool,
+    /// What comes about when the wait is over and who waits has ended, and not before.
+    pub gives: Vec<Thing>,
+    /// All of it has to come about; perhaps more than is said here.
+    pub needs: Vec<Need>,
+    /// Who waits, in words.
+    pub who: String,
+}
+
+/// A rank, at one look.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sample {
+    /// Code of the program runs there.
+    pub runs: bool,
+    /// Messages that the rank has sent.
+    pub sent: u64,
+    /// Messages that it has handled.
+    pub handled: u64,
+    /// Copies that are under way.
+    pub transfers: u64,
+    /// Work that has come to it so far.
+    pub taken: u64,
+    /// Who waits.
+    pub waits: Vec<Wait>,
+    /// How many more do.
+    pub more: u64,
+}
+
+impl Sample {
+    /// Code that waits.
+    pub fn code(&self) -> impl Iterator<Item = &Wait> {
+        self.waits.iter().filter(|wait| wait.is_code)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_is_heard() {
+        let handle = Handle { rank: 70_000, id: u32::MAX, generation: 1 << 50 };
+        let message = |rank, tag, end| Thing::Message(Message { rank, tag, end });
+        let things = [Thing::Value(handle), Thing::Execution(handle), Thing::Transfer(5, u64::MAX), Thing::Object(handle), Thing::Hold(7, 1 << 40)];
+        for thing in things.into_iter().chain([message(-1, -1, End::Unknown), message(-1, -1, End::Receives), message(3, i32::MAX, End::Sends)]) {
+            assert_eq!(Thing::from_words(thing.words()), Some(thing));
+        }
+        assert_eq!(Thing::from_words([0; 3]), None);
+    }
+
+    #[test]
+    fn ends_of_a_message_meet() {
+        let message = |rank, tag, sends| Message { rank, tag, end: if sends { End::Sends } else { End::Receives } };
+        let receive = message(1, 7, false);
+        assert!(receive.meets(0, message(0, 7, true), 1) && message(-1, -1, false).meets(0, message(0, 7, true), 1));
+        assert!(!receive.meets(0, message(0, 8, true), 1), "another tag");
+        assert!(!receive.meets(0, message(2, 7, true), 1), "for another rank");
+        assert!(!receive.meets(0, message(0, 7, true), 2), "of another rank");
+        assert!(!receive.meets(0, message(0, 7, false), 1), "both receive");
+        assert!(!receive.meets(0, Message { rank: -1, tag: -1, end: End::Unknown }, 1), "nobody knows");
+    }
+}

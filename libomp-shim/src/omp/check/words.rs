@@ -1,0 +1,131 @@
+//! Waits in words.
+
+use core::ffi::{CStr, c_void};
+use core::hash::{Hash, Hasher};
+use std::hash::DefaultHasher;
+
+use super::thing::{End, Message, Need, Thing, Wait};
+use super::waits::{Activity, Promise, Waiting, What};
+use crate::omp::remote::Handle;
+
+/// The most bytes of the words for one.
+pub const MOST_TEXT: usize = 88;
+
+/// A wait of code, as the other ranks hear of it.
+pub fn of_code(waiting: Waiting, promise: Option<Promise>) -> Wait {
+    let who = match &waiting.whose {
+        None => "main".into(),
+        Some(activity) if waiting.itself => activity_name(activity),
+        Some(activity) => format!("a task of {}", activity_name(activity)),
+    };
+    let need = Need { thing: thing(&waiting.what), what: cut(what(&waiting.what, promise)) };
+    let gives = waiting.whose.filter(|_| waiting.itself).map(|activity| activity.gives).unwrap_or_default();
+    Wait { number: waiting.number, is_code: true, gives, needs: vec![need], who: cut(who) }
+}
+
+fn activity_name(activity: &Activity) -> String {
+    let name = name(activity.function);
+    let of = activity.gives.iter().find_map(|thing| match thing {
+        Thing::Execution(task) => Some(format!("{name} of task {}", task.id)),
+        Thing::Object(on) => Some(format!("{name} on {}", object(*on))),
+        _ => None,
+    });
+    of.unwrap_or(name)
+}
+
+/// The number of a wait of what was asked for: no code's, and no other's that gives something else, or so unlikely that it does not matter.
+pub fn number(gives: Thing) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    gives.hash(&mut hasher);
+    hasher.finish() | 1 << 63
+}
+
+/// An object's name.
+pub fn object(object: Handle) -> String {
+    format!("object {} of rank {}", object.id, object.rank)
+}
+
+fn thing(what: &What) -> Option<Thing> {
+    match what {
+        What::Future(future) => Some(Thing::Value(*future)),
+        What::Message(_, message) => Some(Thing::Message(*message)),
+        What::Library | What::Condition | What::Ahead(_) => None,
+    }
+}
+
+fn what(what: &What, promise: Option<Promise>) -> String {
+    match (what, promise) {
+        (What::Future(_), Some(Promise::Function(function, Some(rank)))) => format!("the value of {} on rank {rank}", name(function)),
+        (What::Future(_), Some(Promise::Function(function, None))) => format!("the value of {} on a mobile object", name(function)),
+        (What::Future(_), Some(Promise::Tray(task, tray))) => format!("tray {tray} of task {} on rank {}", task.id, task.rank),
+        (What::Future(_), Some(Promise::Tasks(rank))) => format!("what it has asked of tasks on rank {rank}"),
+        (What::Future(_), Some(Promise::Answer(call, rank))) => format!("rank {rank} in {call}"),
+        (What::Future(future), None) => format!("future {}, which nobody has set", future.id),
+        (What::Message(call, message), _) => format!("{} ({call})", end(*message)),
+        (What::Ahead(rank), _) => format!("rank {rank} to do some of what it was asked"),
+        (What::Library, _) => "a library (ompx_suspend_until)".into(),
+        (What::Condition, _) => "the condition of ompx_wait_until".into(),
+    }
+}
+
+fn end(message: Message) -> String {
+    let rank = if message.rank < 0 { "some rank".into() } else { format!("rank {}", message.rank) };
+    let tag = if message.tag < 0 { String::new() } else { format!(", tag {}", message.tag) };
+    match message.end {
+        End::Receives => format!("a message of {rank}{tag}"),
+        End::Sends => format!("{rank} to receive a message{tag}"),
+        End::Unknown => "messages".into(),
+    }
+}
+
+/// No longer than [`MOST_TEXT`], and one line.
+pub fn cut(mut text: String) -> String {
+    text.truncate(text.floor_char_boundary(MOST_TEXT));
+    text.replace('\n', " ")
+}
+
+/// A function's name where the loader knows it, else its module and the offset there.
+pub fn name(function: usize) -> String {
+    // SAFETY: a valid out pointer; names are the loader's C strings.
+    unsafe {
+        let mut object: libc::Dl_info = core::mem::zeroed();
+        if libc::dladdr(function as *const c_void, &raw mut object) == 0 {
+            return format!("{function:#x}");
+        }
+        let text = |name: *const core::ffi::c_char| (!name.is_null()).then(|| CStr::from_ptr(name).to_string_lossy().into_owned());
+        if let Some(name) = text(object.dli_sname).filter(|_| object.dli_saddr.addr() == function) {
+            return name;
+        }
+        let module = text(object.dli_fname).unwrap_or_default();
+        let module = module.rsplit('/').next().unwrap_or_default();
+        format!("{module}+{:#x}", function - object.dli_fbase.addr())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_have_names_or_places() {
+        assert!(name(libc::getpid as *const () as usize).ends_with("getpid"));
+        let inside = name(libc::getpid as *const () as usize + 1);
+        assert!(inside.starts_with("libc.so") && inside.contains("+0x"), "{inside}");
+        assert_eq!(name(8), "0x8");
+    }
+
+    #[test]
+    fn waits_are_told() {
+        let function = libc::getpid as *const () as usize;
+        let task = Handle { rank: 2, id: 5, generation: 5 };
+        let whose = Some(Activity { function, gives: vec![Thing::Execution(task)] });
+        let message = Message { rank: 1, tag: 7, end: End::Receives };
+        let waiting = Waiting { number: 1, whose, itself: true, what: What::Message("MPI_Recv".into(), message), holds: 0 };
+        let wait = of_code(waiting.clone(), None);
+        assert!(wait.who.ends_with("getpid of task 5") && wait.gives == [Thing::Execution(task)], "{wait:?}");
+        assert_eq!((wait.needs[0].what.as_str(), wait.needs[0].thing), ("a message of rank 1, tag 7 (MPI_Recv)", Some(Thing::Message(message))));
+        let below = of_code(Waiting { itself: false, what: What::Future(task), ..waiting }, Some(Promise::Tray(task, 3)));
+        assert!(below.who.starts_with("a task of ") && below.gives.is_empty(), "its end is not that of the procedure: {below:?}");
+        assert_eq!(below.needs[0].what, "tray 3 of task 5 on rank 2");
+    }
+}
