@@ -527,6 +527,10 @@ OMPX_API int ompx_dist_free(void *memory);
 OMPX_API int ompx_dist_rank(const void *memory, uint64_t index);
 OMPX_API int ompx_dist_device(const void *memory, uint64_t index);
 
+/* The next target region that the calling task creates works on these elements: where the choice of its device is the runtime's (ompx_device_any), policies count them as data
+ * that are there on the rank that they belong to, and that have to be brought to all others (docs/placement.md). Nothing is copied. Up to 4 calls for a region. OMPX_E_STALE, _RANGE, _COUNT. */
+OMPX_API int ompx_set_task_data(const void *memory, uint64_t index, uint64_t count);
+
 /* Copies `count` elements from `index` on: of the ranks that they belong to (OMPX_OWNER), or of rank `rank`, to or from memory of this rank, which may be the same
  * address. Returns when they are there. Not ordered with what others do to the same elements meanwhile. OMPX_E_STALE, _RANGE, _RANK, _ARGUMENT, _ENDED. */
 #define OMPX_OWNER (-1)

@@ -18,7 +18,8 @@ module ompx_lib
             ompx_ptask_free_all, ompx_tray_alloc, ompx_tray_free, ompx_tray_free_all, ompx_tray_write, ompx_tray_read, &
             ompx_tray_size, ompx_tray_send_recv, ompx_tray_bcast, ompx_tray_scatter, ompx_tray_gather, ompx_tray_reduce, &
             ompx_tray_allreduce, ompx_tray_scatter_file, ompx_tray_gather_file, ompx_run_in, ompx_run_inout, ompx_run_out, &
-            ompx_run_task, ompx_dist_alloc, ompx_dist_free, ompx_dist_rank, ompx_dist_device, ompx_dist_get, ompx_dist_put
+            ompx_run_task, ompx_dist_alloc, ompx_dist_free, ompx_dist_rank, ompx_dist_device, ompx_dist_get, ompx_dist_put, &
+            ompx_set_task_data
 
   ! What the runtime has done since the process was started: numbers of events, none ever shrinks.
   type, bind(c) :: ompx_counters_t
@@ -474,6 +475,12 @@ module ompx_lib
       type(c_ptr), value, intent(in) :: memory
       integer(c_int64_t), value, intent(in) :: index
       integer(c_int) :: device
+    end function
+    function ompx_set_task_data(memory, index, count) bind(c, name='ompx_set_task_data') result(code)
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value, intent(in) :: memory
+      integer(c_int64_t), value, intent(in) :: index, count
+      integer(c_int) :: code
     end function
     function ompx_dist_get(memory, rank, index, count, into) bind(c, name='ompx_dist_get') result(code)
       import :: c_int, c_int64_t, c_ptr

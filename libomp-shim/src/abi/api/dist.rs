@@ -3,8 +3,10 @@
 use core::ffi::{c_int, c_void};
 
 use super::persistent::{number, result};
-use crate::omp::persistent::dist::{self, Part, Way};
+use crate::omp::device::place::hints;
+use crate::omp::persistent::dist::{self, Part, Section, Way};
 use crate::omp::remote::Fault;
+use crate::omp::thread::Here;
 
 /// `ompx_dist_alloc`: memory at the same address on every rank. Waits for all ranks. Any thread.
 ///
@@ -40,6 +42,13 @@ pub extern "C-unwind" fn ompx_dist_rank(memory: *const c_void, index: u64) -> c_
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn ompx_dist_device(memory: *const c_void, index: u64) -> c_int {
     number("ompx_dist_device", dist::device_of(memory.addr() as u64, index).map(|device| device as c_int))
+}
+
+/// `ompx_set_task_data`: the next target region that the calling task creates works on these elements.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn ompx_set_task_data(memory: *const c_void, index: u64, count: u64) -> c_int {
+    let section = Section::new(memory.addr() as u64, index, count);
+    result("ompx_set_task_data", section.and_then(|section| hints::add_data(Here::get().task, section)))
 }
 
 /// # Safety

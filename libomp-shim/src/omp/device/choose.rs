@@ -22,8 +22,9 @@ pub fn is_any(here: Here, number: i64) -> bool {
 /// A region is created by the calling task, if the choice is the runtime's: it gets its number, and the memory that the task has declared for
 /// it. `nowait`: its creator goes on, and knows of its end only later.
 pub fn announce(here: Here, number: i64, nowait: bool) -> Option<Announced> {
-    let scratch = hints::take_memory(here.task);
-    is_any(here, number).then(|| Announced { number: place::next_number(), scratch, keeps: nowait && keep::is_to_keep(here), entry: 0 })
+    let (scratch, data) = (hints::take_memory(here.task), hints::take_data(here.task));
+    let keeps = || nowait && keep::is_to_keep(here);
+    is_any(here, number).then(|| Announced { number: place::next_number(), scratch, data, keeps: keeps(), entry: 0 })
 }
 
 /// Whether a region with this list keeps what it maps; one that was announced to and cannot is preceded by what makes all of it valid on the host, so that the list

@@ -231,6 +231,31 @@ pub fn rank_of(address: u64, index: u64) -> Result<u32, Fault> {
     area(address, index, 1).map(|area| area.layout.piece(index).0)
 }
 
+/// Elements of some distributed memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Section {
+    address: u64,
+    index: u64,
+    count: u64,
+}
+
+impl Section {
+    /// These, which are there now.
+    ///
+    /// # Errors
+    /// There is no such memory, or no such elements.
+    pub fn new(address: u64, index: u64, count: u64) -> Result<Self, Fault> {
+        area(address, index, count).map(|_| Self { address, index, count })
+    }
+
+    /// Bytes of those that belong to a rank, and of the others. None at all if the memory is gone.
+    pub fn bytes(self, rank: u32) -> (u64, u64) {
+        let Ok(Area { kind, layout, .. }) = area(self.address, self.index, self.count) else { return (0, 0) };
+        let owned = layout.owned(rank, self.index, self.count);
+        (owned * kind.size() as u64, (self.count - owned) * kind.size() as u64)
+    }
+}
+
 /// Which way.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Way {
@@ -349,9 +374,11 @@ mod tests {
             assert_eq!(copy(Way::Get, &part(999, 2), x.as_mut_ptr().cast()), Err(Fault::Range));
         }
         assert_eq!((rank_of(address, 999), rank_of(address, 1000)), (Ok(0), Err(Fault::Range)));
+        let section = Section::new(address, 10, 20).expect("it is there");
+        assert_eq!((section.bytes(0), section.bytes(1), Section::new(address, 990, 20)), ((160, 0), (0, 160), Err(Fault::Range)));
         let second = allocate(1, Kind::BYTE.0, 0).expect("memory");
         assert!(second != address);
         assert_eq!((free(address), free(address), free(second)), (Ok(()), Err(Fault::Stale), Ok(())));
-        assert_eq!(rank_of(address, 0), Err(Fault::Stale));
+        assert_eq!((rank_of(address, 0), section.bytes(0)), (Err(Fault::Stale), (0, 0)));
     }
 }

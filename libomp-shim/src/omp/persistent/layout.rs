@@ -1,5 +1,7 @@
 //! Which rank an element of distributed memory belongs to.
 
+use core::cmp::Ordering;
+
 use super::tray::split;
 
 /// Elements dealt out to ranks.
@@ -28,6 +30,28 @@ impl Layout {
         let at = if index < long { index / (each + 1) } else { more + (index - long).checked_div(each).unwrap_or(0) };
         (self.first + at as u32, split(self.count as usize, at as usize, ranks as usize).end as u64)
     }
+
+    /// How many of the elements before `index` belong to a rank.
+    fn before(self, rank: u32, index: u64) -> u64 {
+        let ranks = u64::from(self.ranks.max(1));
+        let Some(at) = rank.checked_sub(self.first).map(u64::from).filter(|at| *at < ranks) else { return 0 };
+        let Some(turns) = index.checked_div(self.block) else {
+            let piece = split(self.count as usize, at as usize, ranks as usize);
+            return index.clamp(piece.start as u64, piece.end as u64) - piece.start as u64;
+        };
+        let started = index - turns * self.block;
+        turns / ranks * self.block
+            + match (turns % ranks).cmp(&at) {
+                Ordering::Greater => self.block,
+                Ordering::Equal => started,
+                Ordering::Less => 0,
+            }
+    }
+
+    /// How many of `count` elements from `index` on belong to a rank.
+    pub fn owned(self, rank: u32, index: u64, count: u64) -> u64 {
+        self.before(rank, index + count) - self.before(rank, index)
+    }
 }
 
 #[cfg(test)]
@@ -43,6 +67,11 @@ mod tests {
                 let (rank, end) = layout.piece(index);
                 assert!((1..=ranks).contains(&rank) && end > index && end <= count, "{layout:?} {index}");
                 assert!((index..end).all(|i| layout.piece(i) == (rank, end)), "{layout:?} {index}");
+                for (from, to) in [(index, end), (0, end), (index, count)] {
+                    let counted = (from..to).filter(|&i| layout.piece(i).0 == rank).count() as u64;
+                    assert_eq!(layout.owned(rank, from, to - from), counted, "{layout:?} {from} {to}");
+                }
+                assert_eq!((layout.owned(0, 0, count), layout.owned(1 + ranks, 0, count)), (0, 0), "no device");
                 index = end;
             }
         }

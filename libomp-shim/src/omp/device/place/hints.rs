@@ -1,12 +1,14 @@
-//! What is known of a region before it is launched: memory that the program declares for it (`ompx_set_task_memory`), and the number
-//! that it got when its task was made.
+//! What is known of a region before it is launched: memory that the program declares for it (`ompx_set_task_memory`), distributed memory that it
+//! works on (`ompx_set_task_data`), and the number that it got when its task was made.
 //!
 //! Kept by task in small lists, which are empty in programs that use neither. Rejected: fields of every task.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::Announced;
+use super::{Announced, SECTIONS};
+use crate::omp::persistent::dist::Section;
+use crate::omp::remote::Fault;
 use crate::omp::task::Task;
 
 /// Something about some tasks.
@@ -59,6 +61,7 @@ impl<T> ByTask<T> {
 }
 
 static MEMORY: ByTask<u64> = ByTask::new();
+static DATA: ByTask<[Option<Section>; SECTIONS]> = ByTask::new();
 static ANNOUNCED: ByTask<Announced> = ByTask::new();
 
 /// The next target region that the task creates needs so many bytes besides what it maps.
@@ -69,6 +72,23 @@ pub fn set_memory(task: &Task, bytes: u64) {
 /// What the task has declared, which is forgotten; 0 if nothing.
 pub fn take_memory(task: &Task) -> u64 {
     MEMORY.take(task).unwrap_or(0)
+}
+
+/// The next target region that the task creates works on these elements, besides those that were named before.
+///
+/// # Errors
+/// There are [`SECTIONS`] already.
+pub fn add_data(task: &Task, section: Section) -> Result<(), Fault> {
+    let mut all = DATA.of(task).unwrap_or_default();
+    let free = all.iter_mut().find(|section| section.is_none()).ok_or(Fault::Count)?;
+    *free = Some(section);
+    DATA.set(task, Some(all));
+    Ok(())
+}
+
+/// Those elements, which are forgotten.
+pub fn take_data(task: &Task) -> [Option<Section>; SECTIONS] {
+    DATA.take(task).unwrap_or_default()
 }
 
 /// The fresh task `task` is a target region.

@@ -20,8 +20,9 @@ use std::sync::{Mutex, PoisonError};
 use placement::policy::{Request, View};
 
 use super::map::{self, Item, Need};
-use super::{Slot, keep, transfer, usable};
+use super::{Slot, keep, rank, transfer, usable};
 use crate::omp::env::{self, TargetOffload};
+use crate::omp::persistent::dist::Section;
 use crate::omp::report;
 use crate::omp::target;
 use crate::omp::thread::Here;
@@ -36,6 +37,9 @@ pub mod load;
 pub mod policies;
 mod rates;
 
+/// How many sections of distributed memory the program may name for a region.
+pub const SECTIONS: usize = 4;
+
 /// A region whose device is to be chosen.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Announced {
@@ -43,10 +47,22 @@ pub struct Announced {
     pub number: u32,
     /// Bytes that it needs besides what it maps.
     pub scratch: u64,
+    /// Distributed memory that it works on, as far as the program has said so.
+    pub data: [Option<Section>; SECTIONS],
     /// What it maps stays on its device, if its list suits ([`super::keep`]).
     pub keeps: bool,
     /// The code of its task, where a compiler made the task; else 0.
     pub entry: usize,
+}
+
+impl Announced {
+    /// Bytes of its distributed memory that belong to the device, and of what others have.
+    fn distributed(&self, slot: &Slot) -> (u64, u64) {
+        let Some(cluster) = rank::cluster() else { return (0, 0) };
+        let rank = slot.number as u32 + rank::first_device(cluster) as u32;
+        let each = self.data.iter().flatten().map(|section| section.bytes(rank));
+        each.fold((0, 0), |(own, far), (here, there)| (own + here, far + there))
+    }
 }
 
 static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -61,18 +77,19 @@ pub fn next_number() -> u32 {
 const WORTH_STAYING: u64 = 1 << 20;
 
 /// The device as the policy sees it, and whether that is all of it: a table that somebody works with is not waited for, and nothing counts as present then.
-fn view(slot: &Slot, items: &[Item], scratch: u64, limit: Option<u64>) -> (View, bool) {
+fn view(slot: &Slot, items: &[Item], region: &Announced, limit: Option<u64>) -> (View, bool) {
     let table = slot.try_lock();
     let need = Need::of(items, table.as_deref());
     let near = keep::near(slot, items, table.as_deref());
+    let (own, far) = region.distributed(slot);
     let load = &slot.placing;
     let view = View {
-        need: need.fresh + need.private + scratch,
+        need: need.fresh + need.private + region.scratch,
         room: limit.map_or(u64::MAX, |limit| limit.saturating_sub(load.in_use())),
-        present: need.present + near,
+        present: need.present + near + own,
         running: slot.load() + load.sent(),
         wait: u64::from(slot.load() + load.sent()) * load.usual_time(),
-        bring: rates::bring(slot.number, need.to.saturating_sub(near)),
+        bring: rates::bring(slot.number, need.to.saturating_sub(near) + far),
     };
     (view, table.is_some())
 }
@@ -124,7 +141,7 @@ struct Nowhere {
 fn try_choose(region: Announced, code: usize, items: &[Item], limit: Option<u64>) -> Result<Placed, Nowhere> {
     let slots = usable();
     let mut policy = policies::in_force(slots.len(), limit);
-    let (views, seen): (Vec<View>, Vec<bool>) = slots.iter().map(|slot| view(slot, items, region.scratch, limit)).unzip();
+    let (views, seen): (Vec<View>, Vec<bool>) = slots.iter().map(|slot| view(slot, items, &region, limit)).unzip();
     // A policy of the user's may answer anything.
     let chosen = policy.choose(Request { task: Some(region.number as usize) }, &views);
     let chosen = chosen.and_then(|chosen| Some((slots.get(chosen)?, views.get(chosen).filter(|view| view.fits())?)));
@@ -149,7 +166,7 @@ fn say_that_nobody_has_room(region: Announced, items: &[Item], limit: Option<u64
         return;
     }
     *said = true;
-    let views = usable().iter().map(|slot| view(slot, items, region.scratch, limit).0);
+    let views = usable().iter().map(|slot| view(slot, items, &region, limit).0);
     let (need, room) = views.map(|view| (view.need, view.room)).min_by_key(|(need, room)| need.saturating_sub(*room)).unwrap_or_default();
     let number = region.number;
     let what = format!("no device has room for target region {number}, which needs {need} bytes where {room} are free");
