@@ -1,5 +1,5 @@
-//! A rank of `gangway autotune`: all compute at once, then rank 0 copies to one after the other, over the bridge that regions use, and
-//! writes what it measured.
+//! A rank of `gangway autotune`: all compute at once, then rank 0 copies to one after the other, over the bridge that regions use, then other pairs do, each alone, and
+//! rank 0 writes what was measured.
 //!
 //! The latency is the median of small copies, each awaited before the next; the bandwidth is that of the median of large ones, without the latency. The ranks
 //! that are copied to do nothing else meanwhile, as a rank does whose workers wait, or that has a core for its bridge's thread. Speed is that of multiplications and
@@ -7,7 +7,7 @@
 //!
 //! Rejected: plain MPI calls (this program would need an MPI to build), and an OpenMP program (a compiler to run).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CStr, c_int, c_void};
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use clap::ArgMatches;
 use mpi_bridge::bridge::Bridge;
 use mpi_bridge::load;
 use mpi_bridge::table::{Config, Message, Piece, Table, code};
-use placement::rates::{self, Rank, Rate, Rates};
+use placement::rates::{self, Rank, Rate, Rates, Way, Ways};
 
 use crate::failure::Failure;
 
@@ -31,6 +31,11 @@ pub const COMMAND: &str = "rank-of-autotune";
 /// Numbers of messages.
 const REPORT: u32 = 1;
 const ENOUGH: u32 = 2;
+const MEASURE: u32 = 3;
+const MEASURED: u32 = 4;
+
+/// With more ranks than these one pair is measured for each pair of hosts, and not all.
+const ALL_PAIRS: usize = 12;
 
 const SMALL: usize = 8;
 const LARGE: usize = 16 << 20;
@@ -62,18 +67,54 @@ impl Report {
     }
 }
 
+/// What rank 0 has asked this one to measure: another rank, and an address there.
+static ASKED: Mutex<Option<(u32, u64)>> = Mutex::new(None);
+/// What has come of it, at rank 0.
+static ANSWERED: Mutex<Option<Way>> = Mutex::new(None);
+
 static REPORTS: Mutex<BTreeMap<u32, Report>> = Mutex::new(BTreeMap::new());
 /// Rank 0 has copied enough to this one.
 static IS_ENOUGH: AtomicBool = AtomicBool::new(false);
 
+fn locked<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
+    what.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn reports() -> MutexGuard<'static, BTreeMap<u32, Report>> {
-    REPORTS.lock().unwrap_or_else(PoisonError::into_inner)
+    locked(&REPORTS)
 }
 
 unsafe extern "C" fn reported(_: *mut c_void, message: *const Message) {
     // SAFETY: the bridge's message, which is valid during this call (its header), and so are as many bytes as it has.
     let (bytes, source) = unsafe { (std::slice::from_raw_parts((*message).bytes.cast::<u8>(), (*message).length as usize), (*message).source) };
     reports().extend(Report::of(bytes).map(|report| (source, report)));
+}
+
+/// Two words.
+fn pair([a, b]: [u64; 2]) -> Vec<u8> {
+    [a.to_le_bytes(), b.to_le_bytes()].concat()
+}
+
+/// The same of a message.
+///
+/// # Safety
+/// The bridge's message.
+unsafe fn paired(message: *const Message) -> Option<[u64; 2]> {
+    // SAFETY: as the caller says: the header is valid during this call, and so are as many bytes as it has.
+    let bytes = unsafe { std::slice::from_raw_parts((*message).bytes.cast::<u8>(), (*message).length as usize) };
+    let (a, rest) = bytes.split_first_chunk()?;
+    Some([u64::from_le_bytes(*a), u64::from_le_bytes(*rest.first_chunk()?)])
+}
+
+unsafe extern "C" fn asked(_: *mut c_void, message: *const Message) {
+    // SAFETY: the bridge's message.
+    *locked(&ASKED) = unsafe { paired(message) }.map(|[to, address]| (to as u32, address));
+}
+
+unsafe extern "C" fn answered(_: *mut c_void, message: *const Message) {
+    // SAFETY: the bridge's message.
+    let figures = unsafe { paired(message) }.map(|words| words.map(f64::from_bits));
+    *locked(&ANSWERED) = figures.map(|[latency, bandwidth]| Way { latency, bandwidth });
 }
 
 unsafe extern "C" fn enough(_: *mut c_void, _: *const Message) {
@@ -107,7 +148,8 @@ impl Probe {
             std::process::exit(1);
         }
         let probe = Probe { table, bridge };
-        for (number, handler) in [(REPORT, reported as unsafe extern "C" fn(*mut c_void, *const Message)), (ENOUGH, enough)] {
+        let first = (REPORT, reported as unsafe extern "C" fn(*mut c_void, *const Message));
+        for (number, handler) in [first, (ENOUGH, enough), (MEASURE, asked), (MEASURED, answered)] {
             // SAFETY: the bridge was made and is not open; the functions stay.
             unsafe { (table.handle)(bridge, number, Some(handler), ptr::null_mut()) };
         }
@@ -190,6 +232,25 @@ impl Probe {
         Ok(times[rounds / 2])
     }
 
+    /// The way to a rank.
+    fn way(&self, to: u32, bytes: &[u8], address: u64) -> Result<Way, Failure> {
+        let latency = self.usual(to, &bytes[..SMALL], address, SMALL_ROUNDS)?;
+        let whole = self.usual(to, bytes, address, LARGE_ROUNDS)?;
+        let bandwidth = bytes.len() as f64 / (whole - latency).max(1.0);
+        Ok(Way { latency: latency.round().max(1.0), bandwidth: tidy(bandwidth) })
+    }
+
+    /// Measures what rank 0 asks for, until it has enough.
+    fn serve(&self, bytes: &[u8]) -> Result<(), Failure> {
+        loop {
+            // ORDERING: Relaxed; see `enough`.
+            self.until(|| IS_ENOUGH.load(Ordering::Relaxed) || locked(&ASKED).is_some())?;
+            let Some((to, address)) = locked(&ASKED).take() else { return Ok(()) };
+            let Way { latency, bandwidth } = self.way(to, bytes, address)?;
+            self.send(0, MEASURED, &pair([latency.to_bits(), bandwidth.to_bits()]))?;
+        }
+    }
+
     fn barrier(&self) -> Result<(), Failure> {
         // SAFETY: the bridge is open, and every rank comes here as often.
         self.result(unsafe { (self.table.wait_barrier)(self.bridge) })
@@ -236,13 +297,27 @@ fn measure(probe: &Probe, bytes: &[u8]) -> Result<Rates, Failure> {
     let reports = reports().clone();
     let mut all = BTreeMap::new();
     for (&rank, Report { address, compute, host }) in &reports {
-        let latency = probe.usual(rank, &bytes[..SMALL], *address, SMALL_ROUNDS)?;
-        let whole = probe.usual(rank, bytes, *address, LARGE_ROUNDS)?;
-        let bandwidth = bytes.len() as f64 / (whole - latency).max(1.0);
-        let rate = Rate { latency: latency.round().max(1.0), bandwidth: tidy(bandwidth), compute: tidy(*compute) };
+        let Way { latency, bandwidth } = probe.way(rank, bytes, *address)?;
+        let rate = Rate { latency, bandwidth, compute: tidy(*compute) };
         all.insert(rank as usize, Rank { rate, host: host.clone() });
     }
-    Rates::new(all).map_err(Failure::own)
+    let mut ways = Ways::new();
+    for (from, to) in pairs(&reports) {
+        probe.send(from, MEASURE, &pair([to.into(), reports[&to].address]))?;
+        probe.until(|| locked(&ANSWERED).is_some())?;
+        ways.extend(locked(&ANSWERED).take().map(|way| ((from as usize, to as usize), way)));
+    }
+    Rates::new(all, ways).map_err(Failure::own)
+}
+
+/// The pairs without rank 0 that are measured, the lower rank first.
+fn pairs(reports: &BTreeMap<u32, Report>) -> Vec<(u32, u32)> {
+    let others = || reports.iter().filter(|(rank, _)| **rank != 0);
+    let all = others().flat_map(|a| others().filter(move |b| a.0 < b.0).map(move |b| (a, b)));
+    let mut seen = BTreeSet::new();
+    let hosts = |a: &Report, b: &Report| (a.host.clone().min(b.host.clone()), a.host.clone().max(b.host.clone()));
+    let mut is_wanted = |a: &Report, b: &Report| reports.len() <= ALL_PAIRS || seen.insert(hosts(a, b));
+    all.filter(|(a, b)| is_wanted(a.1, b.1)).map(|(a, b)| (*a.0, *b.0)).collect()
 }
 
 /// Prints what was measured, and keeps it.
@@ -250,6 +325,12 @@ fn keep(rates: &Rates, file: &Path) -> Result<(), Failure> {
     println!("rank   us to it      GB/s   GFlop/s  host");
     for (rank, Rank { rate, host }) in rates.ranks() {
         println!("{rank:>4} {:>10.2} {:>9.2} {:>9.2}  {host}", rate.latency / 1000.0, rate.bandwidth, rate.compute);
+    }
+    if !rates.ways().is_empty() {
+        println!("ranks    us from one to the other      GB/s");
+    }
+    for ((from, to), way) in rates.ways() {
+        println!("{from:>4} {to:>4} {:>25.2} {:>9.2}", way.latency / 1000.0, way.bandwidth);
     }
     let directory = file.parent().unwrap_or(Path::new("/"));
     let written = fs::create_dir_all(directory).and_then(|()| fs::write(file, rates.write()));
@@ -274,8 +355,7 @@ pub fn run(options: &ArgMatches) -> Result<(), Failure> {
         (1..ranks as u32).try_for_each(|other| probe.send(other, ENOUGH, &[0]))?;
         keep(&rates, &path("out"))
     } else {
-        // ORDERING: Relaxed; see `enough`.
-        probe.until(|| IS_ENOUGH.load(Ordering::Relaxed))
+        probe.serve(&from)
     };
     probe.end()?;
     drop(to);
@@ -291,6 +371,17 @@ mod tests {
         let report = Report { address: 0xdead_beef, compute: 12.5, host: "node1".into() };
         assert_eq!(Report::of(&report.bytes()), Some(report));
         assert_eq!(Report::of(&[0; 15]), None);
+    }
+
+    #[test]
+    fn all_pairs_of_few_ranks_are_measured_and_one_for_two_hosts_of_many() {
+        let on = |host: &str| Report { address: 0, compute: 1.0, host: host.into() };
+        let few: BTreeMap<u32, Report> = (0..4).map(|rank| (rank, on("a"))).collect();
+        assert_eq!(pairs(&few), [(1, 2), (1, 3), (2, 3)]);
+        let many: BTreeMap<u32, Report> = (0..64).map(|rank| (rank, on(["a", "b", "c"][rank as usize / 22]))).collect();
+        assert_eq!(pairs(&many), [(1, 2), (1, 22), (1, 44), (22, 23), (22, 44), (44, 45)]);
+        let lonely: BTreeMap<u32, Report> = (0..2).map(|rank| (rank, on("a"))).collect();
+        assert_eq!(pairs(&lonely), []);
     }
 
     #[test]

@@ -54,14 +54,14 @@ pub fn cluster() -> Machine {
         let cpu = near(Device::new(&format!("CPU_{k}"), memory[k]).of_speed(if k == 3 { 17.0 } else { 20.0 }));
         [cpu, near(Device::new(&format!("GPU_{k}"), 512 << 20).of_speed(15.0))]
     };
-    Machine { devices: (0..4).flat_map(node).collect() }
+    Machine::new((0..4).flat_map(node).collect())
 }
 
 /// So many equal ranks of 100 GFlop/s with this much memory, 10 us and 10 GB/s apart.
 #[must_use]
 pub fn ranks(count: usize, memory: u64) -> Machine {
     let rank = |k: usize| Device::new(&format!("rank {k}"), memory).of_speed(100.0).at(5e3, 10.0);
-    Machine { devices: (0..count).map(rank).collect() }
+    Machine::new((0..count).map(rank).collect())
 }
 
 /// A graph in the making: who wrote each tile last.
@@ -162,5 +162,5 @@ pub fn random(seed: u64) -> (Graph, Machine) {
     {
         *last = Device { memory: u64::MAX, speed: 0.25, ..last.clone() };
     }
-    (graph, Machine { devices: all })
+    (graph, Machine::new(all))
 }

@@ -1,5 +1,7 @@
 //! What is placed ([`Graph`]) and where ([`Machine`]).
 
+use std::collections::BTreeMap;
+
 use crate::Time;
 
 /// A task. Memory is counted on the device that it runs on.
@@ -185,11 +187,13 @@ impl Device {
     }
 }
 
-/// Devices. What goes from one to another passes both their ways.
+/// Devices. What goes from one to another passes both their ways, where nothing is known of those two.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
     /// The devices by number; at least one.
     pub devices: Vec<Device>,
+    /// What is known of pairs, the lower number first: nanoseconds until the first byte is on the way, bytes per nanosecond.
+    pub pairs: BTreeMap<(usize, usize), (f64, f64)>,
 }
 
 /// Whole nanoseconds, never too few.
@@ -198,6 +202,12 @@ fn whole(time: f64) -> Time {
 }
 
 impl Machine {
+    /// Devices of whose pairs nothing is known.
+    #[must_use]
+    pub fn new(devices: Vec<Device>) -> Self {
+        Self { devices, pairs: BTreeMap::new() }
+    }
+
     fn exact_cost(&self, task: &Task, device: usize) -> f64 {
         match task.costs[..] {
             [one] => one / self.devices[device].speed,
@@ -221,6 +231,9 @@ impl Machine {
         if from == to {
             return 0.0;
         }
+        if let Some((latency, bandwidth)) = self.pairs.get(&(from.min(to), from.max(to))) {
+            return latency + bytes as f64 / bandwidth;
+        }
         let (a, b) = (&self.devices[from], &self.devices[to]);
         if a.node.is_some() && a.node == b.node {
             return LOCAL.0 + bytes as f64 / LOCAL.1;
@@ -228,7 +241,7 @@ impl Machine {
         a.latency + b.latency + bytes as f64 / a.bandwidth.min(b.bandwidth)
     }
 
-    /// How long bytes travel: sum of the latencies, smaller one of the bandwidths; nothing to the same device.
+    /// How long bytes travel: as is known of the two, or sum of the latencies, smaller one of the bandwidths; nothing to the same device.
     #[must_use]
     pub fn transfer(&self, bytes: u64, from: usize, to: usize) -> Time {
         whole(self.exact_transfer(bytes, from, to))

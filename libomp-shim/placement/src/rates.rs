@@ -6,10 +6,14 @@
 //! # rank, nanoseconds until a copy is there, bytes per nanosecond (GB/s), GFlop/s, host
 //! rank 0 210 8.1 25.3 node1
 //! rank 1 1850 2.4 24.9 node1
+//! rank 2 1900 2.4 24.9 node2
+//! # two other ranks, the same figures of copies
+//! way 1 2 1700 2.5
 //! ```
 //!
-//! The way is that between rank 0 and the rank; for rank 0 it is that to itself. Between two others the worse of both their ways is taken, as
-//! planners take it of devices: n ranks are n figures, not n times n. Ranks beyond the last one count as the worst there is. What follows a `#` is a remark.
+//! The figures of a rank are those of the way between rank 0 and the rank; for rank 0 it is that to itself. Two other ranks have a line of their own, or are taken for two
+//! that have and that run on the same hosts: with many ranks not all pairs are measured. Else the worse of both their ways to rank 0 counts. Ranks beyond the last one
+//! count as the worst there is. What follows a `#` is a remark.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -59,25 +63,62 @@ pub struct Rank {
     pub host: String,
 }
 
+/// The way between two ranks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Way {
+    /// As of [`Rate`].
+    pub latency: f64,
+    /// As of [`Rate`].
+    pub bandwidth: f64,
+}
+
+impl Way {
+    fn worse(self, other: Way) -> Way {
+        Way { latency: self.latency.max(other.latency), bandwidth: self.bandwidth.min(other.bandwidth) }
+    }
+}
+
+/// Ways by pair of ranks, the lower number first.
+pub type Ways = BTreeMap<(usize, usize), Way>;
+
 /// Of all ranks, by their numbers; at least one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rates {
     ranks: BTreeMap<usize, Rank>,
+    ways: Ways,
+    /// The worst of those between two hosts, which are in order.
+    hosts: BTreeMap<(String, String), Way>,
     worst: Rate,
 }
 
 impl Rates {
-    /// These, by rank.
+    /// These, by rank, and what is known of pairs without rank 0.
     ///
     /// # Errors
-    /// There is none, or a figure is not above zero.
-    pub fn new(ranks: BTreeMap<usize, Rank>) -> Result<Self, String> {
+    /// There is none, a figure is not above zero, or a pair is not one of two ranks that are there, the lower one first.
+    pub fn new(ranks: BTreeMap<usize, Rank>, ways: Ways) -> Result<Self, String> {
         let is_wrong = |r: Rate| [r.latency, r.bandwidth, r.compute].iter().any(|n| !n.is_finite() || *n <= 0.0);
+        let mut hosts: BTreeMap<(String, String), Way> = BTreeMap::new();
+        for (&(from, to), &way) in &ways {
+            let Some(pair) = hosts_of(&ranks, from, to).filter(|_| 0 < from && from < to) else {
+                return Err(format!("way {from} {to} is not one of two ranks that are there, after rank 0 and in order"));
+            };
+            if is_wrong(Rate { latency: way.latency, bandwidth: way.bandwidth, compute: 1.0 }) {
+                return Err(format!("way {from} {to} has a figure that is not above zero"));
+            }
+            hosts.entry(pair).and_modify(|worst| *worst = worst.worse(way)).or_insert(way);
+        }
         if let Some((rank, _)) = ranks.iter().find(|(_, r)| is_wrong(r.rate)) {
             return Err(format!("rank {rank} has a figure that is not above zero"));
         }
         let worst = ranks.values().map(|r| r.rate).reduce(Rate::worse).ok_or("there is no rank")?;
-        Ok(Self { ranks, worst })
+        Ok(Self { ranks, ways, hosts, worst })
+    }
+
+    /// What is known of pairs without rank 0.
+    #[must_use]
+    pub fn ways(&self) -> &Ways {
+        &self.ways
     }
 
     /// The ranks by number.
@@ -88,13 +129,29 @@ impl Rates {
     /// The way between two ranks, and the speed of the second.
     #[must_use]
     pub fn between(&self, from: usize, to: usize) -> Rate {
-        let rate = match (from, to) {
-            (0, other) | (other, 0) => self.of(other),
+        let Way { latency, bandwidth } = match (from, to) {
+            (0, other) | (other, 0) => self.to(other),
             // To itself, as rank 0 does it.
-            _ if from == to => self.of(0),
-            _ => self.of(from).worse(self.of(to)),
+            _ if from == to => self.to(0),
+            _ => self.known(from, to).unwrap_or_else(|| self.to(from).worse(self.to(to))),
         };
-        Rate { compute: self.of(to).compute, ..rate }
+        Rate { latency, bandwidth, compute: self.of(to).compute }
+    }
+
+    /// The way from rank 0.
+    fn to(&self, rank: usize) -> Way {
+        let Rate { latency, bandwidth, .. } = self.of(rank);
+        Way { latency, bandwidth }
+    }
+
+    /// What was measured of the way between two different ranks, or of one between the same hosts.
+    fn known(&self, from: usize, to: usize) -> Option<Way> {
+        let (from, to) = (from.min(to), from.max(to));
+        if from == 0 {
+            return self.ranks.contains_key(&to).then(|| self.to(to));
+        }
+        let alike = || self.hosts.get(&hosts_of(&self.ranks, from, to)?);
+        self.ways.get(&(from, to)).or_else(alike).copied()
     }
 
     /// Of this rank, or the worst of all.
@@ -109,10 +166,14 @@ impl Rates {
         let device = |rank: usize| {
             let rate = self.of(rank);
             let speed = Some(rate.compute / mean).filter(|s| (s - 1.0).abs() > ALIKE).unwrap_or(1.0);
-            // A copy between devices passes the ways of both.
+            // A copy between devices of whose pair nothing is known passes the ways of both.
             Device::new(&format!("rank_{rank}"), memory).at(rate.latency / 2.0, rate.bandwidth).of_speed(speed)
         };
-        Machine { devices: (first..first + devices).map(device).collect() }
+        let mut machine = Machine::new((first..first + devices).map(device).collect());
+        let pairs = (0..devices).flat_map(|a| (a + 1..devices).map(move |b| (a, b)));
+        let known = |(a, b)| self.known(first + a, first + b).map(|way| ((a, b), (way.latency, way.bandwidth)));
+        machine.pairs = pairs.filter_map(known).collect();
+        machine
     }
 
     /// The text.
@@ -120,7 +181,10 @@ impl Rates {
     pub fn write(&self) -> String {
         let head = format!("{FIRST}\n# rank, nanoseconds until a copy is there, bytes per nanosecond (GB/s), GFlop/s, host\n");
         let line = |(rank, Rank { rate, host }): (&usize, &Rank)| format!("rank {rank} {} {} {} {host}\n", rate.latency, rate.bandwidth, rate.compute);
-        self.ranks.iter().map(line).fold(head, |text, line| text + &line)
+        let way = |(&(from, to), Way { latency, bandwidth }): (&(usize, usize), &Way)| format!("way {from} {to} {latency} {bandwidth}\n");
+        let between = if self.ways.is_empty() { "" } else { "# two other ranks, the same figures of copies\n" };
+        let ranks = self.ranks.iter().map(line).fold(head, |text, line| text + &line);
+        self.ways.iter().map(way).fold(ranks + between, |text, line| text + &line)
     }
 
     /// What a text says.
@@ -132,21 +196,38 @@ impl Rates {
         if lines.next().map(|l| l.1) != Some(FIRST) {
             return Err(format!("does not begin with '{FIRST}'"));
         }
-        let mut all = BTreeMap::new();
+        let (mut all, mut ways) = (BTreeMap::new(), Ways::new());
         for (at, line) in lines {
             let words: Vec<&str> = line.split('#').next().unwrap_or_default().split_whitespace().collect();
-            let read = match words[..] {
+            let (name, was_there) = match words[..] {
                 [] => continue,
-                ["rank", rank, ref figures @ .., host] => one(rank, figures, host),
-                _ => None,
+                ["way", from, to, ref figures @ ..] => {
+                    let (pair, read) = way(from, to, figures).ok_or_else(|| format!("line {}: not way, two ranks and two figures", at + 1))?;
+                    (format!("way {from} {to}"), ways.insert(pair, read).is_some())
+                }
+                _ => {
+                    let read = if let ["rank", rank, ref figures @ .., host] = words[..] { one(rank, figures, host) } else { None };
+                    let (rank, read) = read.ok_or_else(|| format!("line {}: not rank, its number, three figures and a host", at + 1))?;
+                    (format!("rank {rank}"), all.insert(rank, read).is_some())
+                }
             };
-            let (rank, rate) = read.ok_or_else(|| format!("line {}: not rank, its number, three figures and a host", at + 1))?;
-            if all.insert(rank, rate).is_some() {
-                return Err(format!("line {}: rank {rank} was there before", at + 1));
+            if was_there {
+                return Err(format!("line {}: {name} was there before", at + 1));
             }
         }
-        Self::new(all)
+        Self::new(all, ways)
     }
+}
+
+/// The hosts of two ranks, in order.
+fn hosts_of(ranks: &BTreeMap<usize, Rank>, from: usize, to: usize) -> Option<(String, String)> {
+    let (a, b) = (&ranks.get(&from)?.host, &ranks.get(&to)?.host);
+    Some((a.min(b).clone(), a.max(b).clone()))
+}
+
+fn way(from: &str, to: &str, figures: &[&str]) -> Option<((usize, usize), Way)> {
+    let &[latency, bandwidth] = figures else { return None };
+    Some(((from.parse().ok()?, to.parse().ok()?), Way { latency: latency.parse().ok()?, bandwidth: bandwidth.parse().ok()? }))
 }
 
 fn one(rank: &str, figures: &[&str], host: &str) -> Option<(usize, Rank)> {
@@ -195,6 +276,11 @@ mod tests {
             ("gangway-rates 1\nrank 0 1 0 3 a\n", "rank 0 has a figure that is not above zero"),
             ("gangway-rates 1\nrank 0 1 inf 3 a\n", "rank 0 has a figure that is not above zero"),
             ("gangway-rates 1\nrank 0 1 2 3 a\nrank 0 1 2 3 a\n", "line 3: rank 0 was there before"),
+            ("gangway-rates 1\nway 1 2 3\n", "line 2: not way, two ranks and two figures"),
+            ("gangway-rates 1\nway 1 2 3 4\nway 1 2 3 4\n", "line 3: way 1 2 was there before"),
+            ("gangway-rates 1\nrank 0 1 2 3 a\nway 0 1 3 4\n", "way 0 1 is not one of two ranks that are there, after rank 0 and in order"),
+            ("gangway-rates 1\nrank 1 1 2 3 a\nway 2 1 3 4\n", "way 2 1 is not one of two ranks that are there, after rank 0 and in order"),
+            ("gangway-rates 1\nrank 1 1 2 3 a\nrank 2 1 2 3 a\nway 1 2 0 4\n", "way 1 2 has a figure that is not above zero"),
         ] {
             assert_eq!(Rates::read(text), Err(why.to_string()), "{text}");
         }
@@ -208,6 +294,19 @@ mod tests {
         assert_eq!([way(1, 2), way(0, 7), way(7, 1)], [(9000.0, 0.5); 3]);
         assert_eq!(rates.between(0, 1).time(1000), 2400);
         assert_eq!((rates.between(2, 1).compute, rates.between(0, 7).compute), (20.5, 20.0));
+    }
+
+    #[test]
+    fn pairs_go_by_what_was_measured_of_them_or_of_their_hosts() {
+        let ranks: String = (0..6).map(|rank| format!("rank {rank} 9000 1 20 {}\n", ["a", "a", "a", "b", "b", "c"][rank])).collect();
+        let rates = Rates::read(&format!("gangway-rates 1\n{ranks}way 1 2 300 8\nway 1 3 2000 4\nway 2 4 2500 5\n")).unwrap();
+        assert_eq!(Rates::read(&rates.write()), Ok(rates.clone()));
+        let way = |from, to| (rates.between(from, to).latency, rates.between(from, to).bandwidth);
+        assert_eq!([way(1, 2), way(2, 1), way(3, 1)], [(300.0, 8.0), (300.0, 8.0), (2000.0, 4.0)]);
+        assert_eq!([way(1, 4), way(3, 2)], [(2500.0, 4.0); 2], "other ranks of these hosts: the worst");
+        assert_eq!([way(3, 4), way(1, 5), way(0, 1)], [(9000.0, 1.0); 3], "nothing is known but the way to rank 0");
+        let machine = rates.machine(1, 5, 1 << 30);
+        assert_eq!([machine.transfer(800, 0, 1), machine.transfer(800, 2, 0), machine.transfer(1000, 2, 3)], [400, 2200, 10_000]);
     }
 
     #[test]

@@ -18,7 +18,7 @@ fn policies() -> Vec<Box<dyn Policy>> {
 }
 
 fn ample(machine: &Machine) -> Machine {
-    Machine { devices: machine.devices.iter().map(|d| Device { memory: u64::MAX, ..d.clone() }).collect() }
+    Machine::new(machine.devices.iter().map(|d| Device { memory: u64::MAX, ..d.clone() }).collect())
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn less_weight_on_time_wastes_less_memory() {
     let (mut time, mut waste) = ([0.0; 2], [0.0; 2]);
     for seed in (1..GRAPHS).step_by(2) {
         let (graph, machine) = random(seed);
-        let machine = Machine { devices: machine.devices.iter().map(|d| Device { memory: 8 * d.memory, ..d.clone() }).collect() };
+        let machine = Machine::new(machine.devices.iter().map(|d| Device { memory: 8 * d.memory, ..d.clone() }).collect());
         for (at, lambda) in [1.0, 0.3].into_iter().enumerate() {
             let outcome = outcome(&graph, &machine, &mut Planned::heft(lambda));
             time[at] += outcome.makespan as f64;
@@ -239,8 +239,8 @@ fn alone(keeps: u64, scratch: u64) -> Task {
 #[test]
 fn scratch_counts_under_every_policy() {
     let graph = Graph::new(vec![alone(10, 90), alone(10, 91), alone(10, 0)], vec![]).expect("right");
-    let machine = Machine { devices: vec![Device::new("small", 100), Device::new("large", 200)] };
-    let tiny = Machine { devices: vec![Device::new("small", 100)] };
+    let machine = Machine::new(vec![Device::new("small", 100), Device::new("large", 200)]);
+    let tiny = Machine::new(vec![Device::new("small", 100)]);
     for mut policy in policies() {
         let schedule = simulate::run(&graph, &machine, &mut *policy).expect("there is room");
         assert_eq!(schedule.0[1].device, 1, "{}", policy.name());
@@ -279,7 +279,7 @@ fn least_loaded_weighs_data_against_tasks() {
 fn the_judge_finds_each_fault() {
     let (tasks, edge) = (vec![alone(60, 0), alone(10, 50)], Edge { from: 0, to: 1, bytes: 60 });
     let graph = Graph::new(tasks, vec![edge]).expect("right");
-    let machine = |memory| Machine { devices: vec![Device::new("a", memory), Device::new("b", memory)] };
+    let machine = |memory| Machine::new(vec![Device::new("a", memory), Device::new("b", memory)]);
     let judge = |memory: u64, places: &[(usize, Time, Time)]| {
         let placed = places.iter().map(|&(device, start, finish)| Placed { device, start, finish }).collect();
         replay(&graph, &machine(memory), &Schedule(placed))

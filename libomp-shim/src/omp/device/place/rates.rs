@@ -67,7 +67,7 @@ pub(super) fn machine(devices: usize, memory: Option<u64>) -> Machine {
         return rates.machine(rank::first_device(cluster), devices, memory);
     }
     let device = |at: usize| Device::new(&format!("device_{at}"), memory).at(LATENCY as f64 / 2.0, RATE as f64);
-    Machine { devices: (0..devices).map(device).collect() }
+    Machine::new((0..devices).map(device).collect())
 }
 
 #[cfg(test)]
