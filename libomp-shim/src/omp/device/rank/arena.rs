@@ -2,6 +2,9 @@
 //!
 //! The owner maps memory in large chunks, when asked; a chunk costs address space until it is touched. Requests above [`LARGEST`]
 //! get a mapping of their own, which ends with them. First fit; neighbours that are free become one.
+//!
+//! Some of the free memory keeps its pages, for the next block there: to give 4 MiB back and have them anew costs the owner as much as to copy them three
+//! times, and the copies that follow have to wait for it.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,7 +14,7 @@ use crate::omp::device::interface::Address;
 pub const CHUNK: usize = 256 << 20;
 /// Larger blocks have a mapping of their own.
 pub const LARGEST: usize = 16 << 20;
-/// From this size on, the owner is told when a block is free: it can give the pages back.
+/// From this size on, the owner is told when a block is free, unless it is kept for the next one: it can give the pages back.
 pub const TOLD: usize = 1 << 20;
 const PAGE: usize = 4096;
 
@@ -36,7 +39,13 @@ pub struct Arena {
     used: HashMap<Address, usize>,
     /// Blocks with a mapping of their own.
     whole: HashMap<Address, usize>,
+    /// Free blocks from [`TOLD`] on whose owner was not told, together at most `most_warm` bytes.
+    warm: BTreeMap<Address, usize>,
+    most_warm: usize,
 }
+
+/// Bytes that all ranks together may leave with a rank so, and the bounds for one of them.
+const WARM: (usize, usize, usize) = (256 << 20, 4 << 20, 64 << 20);
 
 /// Bytes of the mapping for a block of `size` bytes with an alignment.
 pub fn mapping(size: usize, align: usize) -> Option<usize> {
@@ -45,6 +54,20 @@ pub fn mapping(size: usize, align: usize) -> Option<usize> {
 }
 
 impl Arena {
+    /// For memory of one of so many ranks.
+    pub fn new(ranks: u32) -> Self {
+        let (all, least, most) = WARM;
+        Self { most_warm: (all / ranks.max(1) as usize).clamp(least, most), ..Self::default() }
+    }
+
+    /// Blocks that lie in a range are not kept for anybody any more.
+    fn cool(&mut self, begin: Address, end: Address) {
+        let touches = |(&at, &size): (&Address, &usize)| (at + size > begin).then_some(at);
+        while let Some(at) = self.warm.range(..end).next_back().and_then(touches) {
+            self.warm.remove(&at);
+        }
+    }
+
     /// A chunk, or what is left of one, can be used.
     pub fn add(&mut self, begin: Address, length: usize) {
         let (mut begin, mut length) = (begin, length);
@@ -76,6 +99,7 @@ impl Arena {
             self.free.insert(at + size, begin + length - (at + size));
         }
         self.used.insert(at, size);
+        self.cool(at, at + size);
         Some(at)
     }
 
@@ -91,7 +115,10 @@ impl Arena {
         }
         let Some(size) = self.used.remove(&block) else { return Given::Kept };
         if size >= TOLD {
-            return Given::Idle(block, size);
+            if self.warm.values().sum::<usize>() + size > self.most_warm {
+                return Given::Idle(block, size);
+            }
+            self.warm.insert(block, size);
         }
         self.add(block, size);
         Given::Kept
@@ -133,6 +160,23 @@ mod tests {
         assert_eq!(arena.give(1 << 40), Given::Ended(1 << 40, LARGEST * 2));
         assert_eq!(arena.give(1 << 40), Given::Kept);
         assert_eq!((mapping(1, 64), mapping(4097, 1 << 16), mapping(usize::MAX, 1)), (Some(4096), Some(73728), None));
+    }
+
+    #[test]
+    fn some_blocks_keep_their_pages_for_the_next() {
+        let mut arena = Arena::new(16);
+        assert_eq!([1, 16, 1000].map(|ranks| Arena::new(ranks).most_warm >> 20), [64, 16, 4]);
+        arena.add(1 << 30, CHUNK);
+        let size = 6 << 20;
+        let blocks: Vec<Address> = (0..3).map(|_| arena.take(size, 64).expect("room")).collect();
+        assert_eq!((arena.give(blocks[0]), arena.give(blocks[1])), (Given::Kept, Given::Kept));
+        assert_eq!(arena.give(blocks[2]), Given::Idle(blocks[2], size), "18 MiB are more than 16");
+        arena.add(blocks[2], size);
+        let both = arena.take(2 * size, 64).expect("room");
+        assert_eq!((both, arena.warm.len()), (blocks[0], 0), "it lies where both were");
+        assert_eq!(arena.give(both), Given::Kept);
+        let (low, high) = (arena.take(8, 8), arena.take(size, 64));
+        assert_eq!((low, high.map(|at| at < both + 2 * size), arena.warm.len()), (Some(both), Some(true), 0));
     }
 
     #[test]

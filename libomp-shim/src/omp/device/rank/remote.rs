@@ -19,7 +19,7 @@ use crate::omp::device::interface::{
 use crate::omp::device::transfer;
 
 /// Up to this size a copy to a rank travels in a message.
-const SMALL: usize = 2048;
+const SMALL: usize = 4096;
 
 /// Another rank.
 pub struct Rank {
@@ -133,7 +133,7 @@ impl Rank {
             cluster,
             rank,
             name: CString::new(format!("GANGWAY_RANK_{rank}")).unwrap_or_default(),
-            arena: Mutex::default(),
+            arena: Mutex::new(Arena::new(cluster.ranks)),
             symbols: Mutex::default(),
             bases: Mutex::default(),
         }
