@@ -4,6 +4,8 @@
 //! of Yama, a filter of a container), so each rank tries it on a number that every rank has; where that fails, and for addresses that the other rank does not have,
 //! callers use messages, which say what is wrong.
 //!
+//! A rank that ends takes all others along within moments, so that the number of its process is not another's by then.
+//!
 //! Rejected: asking to be reachable (`PR_SET_PTRACER`) where the system does not allow it by itself: that is the user's decision.
 
 use core::ffi::c_void;

@@ -25,6 +25,9 @@ pub const MORE: u32 = mpi_bridge::table::MORE;
 /// The ticket of what is over when it has begun.
 const DONE: u64 = Operation::DONE.0;
 
+/// Bytes that are copied at once between memory here and that of a rank of this machine: a millisecond.
+const PART: usize = 4 << 20;
+
 /// A call of the bridge that is under way.
 struct Inside<'a>(&'a Cluster);
 
@@ -208,9 +211,12 @@ impl Cluster {
             return false;
         }
         let Some(_inside) = self.enter() else { return false };
-        // SAFETY: the bridge is open; the memory as the caller says.
-        let copy = || unsafe { (self.table.copy)(self.bridge, rank, here.cast(), there as u64, size as u64, writes.into()) };
-        undisturbed(copy) == code::OK
+        // In parts, between which the stall monitor may let others go on.
+        (0..size).step_by(PART).all(|at| {
+            let (here, there, size) = (here.wrapping_add(at).cast(), (there + at) as u64, PART.min(size - at) as u64);
+            // SAFETY: the bridge is open; the memory as the caller says.
+            undisturbed(|| unsafe { (self.table.copy)(self.bridge, rank, here, there, size, writes.into()) }) == code::OK
+        })
     }
 
     /// Begins a large copy to another rank.
