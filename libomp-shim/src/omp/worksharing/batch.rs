@@ -117,11 +117,13 @@ pub(super) struct Batch {
     seen: u64,
     /// Where a chunk was stolen last.
     victim: u32,
+    /// The loop's last chunk was among those that it took last: it steals none. What `lastprivate` keeps is what its thread has computed last.
+    ends: bool,
 }
 
 impl Default for Batch {
     fn default() -> Self {
-        Self { reserve: ptr::null(), construct: 0, chunks: 0, size: 1, taken: 0, since: 0, pause: 0, seen: 0, victim: 0 }
+        Self { reserve: ptr::null(), construct: 0, chunks: 0, size: 1, taken: 0, since: 0, pause: 0, seen: 0, victim: 0, ends: false }
     }
 }
 
@@ -159,9 +161,10 @@ impl Batch {
         let first = share.next.0.fetch_add(count, Ordering::Relaxed);
         self.seen = first;
         if self.chunks <= first {
-            return if self.chunks == 0 { first } else { self.steal(here, share).unwrap_or(first) };
+            return if self.chunks == 0 || self.ends { first } else { self.steal(here, share).unwrap_or(first) };
         }
         let count = count.min(self.chunks - first);
+        self.ends = first + count == self.chunks;
         if count > 1 {
             self.reserve().inspect(|reserve| reserve.fill(self.construct, first + 1, count - 1));
             share.note_reserves();
@@ -211,6 +214,7 @@ impl Batch {
         let (team, size) = (here.team(), here.team().size());
         for _ in 0..size {
             if let Some(chunk) = team.reserve(self.victim).steal(self.construct) {
+                self.ends = chunk + 1 == self.chunks;
                 return Some(chunk);
             }
             self.victim = if self.victim + 1 < size { self.victim + 1 } else { 0 };
