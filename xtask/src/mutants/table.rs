@@ -26,6 +26,7 @@ pub const MUTANTS: &[Mutant] = &[
     mutant("dynamic_skips_last", "a dynamic loop loses its last iteration", &[("loops/schedules_int.c", "gcc", 3)]),
     mutant("guided_skips_last", "a guided loop loses its last iteration", &[("loops/schedules_int.c", "gcc", 3)]),
     mutant("reserves_not_stolen", "chunks that a thread has reserved wait for it", &[("loops/nonmonotonic_balance.c", "gcc", 4)]),
+    mutant("last_chunk_first", "a thread steals chunks after the last one, and lastprivate keeps theirs", &[("loops/lastprivate_stolen.c", "clang-19", 2), ("loops/lastprivate_stolen.c", "gcc", 2)]),
     mutant("iteration_twice", "a chunk begins with the last iteration of the one before", &[("loops/uneven.c", "gcc", 4)]),
     mutant("sections_skip_last", "the last section does not run", &[("sync/sections.c", "gcc", 4)]),
     mutant("schedule_runtime_ignored", "schedule(runtime) is static whatever was asked for", &[("loops/runtime_schedule.c", "gcc", 4)]),

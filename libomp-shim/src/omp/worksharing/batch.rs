@@ -12,7 +12,11 @@
 //!
 //! Tried and rejected: reserves that nobody else may touch (an atomic instruction less per chunk, but the chunks behind a sudden
 //! slow one wait for it, and iterations that wait for each other hang); more chunks per batch by the number of threads instead of by
-//! time (an uneven loop of long bodies loses its balance).
+//! time (an uneven loop of long bodies loses its balance); the last chunk from the counter like the others (its thread must then
+//! steal none, or `lastprivate` keeps what the stolen one computed, and iterations that wait for each other hang again).
+//!
+//! What `lastprivate` keeps is what the thread of the last chunk has computed *last*. So that chunk is not in the counter: the first
+//! thread that finds neither a chunk there nor one in a reserve takes it, and is at its end with it.
 
 use core::ptr;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -117,7 +121,7 @@ pub(super) struct Batch {
     seen: u64,
     /// Where a chunk was stolen last.
     victim: u32,
-    /// The loop's last chunk was among those that it took last: it steals none. What `lastprivate` keeps is what its thread has computed last.
+    /// The thread has taken the loop's last chunk and takes no other.
     ends: bool,
 }
 
@@ -160,11 +164,14 @@ impl Batch {
         // ORDERING: Relaxed; the counter only divides the work, what the loop reads was published by the turn.
         let first = share.next.0.fetch_add(count, Ordering::Relaxed);
         self.seen = first;
-        if self.chunks <= first {
-            return if self.chunks == 0 || self.ends { first } else { self.steal(here, share).unwrap_or(first) };
+        if self.chunks == 0 {
+            return first;
         }
-        let count = count.min(self.chunks - first);
-        self.ends = first + count == self.chunks;
+        let counted = self.chunks - 1;
+        if counted <= first {
+            return self.take_stray(here, share).unwrap_or(self.chunks);
+        }
+        let count = count.min(counted - first);
         if count > 1 {
             self.reserve().inspect(|reserve| reserve.fill(self.construct, first + 1, count - 1));
             share.note_reserves();
@@ -174,6 +181,20 @@ impl Batch {
             self.since = ult::arch::ticks();
         }
         first
+    }
+
+    /// The counter is at its end: a chunk that another thread has reserved, or the loop's last one.
+    fn take_stray(&mut self, here: Here, share: &WorkShare) -> Option<u64> {
+        if ult::mutant!(last_chunk_first) && share.take_last() {
+            return Some(self.chunks - 1);
+        }
+        if self.ends {
+            return None;
+        }
+        self.steal(here, share).or_else(|| {
+            self.ends = share.take_last();
+            self.ends.then_some(self.chunks - 1)
+        })
     }
 
     /// How many chunks to take now.
@@ -214,7 +235,6 @@ impl Batch {
         let (team, size) = (here.team(), here.team().size());
         for _ in 0..size {
             if let Some(chunk) = team.reserve(self.victim).steal(self.construct) {
-                self.ends = chunk + 1 == self.chunks;
                 return Some(chunk);
             }
             self.victim = if self.victim + 1 < size { self.victim + 1 } else { 0 };

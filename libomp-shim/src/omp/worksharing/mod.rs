@@ -64,6 +64,8 @@ pub struct WorkShare {
     pub cancelled: AtomicBool,
     /// Threads have reserved chunks of the loop.
     reserves: AtomicBool,
+    /// The last chunk of a loop with batches has been taken.
+    last: AtomicBool,
     /// A block that lives as long as the construct (GCC's `mem`), or null; freed by `free`.
     pub memory: AtomicPtr<u8>,
     /// Where a front's threads meet for the construct's task reductions; null when the construct begins.
@@ -128,6 +130,7 @@ impl WorkShare {
             left: AtomicU32::new(0),
             cancelled: AtomicBool::new(false),
             reserves: AtomicBool::new(false),
+            last: AtomicBool::new(false),
             memory: AtomicPtr::new(ptr::null_mut()),
             reductions: AtomicPtr::new(ptr::null_mut()),
             table: AtomicPtr::new(ptr::null_mut()),
@@ -156,6 +159,13 @@ impl WorkShare {
     fn has_reserves(&self) -> bool {
         // ORDERING: Relaxed, as above.
         self.reserves.load(Ordering::Relaxed)
+    }
+
+    /// Takes the last chunk of a loop with batches: true for one thread of the team.
+    #[inline]
+    fn take_last(&self) -> bool {
+        // ORDERING: Relaxed, as for the counter; the look keeps those who come late from pulling the line away from each other.
+        !self.last.load(Ordering::Relaxed) && !self.last.swap(true, Ordering::Relaxed)
     }
 
     fn free_memory(&self) {
@@ -282,6 +292,8 @@ fn begin(share: &WorkShare, k: u64, initialise: impl FnOnce(&WorkShare, &mut Sha
     share.cancelled.store(false, Ordering::Relaxed);
     // ORDERING: Relaxed; published by the turn.
     share.reserves.store(false, Ordering::Relaxed);
+    // ORDERING: Relaxed; published by the turn.
+    share.last.store(false, Ordering::Relaxed);
     // SAFETY: the turn is `4k+1` and we set it: nobody else reads or writes the shape.
     initialise(share, unsafe { &mut *share.shape.get() });
     // ORDERING: Release, pairs with the Acquire in `enter`.
