@@ -1,4 +1,4 @@
-//! Placement: which device a task runs on, under limits of memory.
+//! Placement: which device a task runs on, under limits of memory; and where its data are.
 //!
 //! | room | what lives there |
 //! |---|---|
@@ -13,6 +13,7 @@
 //! | [`choice`] | policies by their names, as in `OMPX_SCHED` |
 //! | [`file`], [`manual`] | a recorded graph as text; a placement written by hand |
 //! | [`rates`] | measured rates of ranks |
+//! | [`directory`] | which copies of host storage there are on devices, which are valid, where a new one is filled from |
 //! | [`record`] | a graph from what tasks were seen to read and write |
 //! | [`steal`] | regions that wait for their device, and devices that steal them |
 //! | [`examples`] | graphs to try policies on |
@@ -27,6 +28,7 @@
 #![forbid(unsafe_code)]
 
 pub mod choice;
+pub mod directory;
 pub mod examples;
 pub mod file;
 pub mod graph;

@@ -268,11 +268,14 @@ fn turns_skip_who_has_no_room() {
 
 #[test]
 fn least_loaded_weighs_data_against_tasks() {
-    let view = |running, present| View { running, present, room: 1, ..View::default() };
+    let view = |running, wait, bring| View { running, wait, bring, room: 1, ..View::default() };
     let choose = |views: &[View]| LeastLoaded::default().choose(Request::default(), views);
-    assert_eq!(choose(&[view(1, 0), view(0, 0)]), Some(1));
-    assert_eq!(choose(&[view(1, 3 << 20), view(0, 1 << 20)]), Some(0));
-    assert_eq!(choose(&[view(2, 1 << 20), view(0, 0)]), Some(1));
+    assert_eq!(choose(&[view(1, 0, 0), view(0, 0, 0)]), Some(1));
+    assert_eq!(choose(&[view(1, 0, 0), view(0, 0, 1_000_001)]), Some(0), "a task takes 1 ms as far as anybody knows");
+    assert_eq!(choose(&[view(1, 0, 0), view(0, 0, 999_999)]), Some(1));
+    assert_eq!(choose(&[view(2, 20_000, 0), view(0, 0, 999_999)]), Some(0), "10 us, as is known");
+    assert_eq!(choose(&[view(2, 1 << 30, 0), view(1, 0, 300 << 20)]), Some(1), "one tells about the other");
+    assert_eq!(choose(&[view(0, 0, 0), View { present: 1, ..view(0, 0, 0) }]), Some(1));
 }
 
 #[test]

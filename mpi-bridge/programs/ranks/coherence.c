@@ -64,6 +64,38 @@ static void fewer_bytes(int on, int limited)
         CHECK(moved[0] < STEPS * all && moved[1] < STEPS * all);
 }
 
+/* Regions on all ranks read one large block, which goes there from wherever it is. Without shared memory the copies take their time, and the third of three ranks
+   has it from the first. */
+static void one_block(int on, int limited)
+{
+    enum { LARGE = 8 << 20, READERS = 24, ROUNDS = 4 };
+    const char *shared = getenv("OMPX_SHARED_MEMORY");
+    int takes_turns = on && !limited && is_fixed_ours && omp_get_num_devices() == 3 && shared && strcmp(shared, "off") == 0;
+    unsigned char *block = malloc(LARGE);
+    for (int round = 0; round < ROUNDS; round++) {
+        long sums[READERS] = {0}, sum = 0;
+        for (int i = 0; i < LARGE; i++)
+            sum += block[i] = (unsigned char)(i * (7 + round) >> 5);
+        uint64_t before = now().bytes_sent;
+#pragma omp parallel
+#pragma omp single
+        for (int r = 0; r < READERS; r++) {
+            long *mine = sums + r;
+#pragma omp target nowait device(ompx_device_any()) map(to : block[0 : LARGE]) map(from : mine[0])
+            {
+                mine[0] = 0;
+                for (int i = 0; i < LARGE; i++)
+                    mine[0] += block[i];
+            }
+        }
+        for (int r = 0; r < READERS; r++)
+            CHECK_EQ(sums[r], sum);
+        if (takes_turns && round > 0)
+            CHECK(now().bytes_sent - before <= 2 * (uint64_t)LARGE + 4096);
+    }
+    free(block);
+}
+
 /* Whether it is on can be changed, also while regions run. */
 static void changed(void)
 {
@@ -83,6 +115,8 @@ int main(int argc, char **argv)
     int on = set && strcmp(set, "off") != 0, limited = size[0] != 0;
     is_fixed_ours = omp_get_num_devices() < ompx_cluster_size(); /* head mode */
     fewer_bytes(on, limited);
+    if (strcmp(size, "memory") != 0) /* no rank has room for it */
+        one_block(on, limited);
     programs(18, 60);
     by_threads(8);
     data = malloc(TILES * sizeof(tile_t));

@@ -139,6 +139,7 @@ const TESTS: &[Test] = &[
     Test { name: "coherence", compilers: &[Gcc], ranks: &[3], mode: "spmd", settings: &["OMPX_COHERENCE=on"], ..PLAIN },
     Test { name: "coherence", compilers: &[Gcc], ranks: &[3], ..PLAIN },
     Test { name: "coherence", compilers: &[Gcc], ranks: &[2], progress: "idle", settings: &["OMPX_COHERENCE=on"], ..PLAIN },
+    Test { name: "coherence", ranks: &[4], settings: &["OMPX_COHERENCE=on", "OMPX_SHARED_MEMORY=off"], ..PLAIN },
     Test { name: "coherence", ranks: &[3], argument: "few", settings: &["OMPX_COHERENCE=20K"], ..PLAIN },
     Test { name: "coherence", compilers: &[Gcc], ranks: &[4], argument: "memory", settings: &["OMPX_COHERENCE=on", "OMPX_DEVICE_MEMORY=300K"], ..PLAIN },
     Test { name: "coherence", ranks: &[4], argument: "steal", settings: &["OMPX_COHERENCE=on", "OMPX_STEAL=half"], ..PLAIN },

@@ -72,7 +72,8 @@ pub const MUTANTS: &[Mutant] = &[
     mutant("task_reduction_loses_copy", "a task reduction leaves thread 0's copy out", &[("tasks/reductions.c", "clang-19", 4), ("tasks/reductions.c", "clang-19", 2)]),
     mutant("icv_not_inherited", "a task begins with the initial control variables", &[("tasks/nested_regions.c", "gcc", 4)]),
     mutant("kept_behind_the_host", "what the host has changed is still taken from where regions left it", &[("device/coherence.c", "gcc", 4)]),
-    mutant("old_copies_stay_valid", "what a region has written leaves older copies valid", &[("device/coherence.c", "gcc", 4)]),
+    mutant("writes_not_noted", "what a region has written leaves older copies valid", &[("device/coherence.c", "gcc", 4)]),
+    mutant("filled_from_stale_host", "a copy is filled from the host though another device has changed the bytes", &[("device/coherence.c", "gcc", 4)]),
     mutant("task_finds_old_bytes", "a task behind a region finds what was there before it", &[("device/coherence.c", "gcc", 4)]),
     // ---- cancellation
     mutant("cancel_ignored", "cancel does nothing", &[("cancel/constructs.c", "gcc", 4)]),

@@ -8,6 +8,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::interface::{Address, Device, Failure, Operation, Progress, Wake};
 use super::table::Mapped;
+use crate::omp::env;
 use crate::omp::task::Flags;
 use crate::omp::thread::{Here, Own, Thread};
 
@@ -116,13 +117,19 @@ unsafe extern "C" fn wake(worker: *mut ()) {
 
 /// Constructs that wait for a device.
 static WAITING: AtomicU32 = AtomicU32::new(0);
-/// Each has a stack of its own. With so many no further tasks are begun.
-const MOST_WAITING: u32 = 512;
+/// Each has a stack of its own, which takes two of the 65,000 mappings that Linux allows. With so many no further tasks are begun: as many as the devices can have
+/// at a time and once more, at least and at most so many.
+const MOST_WAITING: (u32, u32) = (512, 20_000);
+
+fn most_waiting() -> u32 {
+    let devices = super::usable().len() as u32;
+    env::settings().workers.saturating_mul(2).saturating_mul(devices).clamp(MOST_WAITING.0, MOST_WAITING.1)
+}
 
 /// May tasks that wait for a device become more?
 pub fn has_room() -> bool {
     // ORDERING: Relaxed; a limit that need not be exact.
-    WAITING.load(Ordering::Relaxed) < MOST_WAITING
+    WAITING.load(Ordering::Relaxed) < most_waiting()
 }
 
 /// Waits for an operation.
@@ -161,7 +168,7 @@ pub fn wait(ready: &dyn Fn() -> bool, wake_on: &dyn Fn(Wake) -> bool) {
     let worker = core::ptr::from_ref(here.thread.worker()).cast_mut().cast();
     let reduces = here.task.flags().has(Flags::REDUCES);
     // ORDERING: Relaxed; a limit that need not be exact.
-    let starts_none = WAITING.fetch_add(1, Ordering::Relaxed) >= MOST_WAITING || reduces;
+    let starts_none = WAITING.fetch_add(1, Ordering::Relaxed) >= most_waiting() || reduces;
     count_waits(here.thread, |own| {
         own.at_devices += 1;
         own.reduces += u32::from(reduces);

@@ -1,9 +1,7 @@
 //! What regions leave on devices for the next ones: optional coherence (`OMPX_COHERENCE`), for regions whose device is the runtime's choice.
 //!
-//! | room | what lives there |
-//! |---|---|
-//! | [`directory`] | which copies there are and which are valid: numbers only |
-//! | here | when they are written back, copied from device to device, dropped |
+//! Lives here: when copies are written back, filled from the host or another device, dropped. Which there are and which are valid is numbers only:
+//! [`placement::directory`].
 //!
 //! The contract, and why every legal program gets the same answers, is `docs/coherence.md`. In short: what a region of `target nowait
 //! device(ompx_device_any())` has mapped stays on its device when it ends. The next such region finds it there, or gets it from where it is. Whoever else
@@ -27,7 +25,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::interface::Failure;
 use super::map::{Flags, Item, Role};
-use super::place::hints::is_announced;
+use super::place::{hints::is_announced, rates};
 use super::table::{Place, Table};
 use super::transfer::{self, Batch};
 use super::{Slot, all, fail, statics};
@@ -35,15 +33,15 @@ use crate::omp::env;
 use crate::omp::root;
 use crate::omp::task::{self, Task};
 use crate::omp::thread::Here;
-use directory::{Block, Directory, From, Save, Used, Victim};
-
-mod directory;
+use placement::directory::{Block, Directory, From, Number, Save, Used, Victim, WORTH_WAITING, Ways};
 
 static DIRECTORY: Mutex<Directory> = Mutex::new(Directory::new());
 /// Data in the directory.
 static KEPT: AtomicUsize = AtomicUsize::new(0);
 /// How often something was written back, modulo 2^32.
 static SAVED: AtomicU32 = AtomicU32::new(0);
+/// How often the copies of a list were filled, modulo 2^32.
+static FILLED: AtomicU32 = AtomicU32::new(0);
 /// Regions that are created keep what they map.
 static ON: AtomicBool = AtomicBool::new(false);
 /// They ever did.
@@ -148,7 +146,7 @@ fn with<T>(work: impl FnOnce(&mut Directory) -> T) -> T {
     let mut directory = DIRECTORY.lock().unwrap_or_else(PoisonError::into_inner);
     let result = work(&mut directory);
     // ORDERING: Release, pairs with the Acquire in `host_looks`: who finds nothing finds the host's bytes written.
-    KEPT.store(directory.len(), Ordering::Release);
+    KEPT.store(directory.count(), Ordering::Release);
     result
 }
 
@@ -260,6 +258,35 @@ fn give_back() {
     }
 }
 
+// ---- where copies come from --------------------------------------------------------------------------------------------------
+
+/// What lies between this process and its devices.
+struct Roads;
+
+impl Ways for Roads {
+    fn time(&self, from: Option<Number>, to: Number, bytes: u64) -> Option<u64> {
+        let is_peer = |device: Number| slot(device).device.peer().is_some();
+        from.is_none_or(|from| is_peer(from) && is_peer(to)).then(|| rates::between(from, to, bytes))
+    }
+}
+
+/// Waits while storage that the list reads is on its way to so many other devices that it is better to wait for one of these. The caller holds nothing that
+/// others wait for: those whose copies are filled at the moment need nothing of those who wait here.
+pub fn await_turn(slot: &Slot, items: &[Item]) {
+    let read = items.iter().filter_map(Item::on_device).filter(|(range, flags)| flags.has(Flags::TO) && range.len() >= WORTH_WAITING);
+    for (range, _) in read {
+        loop {
+            // ORDERING: Acquire, pairs with `Prepared::filled`: who sees it finds the directory changed.
+            let filled = || FILLED.load(Ordering::Acquire);
+            let before = filled();
+            if !with(|directory| directory.should_wait(slot.number, &range, &Roads)) {
+                break;
+            }
+            transfer::wait(&|| filled() != before, &|_| false);
+        }
+    }
+}
+
 // ---- regions ---------------------------------------------------------------------------------------------------------------
 
 /// Bytes that a region with this list would find on the device, and those of them that it reads; what the table has is not counted.
@@ -287,6 +314,10 @@ impl Prepared {
     pub fn filled(&self, slot: &Slot) {
         for (range, used) in self.copies.iter().filter(|(_, used)| used.from != From::Nowhere) {
             free(with(|directory| directory.filled(slot.number, range, used.from)));
+        }
+        if !self.copies.is_empty() {
+            // ORDERING: Release, pairs with the Acquire in `await_turn`.
+            FILLED.fetch_add(1, Ordering::Release);
         }
     }
 }
@@ -334,7 +365,7 @@ fn reads(items: &[Item], range: &Range<usize>) -> bool {
 
 /// A copy of the range on the device; none if others are in the way that regions use.
 fn copy(slot: &Slot, items: &[Item], range: &Range<usize>) -> Result<Option<Used>, Failure> {
-    let (device, reads) = (slot.number, reads(items, range));
+    let (device, reads) = (slot.number, reads(items, range).then_some(&Roads as &dyn Ways));
     if with(|directory| directory.is_in_the_way(range)) {
         clear(range);
     }
@@ -369,6 +400,7 @@ unsafe fn fill(slot: &Slot, range: &Range<usize>, used: &Used, batch: &mut Batch
         match used.from {
             From::Nowhere => Ok(()),
             From::Host => batch.copy_in(used.address, range.start, range.len()),
+            From::Device(..) if ult::mutant!(filled_from_stale_host) => batch.copy_in(used.address, range.start, range.len()),
             From::Device(other, from) => match self::slot(other).device.peer() {
                 Some(peer) if slot.device.peer().is_some() => batch.copy_across(used.address, peer, from, range.len()),
                 _ => {
@@ -384,7 +416,7 @@ unsafe fn fill(slot: &Slot, range: &Range<usize>, used: &Used, batch: &mut Batch
 pub fn release(slot: &Slot, range: &Range<usize>, written: bool) {
     let (gone, overwrites) = with(|directory| {
         let overwrites = written && directory.is_stale(range);
-        (directory.give(slot.number, range, written), overwrites)
+        (directory.give(slot.number, range, written && !ult::mutant!(writes_not_noted)), overwrites)
     });
     if overwrites {
         // ORDERING: Relaxed; a sum.

@@ -48,6 +48,9 @@ pub unsafe fn enter(slot: &Slot, items: &[Item]) -> Result<Entered, Failure> {
 /// # Safety
 /// As [`enter`].
 pub unsafe fn enter_as(slot: &Slot, items: &[Item], keeps: bool) -> Result<Entered, Failure> {
+    if keeps {
+        keep::await_turn(slot, items);
+    }
     let mut table = slot.lock();
     let mut batch = Batch::new(&*slot.device);
     // SAFETY: as the caller says.

@@ -35,7 +35,7 @@ pub mod hints;
 pub mod library;
 pub mod load;
 pub mod policies;
-mod rates;
+pub(super) mod rates;
 
 /// How many sections of distributed memory the program may name for a region.
 pub const SECTIONS: usize = 4;

@@ -53,9 +53,17 @@ fn find(named: Option<&str>) -> Result<Option<Rates>, String> {
 
 /// How many nanoseconds a copy of so many bytes to the device with this number takes.
 pub(super) fn bring(device: i32, bytes: u64) -> u64 {
+    between(None, device, bytes)
+}
+
+/// The same from another device; `None`: the host.
+pub(in crate::omp::device) fn between(from: Option<i32>, to: i32, bytes: u64) -> u64 {
     match (bytes, measured().zip(rank::cluster())) {
         (0, _) => 0,
-        (_, Some((rates, cluster))) => rates.between(cluster.rank as usize, device as usize + rank::first_device(cluster)).time(bytes),
+        (_, Some((rates, cluster))) => {
+            let rank_of = |device: i32| device as usize + rank::first_device(cluster);
+            rates.between(from.map_or(cluster.rank as usize, rank_of), rank_of(to)).time(bytes)
+        }
         (_, None) => LATENCY + bytes / RATE,
     }
 }

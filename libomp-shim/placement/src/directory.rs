@@ -1,6 +1,6 @@
 //! Where valid copies of host storage are: the states of what regions have left on devices.
 //!
-//! Lives here: numbers only, so that it can be tested without a device. May not live here: copying, allocating, waiting ([`super`]).
+//! Lives here: numbers only, so that it can be tested without a device, and for more ranks than there are. May not live here: copying, allocating, waiting.
 //!
 //! A *datum* is a range of host storage of which a device has a *copy*. Data do not overlap. For each of them it is known whether the host's
 //! bytes are valid, and which copies are; all that are valid are alike, and one is at any time. A copy is *idle* when nothing uses it: no region that
@@ -13,19 +13,39 @@
 //!
 //! Every end of a use has a number of [`Directory::now`]'s. What was used last before a moment is what somebody who goes on at that moment may know to be
 //! over.
+//!
+//! *Where a copy is filled from.* All valid places are alike, but for their ways to the device and for what they send already: the least time counts
+//! ([`Ways`]). When many devices want the same large datum at once, few have it; those that come when each place sends it to somebody already do better to wait until
+//! one more has it ([`Directory::should_wait`]). So the places double with each round, where the host alone would send it as often as there are devices.
+//!
+//! Rejected: the host whenever it can. That disturbs no rank, and a datum for 1000 ranks takes 50 times as long (the model in `benchmarks/src/data.rs`).
 
 use core::ops::Range;
 use std::collections::BTreeMap;
 
-use super::super::interface::Address;
-
-/// A device's number.
+/// Where something is in a device's memory.
+pub type Address = usize;
+/// A device's number, from 0 on.
 pub type Number = i32;
+
+/// What lies between the host and the devices.
+pub trait Ways {
+    /// Nanoseconds that so many bytes take to the device `to` from another one, or from the host (`None`), while nothing else is on the way;
+    /// `None`: they cannot go straight.
+    fn time(&self, from: Option<Number>, to: Number, bytes: u64) -> Option<u64>;
+}
+
+/// Fewer bytes are sent at once, from wherever they are: to wait for another place costs more than it brings.
+pub const WORTH_WAITING: usize = 256 << 10;
+
+/// Valid copies that are looked at for where to fill one from: so many on either side of the device, since neighbours are near as a rule, and so many others
+/// in turns.
+const NEIGHBOURS: usize = 16;
+const OTHERS: usize = 32;
 
 /// A copy of a datum.
 #[derive(Clone, Debug)]
 struct Copy {
-    device: Number,
     block: Address,
     address: Address,
     valid: bool,
@@ -37,7 +57,11 @@ struct Copy {
 #[derive(Clone, Debug, Default)]
 struct Datum {
     end: usize,
-    copies: Vec<Copy>,
+    copies: BTreeMap<Number, Copy>,
+    /// Copies that are being filled.
+    filling: usize,
+    /// From which device on others are looked at next.
+    turn: Number,
     /// The host's bytes are not valid.
     stale: bool,
     /// Somebody writes it back.
@@ -48,18 +72,29 @@ struct Datum {
 
 impl Datum {
     fn copy(&mut self, device: Number) -> Option<&mut Copy> {
-        self.copies.iter_mut().find(|copy| copy.device == device)
+        self.copies.get_mut(&device)
     }
 
     /// A valid copy, an idle one if there is any.
-    fn source(&mut self) -> Option<&mut Copy> {
-        self.copies.iter_mut().filter(|copy| copy.valid).min_by_key(|copy| copy.uses)
+    fn source(&self) -> Option<(Number, &Copy)> {
+        self.copies.iter().filter(|(_, copy)| copy.valid).min_by_key(|(_, copy)| copy.uses).map(|(device, copy)| (*device, copy))
     }
 
     /// Is the copy not needed, though it may be useful: idle, and not the only valid place of the bytes?
-    fn may_go(&self, copy: &Copy) -> bool {
-        let elsewhere = !self.stale || self.copies.iter().any(|other| other.valid && other.device != copy.device);
-        copy.uses == 0 && !self.saving && (!copy.valid || elsewhere)
+    fn may_go(&self, device: Number, copy: &Copy) -> bool {
+        let elsewhere = || !self.stale || self.copies.iter().any(|(&other, copy)| copy.valid && other != device);
+        copy.uses == 0 && !self.saving && (!copy.valid || elsewhere())
+    }
+
+    /// Some valid copies of others: the device's neighbours, and others in turns.
+    fn some(&mut self, device: Number) -> Vec<(Number, Address)> {
+        let valid = |(&at, copy): (&Number, &Copy)| (copy.valid && at != device).then_some((at, copy.address));
+        let above = self.copies.range(device..).filter_map(valid).take(NEIGHBOURS);
+        let below = self.copies.range(..device).rev().filter_map(valid).take(NEIGHBOURS);
+        let others: Vec<_> = self.copies.range(self.turn..).chain(self.copies.range(..self.turn)).filter_map(valid).take(OTHERS).collect();
+        let found = above.chain(below).chain(others.iter().copied()).collect();
+        self.turn = others.last().map_or(0, |(last, _)| last.saturating_add(1));
+        found
     }
 }
 
@@ -126,12 +161,14 @@ pub struct Directory {
     clock: u64,
     /// Bytes of idle copies, by device.
     idle: Vec<u64>,
+    /// Copies that are being filled from the host, and from each device.
+    sending: Vec<u32>,
 }
 
 impl Directory {
     /// An empty one.
     pub const fn new() -> Self {
-        Self { data: BTreeMap::new(), clock: 0, idle: Vec::new() }
+        Self { data: BTreeMap::new(), clock: 0, idle: Vec::new(), sending: Vec::new() }
     }
 
     /// This moment.
@@ -140,7 +177,7 @@ impl Directory {
     }
 
     /// How many data there are.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.data.len()
     }
 
@@ -178,7 +215,13 @@ impl Directory {
     /// Has the device a valid copy of just this range?
     pub fn has(&self, device: Number, range: &Range<usize>) -> bool {
         let datum = self.data.get(&range.start).filter(|d| d.end == range.end);
-        datum.is_some_and(|d| d.copies.iter().any(|copy| copy.device == device && copy.valid))
+        datum.and_then(|d| d.copies.get(&device)).is_some_and(|copy| copy.valid)
+    }
+
+    /// Devices that have a valid copy of just this range, in their order.
+    pub fn places(&self, range: &Range<usize>) -> impl Iterator<Item = Number> {
+        let datum = self.data.get(&range.start).filter(|d| d.end == range.end);
+        datum.into_iter().flat_map(|d| &d.copies).filter(|(_, copy)| copy.valid).map(|(&device, _)| device)
     }
 
     /// Is the host's range not valid, and is just this range known?
@@ -186,44 +229,82 @@ impl Directory {
         self.data.get(&range.start).is_some_and(|d| d.end == range.end && d.stale)
     }
 
-    /// The device's copy of the range is used from here on, if there is one; `reads`: its bytes are, too. Nothing is in the way.
-    pub fn reuse(&mut self, device: Number, range: &Range<usize>, reads: bool) -> Option<Used> {
+    /// The device's copy of the range is used from here on, if there is one; its bytes are read, too, if there are ways for them. Nothing is in the way.
+    pub fn reuse(&mut self, device: Number, range: &Range<usize>, reads: Option<&dyn Ways>) -> Option<Used> {
         let datum = self.data.get_mut(&range.start).filter(|d| d.end == range.end)?;
-        let (idle, used) = {
-            let copy = datum.copy(device)?;
-            copy.uses += 1;
-            (copy.uses == 1, (copy.block, copy.address, copy.valid))
-        };
-        let from = if reads && !used.2 { Self::nearest(datum, device) } else { From::Nowhere };
-        if let From::Device(other, _) = from {
-            self.pin(other, range);
-        }
+        let copy = datum.copy(device)?;
+        copy.uses += 1;
+        let (idle, valid, block, address) = (copy.uses == 1, copy.valid, copy.block, copy.address);
         if idle {
             self.count_idle(device, range.len(), false);
         }
-        Some(Used { block: used.0, address: used.1, from })
+        let from = self.fetch(device, range, reads.filter(|_| !valid));
+        Some(Used { block, address, from })
     }
 
     /// A new copy, used from here on. Nothing is in the way, and the device has none.
-    pub fn add(&mut self, device: Number, range: &Range<usize>, block: Address, address: Address, reads: bool) -> Used {
+    pub fn add(&mut self, device: Number, range: &Range<usize>, block: Address, address: Address, reads: Option<&dyn Ways>) -> Used {
         let datum = self.data.entry(range.start).or_insert_with(|| Datum { end: range.end, ..Datum::default() });
-        let from = if reads { Self::nearest(datum, device) } else { From::Nowhere };
-        datum.copies.push(Copy { device, block, address, valid: false, uses: 1, released: 0 });
-        if let From::Device(other, _) = from {
-            self.pin(other, range);
-        }
-        Used { block, address, from }
+        datum.copies.insert(device, Copy { block, address, valid: false, uses: 1, released: 0 });
+        Used { block, address, from: self.fetch(device, range, reads) }
     }
 
-    /// The host if it can, since one copy of a datum after the other is fetched from it without disturbing a rank; else a device.
-    fn nearest(datum: &mut Datum, device: Number) -> From {
-        if !datum.stale {
-            return From::Host;
+    /// Begins to fill the device's copy, if somebody reads it.
+    fn fetch(&mut self, device: Number, range: &Range<usize>, reads: Option<&dyn Ways>) -> From {
+        let Some(ways) = reads else { return From::Nowhere };
+        let from = self.nearest(device, range, ways);
+        if let Some(datum) = self.data.get_mut(&range.start) {
+            datum.filling += 1;
         }
-        match datum.source() {
-            Some(copy) if copy.device != device => From::Device(copy.device, copy.address),
-            _ => From::Host,
+        match from {
+            From::Device(other, _) => {
+                self.pin(other, range);
+                self.count_sending(Some(other), true);
+            }
+            From::Host | From::Nowhere => self.count_sending(None, true),
         }
+        from
+    }
+
+    /// Where the device gets the range soonest; the host rather than a device that takes as long. What can come from nobody straight comes by way of the
+    /// host, for which whoever copies has to care.
+    fn nearest(&mut self, device: Number, range: &Range<usize>, ways: &dyn Ways) -> From {
+        let Some(datum) = self.data.get_mut(&range.start) else { return From::Host };
+        let (stale, some) = (datum.stale, datum.some(device));
+        let time = |from| Some(ways.time(from, device, range.len() as u64)?.saturating_mul(u64::from(self.sending(from)) + 1));
+        let host = if stale { None } else { time(None).map(|time| (time, From::Host)) };
+        let devices = some.iter().filter_map(|&(at, address)| Some((time(Some(at))?, From::Device(at, address))));
+        let found = host.into_iter().chain(devices).min_by_key(|(time, _)| *time).map(|(_, from)| from);
+        let any = || some.first().filter(|_| stale).map(|&(at, address)| From::Device(at, address));
+        found.or_else(any).unwrap_or(From::Host)
+    }
+
+    /// Does a device that would get the range now get it sooner after it has come to another one? It is on its way to as many as have it, so that each of
+    /// these sends it. Costs some steps, whatever there is.
+    pub fn should_wait(&self, device: Number, range: &Range<usize>, ways: &dyn Ways) -> bool {
+        let Some(datum) = self.data.get(&range.start).filter(|d| d.end == range.end && range.len() >= WORTH_WAITING) else { return false };
+        // What is neither valid nor being filled is about to go.
+        let have = datum.copies.len() - datum.filling + usize::from(!datum.stale);
+        let reaches = |other: &Number| ways.time(Some(*other), device, range.len() as u64).is_some();
+        datum.filling > 0 && datum.filling >= have && !datum.copies.contains_key(&device) && datum.copies.keys().any(reaches)
+    }
+
+    fn place(from: Option<Number>) -> usize {
+        from.map_or(0, |device| device as usize + 1)
+    }
+
+    /// Copies that are being filled from there.
+    fn sending(&self, from: Option<Number>) -> u32 {
+        self.sending.get(Self::place(from)).copied().unwrap_or(0)
+    }
+
+    fn count_sending(&mut self, from: Option<Number>, more: bool) {
+        let at = Self::place(from);
+        if self.sending.len() <= at {
+            self.sending.resize(at + 1, 0);
+        }
+        let sending = &mut self.sending[at];
+        *sending = if more { *sending + 1 } else { sending.saturating_sub(1) };
     }
 
     fn pin(&mut self, device: Number, range: &Range<usize>) {
@@ -243,9 +324,19 @@ impl Directory {
         if let Some(copy) = datum.copy(device) {
             copy.valid = true;
         }
+        if from != From::Nowhere {
+            datum.filling -= 1;
+        }
         match from {
-            From::Device(other, _) => self.end_use(other, range, None),
-            _ => Vec::new(),
+            From::Nowhere => Vec::new(),
+            From::Host => {
+                self.count_sending(None, false);
+                Vec::new()
+            }
+            From::Device(other, _) => {
+                self.count_sending(Some(other), false);
+                self.end_use(other, range, None)
+            }
         }
     }
 
@@ -257,9 +348,10 @@ impl Directory {
         if written {
             datum.stale = true;
             datum.written = now;
-            datum.copies.iter_mut().for_each(|copy| copy.valid = copy.device == device || ult::mutant!(old_copies_stay_valid) && copy.valid);
+            datum.copies.iter_mut().for_each(|(other, copy)| copy.valid = *other == device);
         }
-        self.end_use(device, range, Some(now))
+        let gone = self.end_use(device, range, Some(now));
+        if written { [gone, self.sweep(range.start, |_, copy| !copy.valid)].concat() } else { gone }
     }
 
     fn end_use(&mut self, device: Number, range: &Range<usize>, now: Option<u64>) -> Vec<Block> {
@@ -272,30 +364,40 @@ impl Directory {
         if is_idle {
             self.count_idle(device, range.len(), true);
         }
-        self.sweep(range.start, |copy| !copy.valid)
+        self.drop_copy(range.start, device, |copy| !copy.valid).into_iter().collect()
     }
 
-    /// Takes those copies of a datum out that may go and that are `meant`, and the datum if nothing is left of it.
-    fn sweep(&mut self, start: usize, meant: impl Fn(&Copy) -> bool) -> Vec<Block> {
-        let mut gone = Vec::new();
-        while let Some(datum) = self.data.get_mut(&start) {
-            let Some(at) = datum.copies.iter().position(|copy| meant(copy) && datum.may_go(copy)) else {
-                if datum.copies.is_empty() && !datum.saving {
-                    self.data.remove(&start);
-                }
-                break;
-            };
-            let (copy, bytes) = (datum.copies.remove(at), datum.end - start);
-            self.count_idle(copy.device, bytes, false);
-            gone.push(Block { device: copy.device, block: copy.block });
+    /// Takes the device's copy of a datum out if it may go and is `meant`, and the datum if nothing is left of it.
+    fn drop_copy(&mut self, start: usize, device: Number, meant: impl Fn(&Copy) -> bool) -> Option<Block> {
+        let datum = self.data.get_mut(&start)?;
+        let found = datum.copies.get(&device).filter(|copy| meant(copy) && datum.may_go(device, copy));
+        let gone = found.map(|copy| Block { device, block: copy.block });
+        let bytes = datum.end - start;
+        if gone.is_some() {
+            datum.copies.remove(&device);
         }
+        if datum.copies.is_empty() && !datum.saving {
+            self.data.remove(&start);
+        }
+        if gone.is_some() {
+            self.count_idle(device, bytes, false);
+        }
+        gone
+    }
+
+    /// The same for all copies of a datum, one after the other: the last valid one stays where it is needed.
+    fn sweep(&mut self, start: usize, meant: impl Fn(Number, &Copy) -> bool) -> Vec<Block> {
+        let devices: Vec<Number> = self.data.get(&start).map_or(Vec::new(), |datum| datum.copies.keys().copied().collect());
+        let mut gone: Vec<Block> = devices.into_iter().filter_map(|device| self.drop_copy(start, device, |copy| meant(device, copy))).collect();
+        // A datum without copies may have been kept by those that were writing it back.
+        gone.extend(self.drop_copy(start, Number::MIN, |_| false));
         gone
     }
 
     fn begin_saving(&mut self, start: usize) -> Option<Save> {
         let datum = self.data.get_mut(&start)?;
         let (end, written) = (datum.end, datum.written);
-        let (device, address) = datum.source().map(|copy| (copy.device, copy.address))?;
+        let (device, address) = datum.source().map(|(device, copy)| (device, copy.address))?;
         datum.saving = true;
         Some(Save { host: start..end, device, address, written })
     }
@@ -323,18 +425,18 @@ impl Directory {
             datum.saving = false;
             datum.stale &= datum.written != save.written;
         }
-        self.sweep(start, |copy| !copy.valid)
+        self.sweep(start, |_, copy| !copy.valid)
     }
 
     /// Takes the idle copies out whose last use had ended by `moment`, and that are not the only ones.
     pub fn drop_idle(&mut self, moment: u64) -> Vec<Block> {
         let all: Vec<usize> = self.data.keys().copied().collect();
-        all.into_iter().flat_map(|start| self.sweep(start, |copy| copy.released <= moment)).collect()
+        all.into_iter().flat_map(|start| self.sweep(start, |_, copy| copy.released <= moment)).collect()
     }
 
     /// The same for all idle copies that share bytes with `range`.
     pub fn drop_in(&mut self, range: &Range<usize>) -> Vec<Block> {
-        self.overlapping(range).into_iter().flat_map(|start| self.sweep(start, |_| true)).collect()
+        self.overlapping(range).into_iter().flat_map(|start| self.sweep(start, |_, _| true)).collect()
     }
 
     /// The host has got bytes of `range` by another way: no copy of them is valid.
@@ -344,9 +446,9 @@ impl Directory {
         for start in self.overlapping(range) {
             if let Some(datum) = self.data.get_mut(&start) {
                 (datum.stale, datum.written) = (false, self.clock);
-                datum.copies.iter_mut().for_each(|copy| copy.valid = false);
+                datum.copies.values_mut().for_each(|copy| copy.valid = false);
             }
-            gone.extend(self.sweep(start, |_| true));
+            gone.extend(self.sweep(start, |_, _| true));
         }
         gone
     }
@@ -356,9 +458,9 @@ impl Directory {
         type Oldest = Option<(u64, usize)>;
         let (mut clean, mut dirty, mut busy): (Oldest, Oldest, bool) = (None, None, false);
         for (&start, datum) in &self.data {
-            let Some(copy) = datum.copies.iter().find(|copy| copy.device == device && copy.uses == 0) else { continue };
+            let Some(copy) = datum.copies.get(&device).filter(|copy| copy.uses == 0) else { continue };
             let candidate = Some((copy.released, start));
-            let best = match (datum.saving, datum.may_go(copy)) {
+            let best = match (datum.saving, datum.may_go(device, copy)) {
                 (true, _) => {
                     busy = true;
                     continue;
@@ -369,7 +471,7 @@ impl Directory {
             *best = best.or(candidate).min(candidate);
         }
         if let Some((_, start)) = clean
-            && let Some(&block) = self.sweep(start, |copy| copy.device == device).first()
+            && let Some(block) = self.drop_copy(start, device, |_| true)
         {
             return Victim::Gone(block);
         }

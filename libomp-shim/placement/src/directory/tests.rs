@@ -5,6 +5,15 @@ use super::*;
 
 const RANGE: Range<usize> = 1000..1100;
 
+/// All are as far from each other.
+struct Even;
+
+impl Ways for Even {
+    fn time(&self, _: Option<Number>, _: Number, bytes: u64) -> Option<u64> {
+        Some(1000 + bytes)
+    }
+}
+
 fn device_block(device: Number) -> Block {
     Block { device, block: 5 * device as usize + 7 }
 }
@@ -19,6 +28,7 @@ fn region(d: &mut Directory, device: Number, reads: bool, writes: bool) -> From 
 
 fn use_copy(d: &mut Directory, device: Number, reads: bool) -> Used {
     let block = device_block(device).block;
+    let reads = reads.then_some(&Even as &dyn Ways);
     d.reuse(device, &RANGE, reads).unwrap_or_else(|| d.add(device, &RANGE, block, 10_000 * device as usize, reads))
 }
 
@@ -34,7 +44,7 @@ fn a_copy_is_found_where_it_is_and_a_write_makes_the_others_invalid() {
     assert_eq!((d.idle(0), d.idle(1)), (0, 100), "what is not valid is not kept");
     assert_eq!(region(&mut d, 0, true, false), From::Device(1, 10_000));
     assert_eq!(region(&mut d, 2, false, true), From::Nowhere, "who does not read needs no copy");
-    assert_eq!((d.idle(0), d.idle(1), d.idle(2), d.len()), (0, 0, 100, 1));
+    assert_eq!((d.idle(0), d.idle(1), d.idle(2), d.count()), (0, 0, 100, 1));
 }
 
 #[test]
@@ -50,7 +60,7 @@ fn what_is_dirty_is_written_back_once_and_dropped() {
     assert!(d.saved(&saves[0]).is_empty());
     assert_eq!(d.saves(moment), (vec![], false));
     assert_eq!(d.drop_idle(moment), [device_block(0)]);
-    assert_eq!((d.len(), d.idle(0)), (0, 0));
+    assert_eq!((d.count(), d.idle(0)), (0, 0));
 }
 
 #[test]
@@ -99,7 +109,7 @@ fn room_is_made_by_what_is_clean_and_old_first() {
     let mut d = Directory::new();
     let ranges = [0..10, 20..30, 40..50];
     for (at, range) in ranges.iter().enumerate() {
-        let used = d.add(0, range, at, at, at > 0);
+        let used = d.add(0, range, at, at, (at > 0).then_some(&Even));
         d.filled(0, range, used.from);
         d.give(0, range, at == 0);
     }
@@ -175,10 +185,11 @@ impl World {
         }
         for &(datum, reads, _) in &uses {
             let of = range(datum);
-            let used = self.directory.reuse(device, &of, reads).unwrap_or_else(|| {
+            let ways = reads.then_some(&Even as &dyn Ways);
+            let used = self.directory.reuse(device, &of, ways).unwrap_or_else(|| {
                 self.blocks += 1;
                 self.there.insert(self.blocks, u64::MAX);
-                self.directory.add(device, &of, self.blocks, self.blocks, reads)
+                self.directory.add(device, &of, self.blocks, self.blocks, ways)
             });
             let bytes = match used.from {
                 From::Nowhere => None,
@@ -208,7 +219,7 @@ impl World {
             if writes {
                 let value = chance.below(1 << 40);
                 self.plain[datum] = value;
-                let address = self.directory.data[&of.start].copies.iter().find(|c| c.device == device).expect("used").address;
+                let address = self.directory.data[&of.start].copies[&device].address;
                 self.there.insert(address, value);
             }
             let gone = self.directory.give(device, &of, writes);
@@ -262,12 +273,13 @@ impl World {
     fn check(&self) {
         let mut idle = [0; DEVICES as usize];
         for (start, datum) in &self.directory.data {
-            assert!(!datum.stale || datum.copies.iter().any(|copy| copy.valid), "someone has the bytes of {start}");
-            for copy in &datum.copies {
+            assert!(!datum.stale || datum.copies.values().any(|copy| copy.valid), "someone has the bytes of {start}");
+            for (device, copy) in &datum.copies {
                 assert!(self.there.contains_key(&copy.block));
-                idle[copy.device as usize] += if copy.uses == 0 { CELL as u64 } else { 0 };
+                idle[*device as usize] += if copy.uses == 0 { CELL as u64 } else { 0 };
             }
         }
+        assert!(self.directory.sending.iter().all(|&sending| sending == 0), "all that was begun has ended");
         for device in 0..DEVICES as Number {
             assert_eq!(self.directory.idle(device), idle[device as usize]);
         }
@@ -306,6 +318,63 @@ fn programs_by_chance_get_the_same_answers() {
         world.end_saves();
         world.host_looks(&mut chance);
         world.check();
-        assert_eq!((world.directory.len(), world.there.len()), (0, 0), "nothing is left of it");
+        assert_eq!((world.directory.count(), world.there.len()), (0, 0), "nothing is left of it");
     }
+}
+
+/// Devices in pairs that are nearer to each other than to the host; device 9 reaches the host alone.
+struct Pairs;
+
+impl Ways for Pairs {
+    fn time(&self, from: Option<Number>, to: Number, bytes: u64) -> Option<u64> {
+        match from {
+            Some(from) if from == 9 || to == 9 => None,
+            Some(from) if from / 2 == to / 2 => Some(bytes / 4),
+            _ => Some(bytes),
+        }
+    }
+}
+
+const LARGE: Range<usize> = 0..WORTH_WAITING;
+
+fn fetch(d: &mut Directory, device: Number) -> From {
+    d.add(device, &LARGE, device as usize, 100 * device as usize, Some(&Pairs)).from
+}
+
+#[test]
+fn a_copy_comes_from_the_nearest_place_that_has_least_to_send() {
+    let mut d = Directory::new();
+    assert_eq!(fetch(&mut d, 0), From::Host);
+    d.filled(0, &LARGE, From::Host);
+    assert_eq!(fetch(&mut d, 1), From::Device(0, 0), "of the same pair");
+    assert_eq!(fetch(&mut d, 2), From::Host, "not nearer, and 0 sends already");
+    assert_eq!(fetch(&mut d, 4), From::Host, "as busy as 0");
+    d.filled(1, &LARGE, From::Device(0, 0));
+    assert_eq!(fetch(&mut d, 6), From::Device(1, 100), "the host sends two");
+    assert_eq!(fetch(&mut d, 8), From::Device(0, 0));
+    assert_eq!(fetch(&mut d, 9), From::Host, "the only one that reaches it");
+}
+
+#[test]
+fn what_only_another_device_has_comes_from_there_even_if_it_cannot_go_straight() {
+    let mut d = Directory::new();
+    let used = d.add(0, &LARGE, 0, 0, None);
+    assert_eq!(used.from, From::Nowhere);
+    d.give(0, &LARGE, true);
+    assert_eq!(fetch(&mut d, 9), From::Device(0, 0));
+}
+
+#[test]
+fn large_data_double_their_places_each_round() {
+    let mut d = Directory::new();
+    assert!(!d.should_wait(2, &LARGE, &Pairs), "nobody gets it");
+    assert_eq!(fetch(&mut d, 0), From::Host);
+    assert!(d.should_wait(2, &LARGE, &Pairs) && !d.should_wait(9, &LARGE, &Pairs) && !d.should_wait(0, &LARGE, &Pairs));
+    d.filled(0, &LARGE, From::Host);
+    assert!(!d.should_wait(2, &LARGE, &Pairs));
+    assert_eq!((fetch(&mut d, 2), d.should_wait(4, &LARGE, &Pairs)), (From::Host, false));
+    assert_eq!((fetch(&mut d, 4), d.should_wait(6, &LARGE, &Pairs)), (From::Device(0, 0), true));
+    let small = 1 << 30..(1 << 30) + WORTH_WAITING - 1;
+    d.add(0, &small, 0, 0, Some(&Pairs));
+    assert!(!d.should_wait(2, &small, &Pairs), "not worth it");
 }
