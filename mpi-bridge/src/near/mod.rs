@@ -9,7 +9,9 @@
 //!
 //! Rejected: MPI's shared windows (`MPI_Win_allocate_shared`: Debian's Open MPI crashes in one-sided operations); one queue per receiver for all
 //! senders (an atomic exchange per packet, and a sender that is preempted holds up the others); a word that says which rings have something (one
-//! more line to move per packet: as many loads as there are ranks on the machine cost less).
+//! more line to move per packet: as many loads as there are ranks on the machine cost less); looking at the rings' next cells before the gate is entered (an
+//! empty look then costs 90 instructions instead of 500, an empty region's time is the same, and a stream of regions takes a third more: whoever looks more often takes the
+//! line away from who writes it more often).
 
 pub mod carrier;
 pub mod reach;
