@@ -4,18 +4,14 @@
  *
  * mpi/pingpong.c measures the same messages by MPI calls. */
 #include "example.h"
+#include "pingpong.h"
 #include <string.h>
-
-enum { IN = 256, OUT = 64, ONCE = 4096, LARGEST = 4 << 20, MOST = 200 };
-
-static const long sizes[] = {8, 256, 4 << 10, 64 << 10, 1 << 20, LARGEST};
-enum { SIZES = sizeof sizes / sizeof *sizes };
 
 static int other;            /* the last rank, as a device */
 static long bytes_each;      /* that a round of `both_ways` sends */
 static unsigned char *block; /* of LARGEST */
 static unsigned char in[IN], out[OUT], kept[OUT];
-static long wrong, rounds, tasks;
+static long wrong, tasks;
 
 /* ---- rounds: so many tasks --------------------------------------------------------------------------------------------- */
 
@@ -84,41 +80,12 @@ static void check_block(long bytes)
         wrong += block[i] != (unsigned char)(3 * (i % 251 + bytes) + 1);
 }
 
-struct times {
-    char what[40];
-    double least, median;
-};
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* The first round is not counted. */
-static struct times measure(const char *what, void (*round_of)(long), long count)
-{
-    struct times times;
-    double t[MOST];
-    round_of(count);
-    for (long r = 0; r < rounds; r++) {
-        double begin = omp_get_wtime();
-        round_of(count);
-        t[r] = (omp_get_wtime() - begin) / (double)count;
-    }
-    qsort(t, (size_t)rounds, sizeof *t, by_value);
-    snprintf(times.what, sizeof times.what, "%s", what);
-    times.least = t[0];
-    times.median = t[rounds / 2];
-    return times;
-}
-
 /* What is `kept` on the other rank must have counted all tasks of its rounds, modulo 256; the copy here none. */
 static struct times measure_kept(void)
 {
     struct times times;
 #pragma omp target enter data device(other) map(to : kept)
-    times = measure("data are there", counted, tasks);
+    times = measure("data are there", counted, tasks, omp_get_wtime);
     int counts_here = kept[0] != 0 && other != omp_get_initial_device();
 #pragma omp target exit data device(other) map(from : kept)
     wrong += counts_here || kept[0] != (unsigned char)((rounds + 1) * tasks);
@@ -134,24 +101,22 @@ int main(int argc, char **argv)
     other = devices > 0 ? devices - 1 : omp_get_initial_device();
     if (has_nothing_to_begin())
         return 0;
-    if (rounds < 1 || rounds > MOST || tasks < 1) {
-        fprintf(stderr, "wants 1 to %d rounds, and tasks\n", MOST);
+    if (rounds < 1 || rounds > MOST_ROUNDS || tasks < 1) {
+        fprintf(stderr, "wants 1 to %d rounds, and tasks\n", MOST_ROUNDS);
         return 2;
     }
     block = memory(LARGEST);
-    all[count++] = measure("empty", empty, tasks);
-    all[count++] = measure("256 B in, 64 B out", in_and_out, tasks);
+    all[count++] = measure("empty", empty, tasks, omp_get_wtime);
+    all[count++] = measure("256 B in, 64 B out", in_and_out, tasks, omp_get_wtime);
     all[count++] = measure_kept();
-    all[count++] = measure("stream", stream, 50 * tasks);
+    all[count++] = measure("stream", stream, 50 * tasks, omp_get_wtime);
     for (int s = 0; s < SIZES; s++) {
         char what[40];
         check_block(bytes_each = sizes[s]);
         snprintf(what, sizeof what, "%ld B in and out", bytes_each);
-        all[count++] = measure(what, both_ways, 1 + tasks * ONCE / (ONCE + bytes_each));
+        all[count++] = measure(what, both_ways, 1 + tasks * ONCE / (ONCE + bytes_each), omp_get_wtime);
     }
-    printf("pingpong: %d sizes from 8 B to 4 MiB, %s\n", SIZES, wrong ? "WRONG" : "right");
-    for (int c = 0; c < count; c++)
-        printf("  %-24s %10.2f us %10.2f us\n", all[c].what, all[c].least * 1e6, all[c].median * 1e6);
+    print_times(all, count, wrong);
     free(block);
     return wrong != 0;
 }

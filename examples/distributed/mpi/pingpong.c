@@ -1,18 +1,14 @@
 /* ../pingpong.c by MPI calls: the messages alone that its tasks need. Rank 1 answers rank 0; further ranks have nothing to do.
  *
  *     mpicc -O2 pingpong.c -o pingpong-mpi && mpirun -n 2 ./pingpong-mpi [rounds [messages of a round]] */
+#include "../pingpong.h"
 #include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
 
-enum { IN = 256, OUT = 64, ONCE = 4096, LARGEST = 4 << 20, WINDOW = 64, MOST = 200 };
-
-static const int sizes[] = {8, 256, 4 << 10, 64 << 10, 1 << 20, LARGEST};
-enum { SIZES = sizeof sizes / sizeof *sizes };
+enum { WINDOW = 64 };
 
 static int rank, there, back; /* bytes each way */
 static unsigned char *block;
-static long wrong, rounds, messages;
+static long wrong, messages;
 
 /* Both ranks call it, as all that follow. The answer is what came, one more in its first and last byte. */
 static void round_trips(long count)
@@ -68,35 +64,6 @@ static void answered(long count)
     }
 }
 
-struct times {
-    char what[40];
-    double least, median;
-};
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* The first round is not counted. */
-static struct times measure(const char *what, void (*round_of)(long), long count)
-{
-    struct times times;
-    double t[MOST];
-    round_of(count);
-    for (long r = 0; r < rounds; r++) {
-        double begin = MPI_Wtime();
-        round_of(count);
-        t[r] = (MPI_Wtime() - begin) / (double)count;
-    }
-    qsort(t, (size_t)rounds, sizeof *t, by_value);
-    snprintf(times.what, sizeof times.what, "%s", what);
-    times.least = t[0];
-    times.median = t[rounds / 2];
-    return times;
-}
-
 int main(int argc, char **argv)
 {
     struct times all[3 + SIZES];
@@ -106,26 +73,23 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     rounds = argc > 1 ? atol(argv[1]) : 3;
     messages = argc > 2 ? atol(argv[2]) : 20;
-    if (ranks < 2 || rounds < 1 || rounds > MOST || messages < 1) {
-        fprintf(stderr, "wants two ranks, 1 to %d rounds, and messages\n", MOST);
+    if (ranks < 2 || rounds < 1 || rounds > MOST_ROUNDS || messages < 1) {
+        fprintf(stderr, "wants two ranks, 1 to %d rounds, and messages\n", MOST_ROUNDS);
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     block = calloc(1, LARGEST);
     there = IN, back = OUT;
-    all[count++] = measure("256 B in, 64 B out", round_trips, messages);
-    all[count++] = measure("stream", stream, 50 * messages);
-    all[count++] = measure("stream, each answered", answered, 50 * messages);
+    all[count++] = measure("256 B in, 64 B out", round_trips, messages, MPI_Wtime);
+    all[count++] = measure("stream", stream, 50 * messages, MPI_Wtime);
+    all[count++] = measure("stream, each answered", answered, 50 * messages, MPI_Wtime);
     for (int s = 0; s < SIZES; s++) {
         char what[40];
         there = back = sizes[s];
         snprintf(what, sizeof what, "%d B in and out", sizes[s]);
-        all[count++] = measure(what, round_trips, 1 + messages * ONCE / (ONCE + sizes[s]));
+        all[count++] = measure(what, round_trips, 1 + messages * ONCE / (ONCE + sizes[s]), MPI_Wtime);
     }
-    if (rank == 0) {
-        printf("pingpong: %d sizes from 8 B to 4 MiB, %s\n", SIZES, wrong ? "WRONG" : "right");
-        for (int c = 0; c < count; c++)
-            printf("  %-24s %10.2f us %10.2f us\n", all[c].what, all[c].least * 1e6, all[c].median * 1e6);
-    }
+    if (rank == 0)
+        print_times(all, count, wrong);
     free(block);
     MPI_Finalize();
     return wrong != 0;
