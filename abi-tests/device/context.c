@@ -1,5 +1,6 @@
 // what: omp_get_device_num and omp_is_initial_device say where code runs, in regions and tasks inside of the region, too
 // offload: yes
+// no-gpu: kernels of the driver for tests are the host's code, to which omp_get_device_num says the host
 // devices: 0,1,3
 // threads: 4
 // mode: preload

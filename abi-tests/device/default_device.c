@@ -2,6 +2,7 @@
 // each: DEVICE = 0 / 1 / 2
 // env: OMP_DEFAULT_DEVICE=@DEVICE@
 // offload: yes
+// no-gpu: kernels of the driver for tests are the host's code, to which omp_get_device_num says the host
 // devices: 0,1,3
 // threads: 4
 // mode: preload

@@ -1,6 +1,7 @@
 // what: declare target variables of an image are the device's own, on each device, until an update
 // compilers: clang>=19
 // offload: yes
+// no-gpu: kernels of the driver for tests are the host's code, to which omp_get_device_num says the host
 // devices: 0,1,3
 // threads: 4
 // mode: preload

@@ -1,5 +1,6 @@
 // what: a region with forty mapped variables and as many copies gets each of them
 // offload: yes
+// no-gpu: the driver for tests passes 16 arguments on
 // devices: 0,1,3
 // threads: 4
 // mode: preload

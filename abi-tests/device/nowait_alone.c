@@ -3,6 +3,7 @@
 // each: WHERE = main / parallel
 // env: GANGWAY_HOST_DEVICE_DELAY=10000
 // offload: yes
+// no-gpu: it wants copies that take as long as it says
 // devices: 3
 // threads: 1
 // alone: yes

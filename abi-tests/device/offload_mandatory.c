@@ -1,6 +1,7 @@
 // what: OMP_TARGET_OFFLOAD=mandatory with devices: regions run there
 // env: OMP_TARGET_OFFLOAD=mandatory
 // offload: yes
+// no-gpu: kernels of the driver for tests are the host's code, to which omp_get_device_num says the host
 // devices: 1,3
 // threads: 4
 // mode: preload

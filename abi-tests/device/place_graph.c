@@ -2,6 +2,7 @@
 // each: POLICY = heftmc / ishmc
 // env: GANGWAY_STATS=0
 // offload: yes
+// no-gpu: kernels of the driver for tests are the host's code, to which omp_get_device_num says the host
 // devices: 2
 // threads: 4
 // mode: preload

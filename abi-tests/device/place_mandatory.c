@@ -4,6 +4,7 @@
 // expect-stderr: gangway: no device has room for target region 1, which needs 2097
 // expect-stderr-lines: 1
 // offload: yes
+// no-gpu: kernels of the driver for tests are the host's code, to which omp_get_device_num says the host
 // devices: 2
 // threads: 4
 // mode: preload

@@ -1,5 +1,6 @@
 // what: a placement written by hand is followed, region by region; files with mistakes change nothing and are named
 // offload: yes
+// no-gpu: kernels of the driver for tests are the host's code, to which omp_get_device_num says the host
 // devices: 3
 // threads: 4
 // mode: preload

@@ -1,6 +1,7 @@
 // what: OMPX_SCHED=rrmc places regions in turns, whatever is mapped where; ompx_set_sched changes the policy and refuses what is none
 // env: OMPX_SCHED=rrmc
 // offload: yes
+// no-gpu: kernels of the driver for tests are the host's code, to which omp_get_device_num says the host
 // devices: 1,2,3
 // threads: 4
 // mode: preload

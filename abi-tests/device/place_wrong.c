@@ -2,6 +2,7 @@
 // each: VALUE ; WHY = fastest ; not one of least / heftmc ; no graph is known ahead / manual:/nowhere ; No such file / ishmc:lambda=7 ; is not lambda=
 // env: OMPX_SCHED=@VALUE@
 // offload: yes
+// no-gpu: kernels of the driver for tests are the host's code, to which omp_get_device_num says the host
 // devices: 2
 // threads: 2
 // mode: preload

@@ -1,6 +1,7 @@
 // what: LLVM's routines and allocators for memory of host, device and both
 // compilers: clang>=19
 // offload: yes
+// no-gpu: GPUs have no memory that the host reaches yet
 // devices: 0,1,3
 // threads: 4
 // mode: preload

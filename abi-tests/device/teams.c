@@ -1,5 +1,6 @@
 // what: teams inside of a region on a device: number, thread limit, and a loop over all of them
 // offload: yes
+// no-gpu: kernels of the driver for tests are the host's code, which has no league
 // devices: 0,1,3
 // threads: 4
 // mode: preload

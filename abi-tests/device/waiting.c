@@ -1,6 +1,7 @@
 // what: a target construct that waits for its device lets the thread run other tasks: 60 regions of 10 ms take far less than 600 ms
 // env: GANGWAY_HOST_DEVICE_DELAY=10000
 // offload: yes
+// no-gpu: it wants copies that take as long as it says
 // devices: 1,3
 // threads: 1,2
 // alone: yes

@@ -13,6 +13,7 @@ mod build;
 mod compilers;
 mod exec;
 mod expand;
+mod images;
 mod layout;
 mod meta;
 mod plan;

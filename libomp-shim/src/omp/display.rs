@@ -8,7 +8,7 @@ use core::fmt::{Display, Write};
 use placement::steal::Amount;
 
 use super::env::{
-    DeviceKinds, DisplayEnv, ReductionMethod, Settings, Spin, TargetOffload, Tls, VerboseInit, Victim,
+    CudaDriver, DeviceKinds, DisplayEnv, ReductionMethod, Settings, Spin, TargetOffload, Tls, VerboseInit, Victim,
     WaitPolicy, settings,
 };
 use super::report;
@@ -166,6 +166,7 @@ fn others(s: &Settings) -> Vec<(&'static str, String)> {
         ("KMP_WARNINGS", on(report::warnings())),
         ("OMPX_BALANCE", amount(s.balance).into()),
         ("OMPX_COHERENCE", s.coherence.map_or_else(|| "off".into(), |bytes| size(bytes as usize))),
+        ("OMPX_CUDA", cuda(s.cuda.as_ref()).into()),
         ("OMPX_DEVICES", kinds(s.devices).into()),
         ("OMPX_DEVICE_MEMORY", s.device_memory.map(|bytes| size(bytes as usize)).unwrap_or_default()),
         ("OMPX_GRAPH", s.graph_file.clone().unwrap_or_default()),
@@ -234,6 +235,14 @@ fn amount(value: Amount) -> &'static str {
         Amount::Nothing => "OFF",
         Amount::One => "ONE",
         Amount::Half => "HALF",
+    }
+}
+
+fn cuda(value: Option<&CudaDriver>) -> &str {
+    match value {
+        None => "OFF",
+        Some(CudaDriver::System) => "ON",
+        Some(CudaDriver::File(name)) => name,
     }
 }
 

@@ -9,8 +9,10 @@ use std::fs;
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use super::compilers::{Compiler, Family, OFFLOAD};
+use super::images;
 use super::meta::{Language, Mode, file_stem};
 use links::names;
 
@@ -23,6 +25,9 @@ pub struct Builder {
     headers: PathBuf,
     library: Option<Library>,
     driver: PathBuf,
+    /// The CUDA driver for tests.
+    fake_source: PathBuf,
+    fake_cuda: OnceLock<Result<PathBuf, String>>,
 }
 
 struct Library {
@@ -57,7 +62,8 @@ impl Builder {
         let include_hash = [hash_directory(&include[0])?, hash_directory(&include[1])?];
         let library = library.map(|path| Library::new(path, &cache)).transpose()?;
         let driver = root.join("abi-tests/python/driver.py");
-        Ok(Self { headers: cache.join("headers"), cache, include, include_hash, library, driver })
+        let fake_source = root.join("abi-tests/fake-cuda/driver.c");
+        Ok(Self { headers: cache.join("headers"), cache, include, include_hash, library, driver, fake_source, fake_cuda: OnceLock::new() })
     }
 
     /// Where `omp.h` copies for headerless compilers go.
@@ -85,8 +91,40 @@ impl Builder {
         let object = self.object(recipe)?;
         match (mode, &self.library) {
             (Mode::Link, Some(library)) => self.link_with(recipe, &object, library),
+            (Mode::Gpu, _) => self.marked(&self.link(recipe, &object)?),
             _ => self.link(recipe, &object),
         }
+    }
+
+    /// A copy of a program whose images are marked as a GPU's.
+    fn marked(&self, program: &Path) -> Result<PathBuf, String> {
+        let output = program.with_extension("gpu.exe");
+        self.unless_cached(&output, |partial| {
+            let mut bytes = fs::read(program).map_err(|error| error.to_string())?;
+            if images::mark(&mut bytes) == 0 {
+                return Err(format!("{}\nerror: it has no image", program.display()));
+            }
+            fs::write(partial, bytes).map_err(|error| error.to_string())?;
+            let mut command = Command::new("chmod");
+            command.arg("755").arg(partial);
+            Ok(command)
+        })
+    }
+
+    /// The CUDA driver for tests, built once.
+    pub fn fake_cuda(&self) -> Result<&Path, String> {
+        let built = self.fake_cuda.get_or_init(|| {
+            let text = fs::read(&self.fake_source).map_err(|error| format!("{}: {error}", self.fake_source.display()))?;
+            let mut hasher = DefaultHasher::new();
+            text.hash(&mut hasher);
+            let output = self.cache.join(format!("fake-cuda-{:016x}.so", hasher.finish()));
+            self.unless_cached(&output, |partial| {
+                let mut command = Command::new("cc");
+                command.args(["-shared", "-fPIC", "-O1", "-fvisibility=hidden", "-o"]).arg(partial).arg(&self.fake_source).args(["-lpthread", "-ldl"]);
+                Ok(command)
+            })
+        });
+        built.as_deref().map_err(Clone::clone)
     }
 
     fn object(&self, recipe: &Recipe) -> Result<PathBuf, String> {

@@ -44,6 +44,8 @@ pub enum Mode {
     Link,
     /// A shared object loaded into Python with `RTLD_LOCAL`, on the symlink directory.
     Python,
+    /// As with the symlinks, with the images marked as a GPU's and the CUDA driver for tests.
+    Gpu,
 }
 
 /// How a run has to end.
@@ -105,6 +107,8 @@ pub struct Source {
     pub offload: bool,
     /// Numbers of host devices to run with; empty when it is not about devices.
     pub devices: Vec<u32>,
+    /// Why it does not run on the GPUs of the driver for tests, if it does not.
+    pub no_gpu: Option<String>,
     /// What is wrong with the header.
     pub error: Option<String>,
 }
@@ -127,8 +131,8 @@ pub fn read_all(root: &Path, cases: &Path) -> Result<Vec<Source>, String> {
 fn collect(directory: &Path, into: &mut Vec<PathBuf>) -> std::io::Result<()> {
     for entry in fs::read_dir(directory)? {
         let path = entry?.path();
-        // Layout programs are compared with a table, includes are no programs.
-        let apart = path.ends_with("layout") || path.ends_with("include");
+        // Layout programs are compared with a table, includes and the driver for tests are no programs.
+        let apart = ["layout", "include", "fake-cuda"].iter().any(|name| path.ends_with(name));
         if path.is_dir() && !apart {
             collect(&path, into)?;
         } else if path.is_file() {
@@ -207,6 +211,7 @@ impl Source {
             rotates,
             offload: false,
             devices: Vec::new(),
+            no_gpu: None,
             error: None,
         }
     }
@@ -275,6 +280,7 @@ impl Source {
             "flags" => self.flags.push(term_and_text(value)?),
             "offload" => self.offload = value == "yes",
             "devices" => self.devices = numbers(value)?,
+            "no-gpu" => self.no_gpu = Some(value.into()),
             "alone" => self.alone = value == "yes",
             "stress" => self.stress = value == "yes",
             "ours" => self.ours = Some(value.into()),

@@ -3,7 +3,7 @@
 //! Every thread count goes through `LD_PRELOAD`; the other ways of loading run with one thread count
 //! that is not 1 where the program allows it, since they differ from preload before `main` only.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::build::{Builder, Recipe};
 use super::compilers::{Compiler, Family, OFFLOAD};
@@ -103,7 +103,8 @@ impl<'a> Program<'a> {
             counts => counts.iter().copied().map(Some).collect(),
         };
         let cases = self.cases(builder.library().is_some());
-        for (mode, threads, devices) in cases.iter().flat_map(|&(m, t)| devices.iter().map(move |&d| (m, t, d))) {
+        let runs = cases.iter().flat_map(|&(m, t)| devices.iter().map(move |&d| (m, t, d)));
+        for (mode, threads, devices) in runs.filter(|(mode, _, devices)| *mode != Mode::Gpu || devices.is_some_and(|count| count > 0)) {
             let verdict = match self.left_out(builder) {
                 Some(reason) => Verdict::Skipped(reason),
                 None => self.run_case(builder, mode, threads, devices),
@@ -146,7 +147,9 @@ impl<'a> Program<'a> {
     fn cases(&self, with_library: bool) -> Vec<(Mode, u32)> {
         if with_library && self.makes_images() {
             // The runtime that such a binary asks for by name is found on the loader's path only.
-            return vec![(Mode::Symlink, self.one_count(Mode::Symlink))];
+            let count = self.one_count(Mode::Symlink);
+            let gpu = (self.runs_on_gpus()).then_some((Mode::Gpu, count));
+            return [Some((Mode::Symlink, count)), gpu].into_iter().flatten().collect();
         }
         let all = |mode| self.source.threads.iter().map(move |threads| (mode, *threads));
         if !with_library {
@@ -183,6 +186,11 @@ impl<'a> Program<'a> {
         self.source.offload && matches!(self.compiler.family, Family::Clang | Family::Flang)
     }
 
+    /// On those of the driver for tests: its kernels are the image's functions for this machine.
+    fn runs_on_gpus(&self) -> bool {
+        self.compiler.family == Family::Clang && !self.source.devices.is_empty() && self.source.no_gpu.is_none()
+    }
+
     fn is_shared(&self) -> bool {
         self.source.modes.contains(&Mode::Python)
     }
@@ -204,7 +212,13 @@ impl<'a> Program<'a> {
             Err(message) => return does_not_build(&message),
         };
         let mut run = self.prepare(builder, mode, threads, binary);
-        run.env.extend(devices.map(|count| ("GANGWAY_HOST_DEVICES".to_owned(), count.to_string())));
+        match mode {
+            Mode::Gpu => match builder.fake_cuda() {
+                Ok(driver) => run.env.extend(gpus(driver, devices.unwrap_or(1), turn(&self.source.name))),
+                Err(message) => return does_not_build(&message),
+            },
+            _ => run.env.extend(devices.map(|count| ("GANGWAY_HOST_DEVICES".to_owned(), count.to_string()))),
+        }
         match run.start() {
             Err(message) => Verdict::Failed(message, run.line()),
             Ok(ended) => match self.fault(&ended, builder.library().is_some()) {
@@ -238,7 +252,7 @@ impl<'a> Program<'a> {
             // Peers spin by default, which with 17 threads on two cores takes minutes.
             (_, None, _) => env.push(("OMP_WAIT_POLICY".into(), "passive".into())),
             (Mode::Preload, Some(library), _) => env.push(("LD_PRELOAD".into(), library.display().to_string())),
-            (Mode::Symlink | Mode::Python, _, Some(directory)) => {
+            (Mode::Symlink | Mode::Python | Mode::Gpu, _, Some(directory)) => {
                 env.push(("LD_LIBRARY_PATH".into(), directory.display().to_string()));
             }
             _ => {}
@@ -285,6 +299,13 @@ impl<'a> Program<'a> {
             _ => None,
         }
     }
+}
+
+/// So many GPUs of the driver for tests; half of the programs meet slow ones.
+fn gpus(driver: &Path, count: u32, turn: usize) -> [(String, String); 2] {
+    let delay = if turn.is_multiple_of(2) { 200 } else { 0 };
+    let settings = format!("devices={count},delay={delay},seed={}", 1 + turn % 1000);
+    [("OMPX_CUDA".into(), driver.display().to_string()), ("GANGWAY_FAKE_CUDA".into(), settings)]
 }
 
 fn does_not_build(message: &str) -> Verdict {

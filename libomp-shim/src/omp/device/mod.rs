@@ -13,6 +13,7 @@
 //! | [`spaces`] | memory of devices by allocators |
 //! | [`host`], [`image`] | the host itself behind an address space of its own |
 //! | [`keep`] | what regions leave on devices for the next ones |
+//! | [`gpu`] | GPUs, which `cuda-offload` has |
 //! | [`rank`] | other MPI ranks |
 //! | [`statics`] | what is static storage of the program |
 //!
@@ -32,14 +33,15 @@ use super::lock::Lock;
 use super::report;
 use super::target;
 use super::thread::Here;
+pub use device_trait as interface;
 use interface::{Address, Device, Failure};
 use table::Table;
 
 pub mod choose;
 pub mod construct;
+pub mod gpu;
 pub mod host;
 pub mod image;
-pub mod interface;
 pub mod keep;
 pub mod map;
 pub mod memory;
@@ -166,24 +168,28 @@ static DEVICES: OnceLock<Vec<Slot>> = OnceLock::new();
 fn all() -> &'static [Slot] {
     DEVICES.get_or_init(|| {
         let settings = env::settings();
-        if settings.devices == DeviceKinds::Gpu {
-            return none_of_the_kind(rank::cluster().is_some() || settings.host_devices > 0);
+        let cluster = rank::cluster();
+        let mut devices: Vec<Box<dyn Device>> = match cluster {
+            None if settings.devices != DeviceKinds::Cpu => gpu::devices(settings.cuda.as_ref()),
+            _ => Vec::new(),
+        };
+        match cluster {
+            _ if settings.devices == DeviceKinds::Gpu => say_if_none_is_left(devices.is_empty(), cluster.is_some() || settings.host_devices > 0),
+            Some(cluster) => devices.extend(rank::devices(cluster)),
+            None => {
+                let host = |number: usize| Box::new(host::HostImage::new(number as i32, settings.host_device_delay)) as Box<dyn Device>;
+                devices.extend((devices.len()..).take(settings.host_devices as usize).map(host).collect::<Vec<_>>());
+            }
         }
-        if let Some(cluster) = rank::cluster() {
-            let slots = rank::devices(cluster).into_iter().enumerate();
-            return slots.map(|(number, device)| Slot::new(number as i32, device)).collect();
-        }
-        let host = |number| Slot::new(number, Box::new(host::HostImage::new(number, settings.host_device_delay)));
-        (0..settings.host_devices as i32).map(host).collect()
+        devices.into_iter().enumerate().map(|(number, device)| Slot::new(number as i32, device)).collect()
     })
 }
 
-/// `OMPX_DEVICES` asks for what is not there; with a line, if there would be others.
-fn none_of_the_kind(others: bool) -> Vec<Slot> {
-    if others {
-        report::warn("OMPX_DEVICES=gpu leaves no device: there are no GPUs yet; target regions run on the host");
+/// `OMPX_DEVICES` asks for what is not there: with a line, if there would be others.
+fn say_if_none_is_left(is_empty: bool, others: bool) {
+    if is_empty && others {
+        report::warn("OMPX_DEVICES=gpu leaves no device: there are no GPUs (OMPX_CUDA); target regions run on the host");
     }
-    Vec::new()
 }
 
 /// Has anybody asked for the devices? From then on there are no others.

@@ -35,7 +35,8 @@ impl Settings {
         let (steal, steal_victim) = super::devices::stealing(&mut r);
         let coherence = super::devices::coherence(&mut r);
         let balance = super::devices::balance(&mut r);
-        let devices = host_devices + u32::from(cluster.is_some_and(|c| c != ClusterMode::Off));
+        let cuda = super::devices::cuda(&mut r);
+        let devices = host_devices + u32::from(cuda.is_some()) + u32::from(cluster.is_some_and(|c| c != ClusterMode::Off));
         let initial = Icv {
             def_allocator,
             run_sched: r
@@ -91,6 +92,7 @@ impl Settings {
             target_offload,
             host_devices,
             host_device_delay,
+            cuda,
             cluster,
             dedicated_progress,
             shared_memory: super::devices::shared_memory(&mut r),
@@ -334,7 +336,7 @@ pub(super) mod tests {
             KMP_TEAMS_PROC_BIND KMP_HW_SUBSET KMP_ENABLE_TASK_THROTTLING KMP_DISP_NUM_BUFFERS \
             GOMP_CPU_AFFINITY GOMP_SPINCOUNT GOMP_STACKSIZE OMP_SCHEDULE_ALL \
             OMP_GANG_SCHED GANGWAY_WORKERS GANGWAY_VICTIM GANGWAY_TLS GANGWAY_STATS GANGWAY_CHECK GANGWAY_STALL_SIGNAL \
-            GANGWAY_HOST_DEVICES GANGWAY_HOST_DEVICE_DELAY";
+            GANGWAY_HOST_DEVICES GANGWAY_HOST_DEVICE_DELAY OMPX_CUDA";
         for name in names.split_whitespace() {
             let line = complaint(name, "rubbish!");
             assert!(

@@ -9,7 +9,7 @@ use super::super::device::keep::USUAL_MOST;
 use super::allocator::allocator;
 use super::places::places;
 use super::scheduling::VICTIMS;
-use super::types::{ClusterMode, DeviceKinds, Victim, WaitPolicy};
+use super::types::{ClusterMode, CudaDriver, DeviceKinds, Victim, WaitPolicy};
 use super::value::{boolean, count, count_list, integer, one_of, proc_bind, schedule, size};
 use super::vars::Reader;
 
@@ -103,6 +103,16 @@ pub(super) fn balance(r: &mut Reader<'_>) -> Amount {
 pub(super) fn stealing(r: &mut Reader<'_>) -> (Amount, Victim) {
     let amount = r.read("OMPX_STEAL", "using off", amount).unwrap_or_default();
     (amount, r.read("OMPX_STEAL_VICTIM", "using hybrid", one_of(&VICTIMS)).unwrap_or(Victim::Hybrid))
+}
+
+/// `OMPX_CUDA`.
+pub(super) fn cuda(r: &mut Reader<'_>) -> Option<CudaDriver> {
+    let text = r.vars.get("OMPX_CUDA").filter(|text| !text.is_empty())?;
+    if text.contains('/') {
+        return Some(CudaDriver::File(text.to_owned()));
+    }
+    let is_on = r.read("OMPX_CUDA", "using off", one_of(&[("off", false), ("on", true)]));
+    is_on.filter(|&on| on).map(|_| CudaDriver::System)
 }
 
 /// `OMPX_DEVICES`.
@@ -221,6 +231,15 @@ mod tests {
         assert!(good(&[("OMPX_TASK_AWARE_MPI", "1")]).task_aware_mpi && !good(&[]).task_aware_mpi);
         let (settings, lines) = build(&[("OMPX_CLUSTER", "all")]);
         assert!(settings.cluster.is_none() && lines.len() == 1, "{lines:?}");
+    }
+
+    #[test]
+    fn the_cuda_driver_is_a_word_or_a_file() {
+        let read = |text| good(&[("OMPX_CUDA", text)]).cuda;
+        assert_eq!([good(&[]).cuda, read("off"), read(""), read("ON")], [None, None, None, Some(CudaDriver::System)]);
+        assert_eq!(read("./libcuda.so.1"), Some(CudaDriver::File("./libcuda.so.1".into())));
+        let (settings, lines) = build(&[("OMPX_CUDA", "libcuda.so.1")]);
+        assert!(settings.cuda.is_none() && lines.len() == 1, "{lines:?}");
     }
 
     #[test]

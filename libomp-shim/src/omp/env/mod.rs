@@ -147,6 +147,8 @@ pub struct Settings {
     pub rates: Option<String>,
     /// `OMPX_TASKS`: the file that names persistent tasks.
     pub tasks: Option<String>,
+    /// `OMPX_CUDA`: which CUDA driver is opened for devices; `None` = none.
+    pub cuda: Option<CudaDriver>,
     /// `OMPX_DEVICES`: which kinds of devices may be used.
     pub devices: DeviceKinds,
     /// `GANGWAY_STATS`: print the counters of [`super::stats`] at exit.

@@ -130,6 +130,15 @@ pub enum Tls {
     Shared,
 }
 
+/// `OMPX_CUDA`, if it is not `off`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CudaDriver {
+    /// The system's.
+    System,
+    /// The one in this file.
+    File(String),
+}
+
 /// `OMPX_DEVICES`: which kinds of devices may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeviceKinds {

@@ -1,7 +1,7 @@
 //! What a kind of device has to be able to do: [`Device`].
 //!
-//! Kinds that live elsewhere (a GPU, another process) implement this trait in crates of their own. So this file uses nothing
-//! of this crate: numbers, slices, addresses. The trait is object-safe, and a table of C functions can stand in for it. What
+//! Kinds of devices implement this trait in crates of their own (a GPU: `cuda-offload`) or in the core (the host, other ranks). So this crate depends on
+//! nothing: numbers, slices, addresses. The trait is object-safe, and a table of C functions can stand in for it. What
 //! may not live here: mapping (the core decides what is copied when), and anything about compilers.
 //!
 //! **Operations.** A copy or a launch returns an [`Operation`]. It may be over by then ([`Operation::DONE`]), or the core asks

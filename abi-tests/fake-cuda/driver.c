@@ -1,0 +1,575 @@
+/* A CUDA driver for tests, where there is no GPU: devices are memory of this process, streams are threads, kernels are functions of this machine.
+ *
+ * What it has of the driver API it does as the driver does, as far as a program can tell that keeps to the rules; what breaks them fails: an address that is in no block,
+ * a stream of another device, memory that is freed twice. Everything on a stream takes a time by chance, so that whoever does not wait finds the old bytes.
+ *
+ * It cannot be loaded by accident: it lies in a directory of its own, and without GANGWAY_FAKE_CUDA cuInit fails. The variable is a list of words:
+ *
+ *     devices=2       how many; 1
+ *     memory=64       MiB of each; 256
+ *     delay=200       the most microseconds that an operation takes longer; 0
+ *     seed=1          of what is left to chance
+ *     alloc=3         the third allocation finds no memory, whatever there is
+ *     launch=2        the second kernel fails, and its device with it
+ *     version=12020   what cuDriverGetVersion says; 13000
+ *
+ * An image is an ELF file for CUDA (machine 190) or for this machine; its code is this machine's in either case. A kernel gets its arguments, each as large as a pointer. A
+ * variable `fake_geometry` of the image, if there is one, has teams, threads and shared bytes while a kernel runs. Functions that the runtime has to do
+ * without when a driver lacks them: FAKE_CUDA_OLD leaves them out. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum {
+    OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, NO_DEVICE = 100, INVALID_DEVICE = 101, INVALID_IMAGE = 200, INVALID_CONTEXT = 201,
+    NOT_FOUND = 500, NOT_READY = 600, ILLEGAL_ADDRESS = 700, LAUNCH_FAILED = 719, NOT_PERMITTED = 800
+};
+enum { MOST_DEVICES = 8, MOST_ARGUMENTS = 16, EM_GPU = 190 };
+
+#define API __attribute__((visibility("default")))
+
+/* ---- state ------------------------------------------------------------------------------------------------------------- */
+
+struct block {
+    struct block *next;
+    char *begin;
+    size_t size;
+    int is_variable; /* of an image */
+};
+
+struct device {
+    struct block *blocks;
+    size_t used;
+    int error; /* from then on every operation on it fails with it */
+    int retained;
+};
+
+static struct device devices[MOST_DEVICES];
+static int device_count, is_initialised, version = 13000;
+static size_t memory_of_each = (size_t)256 << 20;
+static unsigned most_delay, chance = 1;
+static long allocations, launches, failing_allocation, failing_launch;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local struct device *current;
+
+static long word(const char *text, const char *name, long otherwise)
+{
+    size_t length = strlen(name);
+    for (const char *at = strstr(text, name); at; at = strstr(at + 1, name))
+        if ((at == text || at[-1] == ',') && at[length] == '=')
+            return atol(at + length + 1);
+    return otherwise;
+}
+
+static unsigned draw(unsigned below)
+{
+    pthread_mutex_lock(&lock);
+    chance = chance * 1664525 + 1013904223;
+    unsigned drawn = below ? (chance >> 8) % below : 0;
+    pthread_mutex_unlock(&lock);
+    return drawn;
+}
+
+static int fails(struct device *device, int error)
+{
+    pthread_mutex_lock(&lock);
+    if (!device->error)
+        device->error = error;
+    pthread_mutex_unlock(&lock);
+    return error;
+}
+
+/* Does the device have all of these bytes? The lock is held. */
+static struct block *block_of(struct device *device, const void *address, size_t size)
+{
+    const char *begin = address;
+    for (struct block *block = device->blocks; block; block = block->next)
+        if (block->begin <= begin && begin + size <= block->begin + block->size)
+            return block;
+    return NULL;
+}
+
+static int has(struct device *device, const void *address, size_t size)
+{
+    pthread_mutex_lock(&lock);
+    int found = block_of(device, address, size) != NULL;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+static void add_block(struct device *device, char *begin, size_t size, int is_variable)
+{
+    struct block *block = malloc(sizeof *block);
+    *block = (struct block){device->blocks, begin, size, is_variable};
+    device->blocks = block;
+}
+
+/* ---- devices and contexts: a context is its device --------------------------------------------------------------------- */
+
+API int cuInit(unsigned flags)
+{
+    const char *text = getenv("GANGWAY_FAKE_CUDA");
+    if (flags)
+        return INVALID_VALUE;
+    if (!text)
+        return NOT_PERMITTED;
+    pthread_mutex_lock(&lock);
+    if (!is_initialised) {
+        device_count = (int)word(text, "devices", 1);
+        memory_of_each = (size_t)word(text, "memory", 256) << 20;
+        most_delay = (unsigned)word(text, "delay", 0);
+        chance = (unsigned)word(text, "seed", 1);
+        failing_allocation = word(text, "alloc", 0);
+        failing_launch = word(text, "launch", 0);
+        version = (int)word(text, "version", version);
+        is_initialised = 1;
+    }
+    pthread_mutex_unlock(&lock);
+    return device_count > 0 && device_count <= MOST_DEVICES ? OK : NO_DEVICE;
+}
+
+API int cuDriverGetVersion(int *out)
+{
+    *out = version;
+    return OK;
+}
+
+API int cuDeviceGetCount(int *count)
+{
+    *count = device_count;
+    return is_initialised ? OK : NOT_INITIALIZED;
+}
+
+API int cuDeviceGet(int *device, int ordinal)
+{
+    *device = ordinal;
+    return ordinal >= 0 && ordinal < device_count ? OK : INVALID_DEVICE;
+}
+
+API int cuDeviceGetName(char *name, int length, int device)
+{
+    snprintf(name, (size_t)length, "Fake GPU %d", device);
+    return OK;
+}
+
+/* The few that matter: threads of a block, of a warp, processors, capability. */
+API int cuDeviceGetAttribute(int *value, int attribute, int device)
+{
+    (void)device;
+    *value = attribute == 1 ? 1024 : attribute == 10 ? 32 : attribute == 16 ? 8 : attribute == 75 ? 9 : 0;
+    return OK;
+}
+
+API int cuDevicePrimaryCtxRetain(void **context, int device)
+{
+    if (device < 0 || device >= device_count)
+        return INVALID_DEVICE;
+    devices[device].retained++;
+    *context = &devices[device];
+    return OK;
+}
+
+API int cuDevicePrimaryCtxRelease_v2(int device)
+{
+    devices[device].retained--;
+    return OK;
+}
+
+API int cuCtxGetCurrent(void **context)
+{
+    *context = current;
+    return OK;
+}
+
+API int cuCtxSetCurrent(void *context)
+{
+    current = context;
+    return OK;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------------ */
+
+API int cuMemAlloc_v2(void **address, size_t size)
+{
+    struct device *device = current;
+    if (!device)
+        return INVALID_CONTEXT;
+    if (device->error)
+        return device->error;
+    pthread_mutex_lock(&lock);
+    int is_full = ++allocations == failing_allocation || size > memory_of_each - device->used;
+    char *begin = is_full ? NULL : aligned_alloc(256, (size + 255) / 256 * 256);
+    if (begin) {
+        memset(begin, 0xA5, size);
+        device->used += size;
+        add_block(device, begin, size, 0);
+    }
+    pthread_mutex_unlock(&lock);
+    *address = begin;
+    return begin ? OK : OUT_OF_MEMORY;
+}
+
+API int cuMemFree_v2(void *address)
+{
+    struct device *device = current;
+    if (!device)
+        return INVALID_CONTEXT;
+    pthread_mutex_lock(&lock);
+    struct block **at = &device->blocks;
+    while (*at && ((*at)->begin != (char *)address || (*at)->is_variable))
+        at = &(*at)->next;
+    struct block *block = *at;
+    if (block) {
+        *at = block->next;
+        device->used -= block->size;
+        memset(block->begin, 0x5A, block->size);
+        free(block->begin);
+        free(block);
+    }
+    pthread_mutex_unlock(&lock);
+    return block ? OK : INVALID_VALUE;
+}
+
+API int cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
+{
+    if (!current)
+        return INVALID_CONTEXT;
+    *total = memory_of_each;
+    *free_bytes = memory_of_each - current->used;
+    return OK;
+}
+
+/* ---- streams and events ------------------------------------------------------------------------------------------------ */
+
+struct event {
+    unsigned long recorded, done;
+};
+
+struct item {
+    struct item *next;
+    enum { COPY, KERNEL, RECORD, WAIT, CALL, STOP } what;
+    void *to;
+    const void *from;
+    size_t size;
+    struct event *event;
+    unsigned long number;
+    void (*function)(void);
+    void *module;
+    unsigned teams, threads, shared;
+    size_t count;
+    uintptr_t arguments[MOST_ARGUMENTS];
+};
+
+struct stream {
+    struct device *device;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct item *first, **last;
+    unsigned long put, over;
+};
+
+static pthread_mutex_t events_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t events_changed = PTHREAD_COND_INITIALIZER;
+
+typedef void (*kernel)(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t,
+                       uintptr_t, uintptr_t, uintptr_t, uintptr_t);
+
+static void launch(struct device *device, const struct item *item)
+{
+    static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    int is_to_fail = ++launches == failing_launch;
+    pthread_mutex_unlock(&lock);
+    if (is_to_fail) {
+        fails(device, LAUNCH_FAILED);
+        return;
+    }
+    pthread_mutex_lock(&one_at_a_time);
+    unsigned *geometry = dlsym(item->module, "fake_geometry");
+    if (geometry)
+        memcpy(geometry, (unsigned[]){item->teams, item->threads, item->shared}, 3 * sizeof *geometry);
+    const uintptr_t *a = item->arguments;
+    ((kernel)item->function)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12], a[13], a[14], a[15]);
+    pthread_mutex_unlock(&one_at_a_time);
+}
+
+static void do_it(struct device *device, const struct item *item)
+{
+    if (item->what == RECORD || item->what == WAIT) {
+        pthread_mutex_lock(&events_lock);
+        if (item->what == RECORD && item->event->done < item->number)
+            item->event->done = item->number;
+        while (item->what == WAIT && item->event->done < item->number)
+            pthread_cond_wait(&events_changed, &events_lock);
+        pthread_cond_broadcast(&events_changed);
+        pthread_mutex_unlock(&events_lock);
+        return;
+    }
+    if (device->error)
+        return;
+    usleep(draw(most_delay));
+    if (item->what == COPY)
+        memmove(item->to, item->from, item->size);
+    else if (item->what == KERNEL)
+        launch(device, item);
+    else if (item->what == CALL)
+        ((void (*)(void *))item->function)(item->to);
+}
+
+static void *run(void *argument)
+{
+    struct stream *stream = argument;
+    for (int goes_on = 1; goes_on;) {
+        pthread_mutex_lock(&stream->lock);
+        while (!stream->first)
+            pthread_cond_wait(&stream->changed, &stream->lock);
+        struct item *item = stream->first;
+        stream->first = item->next;
+        if (!stream->first)
+            stream->last = &stream->first;
+        pthread_mutex_unlock(&stream->lock);
+        goes_on = item->what != STOP;
+        do_it(stream->device, item);
+        free(item);
+        pthread_mutex_lock(&stream->lock);
+        stream->over++;
+        pthread_cond_broadcast(&stream->changed);
+        pthread_mutex_unlock(&stream->lock);
+    }
+    return NULL;
+}
+
+static int put(struct stream *stream, struct item item)
+{
+    if (!current)
+        return INVALID_CONTEXT;
+    if (!stream || stream->device != current)
+        return INVALID_VALUE;
+    if (current->error)
+        return current->error;
+    struct item *copy = malloc(sizeof *copy);
+    *copy = item;
+    copy->next = NULL;
+    pthread_mutex_lock(&stream->lock);
+    *stream->last = copy;
+    stream->last = &copy->next;
+    stream->put++;
+    pthread_cond_broadcast(&stream->changed);
+    pthread_mutex_unlock(&stream->lock);
+    return OK;
+}
+
+API int cuStreamCreate(struct stream **stream, unsigned flags)
+{
+    (void)flags;
+    if (!current)
+        return INVALID_CONTEXT;
+    struct stream *made = calloc(1, sizeof *made);
+    made->device = current;
+    made->last = &made->first;
+    pthread_mutex_init(&made->lock, NULL);
+    pthread_cond_init(&made->changed, NULL);
+    *stream = made;
+    return pthread_create(&made->thread, NULL, run, made) ? OUT_OF_MEMORY : OK;
+}
+
+API int cuStreamSynchronize(struct stream *stream)
+{
+    pthread_mutex_lock(&stream->lock);
+    while (stream->over < stream->put)
+        pthread_cond_wait(&stream->changed, &stream->lock);
+    pthread_mutex_unlock(&stream->lock);
+    return stream->device->error;
+}
+
+API int cuStreamDestroy_v2(struct stream *stream)
+{
+    struct device *before = current;
+    current = stream->device;
+    int error = current->error;
+    current->error = OK;
+    put(stream, (struct item){.what = STOP});
+    current->error = error;
+    pthread_join(stream->thread, NULL);
+    free(stream);
+    current = before;
+    return OK;
+}
+
+API int cuEventCreate(struct event **event, unsigned flags)
+{
+    (void)flags;
+    *event = calloc(1, sizeof **event);
+    return current ? OK : INVALID_CONTEXT;
+}
+
+API int cuEventDestroy_v2(struct event *event)
+{
+    free(event);
+    return OK;
+}
+
+API int cuEventRecord(struct event *event, struct stream *stream)
+{
+    pthread_mutex_lock(&events_lock);
+    unsigned long number = ++event->recorded;
+    pthread_mutex_unlock(&events_lock);
+    return put(stream, (struct item){.what = RECORD, .event = event, .number = number});
+}
+
+API int cuEventQuery(struct event *event)
+{
+    pthread_mutex_lock(&events_lock);
+    int is_done = event->done >= event->recorded;
+    pthread_mutex_unlock(&events_lock);
+    if (current && current->error)
+        return current->error;
+    return is_done ? OK : NOT_READY;
+}
+
+API int cuStreamWaitEvent(struct stream *stream, struct event *event, unsigned flags)
+{
+    (void)flags;
+    pthread_mutex_lock(&events_lock);
+    unsigned long number = event->recorded;
+    pthread_mutex_unlock(&events_lock);
+    return put(stream, (struct item){.what = WAIT, .event = event, .number = number});
+}
+
+#ifndef FAKE_CUDA_OLD
+API int cuLaunchHostFunc(struct stream *stream, void (*function)(void *), void *data)
+{
+    return put(stream, (struct item){.what = CALL, .function = (void (*)(void))function, .to = data});
+}
+#endif
+
+/* ---- copies ------------------------------------------------------------------------------------------------------------ */
+
+static int copy(struct stream *stream, void *to, const void *from, size_t size)
+{
+    return put(stream, (struct item){.what = COPY, .to = to, .from = from, .size = size});
+}
+
+API int cuMemcpyHtoDAsync_v2(void *to, const void *from, size_t size, struct stream *stream)
+{
+    return has(stream->device, to, size) ? copy(stream, to, from, size) : fails(stream->device, ILLEGAL_ADDRESS);
+}
+
+API int cuMemcpyDtoHAsync_v2(void *to, const void *from, size_t size, struct stream *stream)
+{
+    return has(stream->device, from, size) ? copy(stream, to, from, size) : fails(stream->device, ILLEGAL_ADDRESS);
+}
+
+API int cuMemcpyDtoDAsync_v2(void *to, const void *from, size_t size, struct stream *stream)
+{
+    int fine = has(stream->device, to, size) && has(stream->device, from, size);
+    return fine ? copy(stream, to, from, size) : fails(stream->device, ILLEGAL_ADDRESS);
+}
+
+API int cuMemcpyPeerAsync(void *to, struct device *to_device, const void *from, struct device *from_device, size_t size, struct stream *stream)
+{
+    int fine = has(to_device, to, size) && has(from_device, from, size);
+    return fine ? copy(stream, to, from, size) : fails(stream->device, ILLEGAL_ADDRESS);
+}
+
+/* ---- images and kernels ------------------------------------------------------------------------------------------------ */
+
+struct module {
+    void *object;
+    struct device *device;
+};
+
+struct function {
+    void (*code)(void);
+    struct module *module;
+};
+
+/* How many bytes of an ELF file there are: up to the end of its section headers. */
+static size_t elf_size(const Elf64_Ehdr *header)
+{
+    return header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
+}
+
+API int cuModuleLoadData(struct module **module, const void *image)
+{
+    if (!current)
+        return INVALID_CONTEXT;
+    const Elf64_Ehdr *header = image;
+    if (memcmp(header->e_ident, ELFMAG, SELFMAG) || (header->e_machine != EM_GPU && header->e_machine != EM_X86_64))
+        return INVALID_IMAGE;
+    size_t size = elf_size(header);
+    char *bytes = malloc(size), path[40];
+    memcpy(bytes, image, size);
+    ((Elf64_Ehdr *)bytes)->e_machine = EM_X86_64;
+    int file = memfd_create("image", 0); /* stays open: objects are known by their names */
+    int is_written = file >= 0 && write(file, bytes, size) == (ssize_t)size;
+    free(bytes);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    void *object = is_written ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (!object)
+        return INVALID_IMAGE;
+    *module = malloc(sizeof **module);
+    **module = (struct module){object, current};
+    return OK;
+}
+
+API int cuModuleGetFunction(struct function **function, struct module *module, const char *name)
+{
+    void (*code)(void);
+    *(void **)&code = dlsym(module->object, name);
+    Elf64_Sym *symbol = NULL;
+    Dl_info info;
+    if (!code || !dladdr1((void *)code, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC)
+        return NOT_FOUND;
+    *function = malloc(sizeof **function);
+    **function = (struct function){code, module};
+    return OK;
+}
+
+API int cuModuleGetGlobal_v2(void **address, size_t *size, struct module *module, const char *name)
+{
+    void *found = dlsym(module->object, name);
+    Elf64_Sym *symbol = NULL;
+    Dl_info info;
+    if (!found || !dladdr1(found, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol || ELF64_ST_TYPE(symbol->st_info) != STT_OBJECT)
+        return NOT_FOUND;
+    pthread_mutex_lock(&lock);
+    if (!block_of(module->device, found, symbol->st_size))
+        add_block(module->device, found, symbol->st_size, 1);
+    pthread_mutex_unlock(&lock);
+    *address = found;
+    *size = symbol->st_size;
+    return OK;
+}
+
+API int cuLaunchKernel(struct function *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,
+                       unsigned shared, struct stream *stream, void **arguments, void **extra)
+{
+    if (arguments || !extra || extra[0] != (void *)1 || extra[2] != (void *)2 || extra[4] || grid_y * grid_z * block_y * block_z != 1)
+        return INVALID_VALUE;
+    size_t bytes = *(size_t *)extra[3];
+    if (bytes % sizeof(uintptr_t) || bytes > MOST_ARGUMENTS * sizeof(uintptr_t) || !grid_x || !block_x || block_x > 1024)
+        return INVALID_VALUE;
+    struct item item = {.what = KERNEL, .function = function->code, .module = function->module->object, .teams = grid_x, .threads = block_x, .shared = shared};
+    memcpy(item.arguments, extra[1], bytes);
+    return put(stream, item);
+}
+
+/* ---- words ------------------------------------------------------------------------------------------------------------- */
+
+API int cuGetErrorName(int error, const char **name)
+{
+    *name = error == OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY" : error == LAUNCH_FAILED ? "CUDA_ERROR_LAUNCH_FAILED" :
+            error == ILLEGAL_ADDRESS ? "CUDA_ERROR_ILLEGAL_ADDRESS" : error == INVALID_IMAGE ? "CUDA_ERROR_INVALID_IMAGE" : "CUDA_ERROR_OTHER";
+    return OK;
+}

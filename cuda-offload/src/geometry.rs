@@ -1,0 +1,123 @@
+//! How many teams and threads a kernel gets (OpenMP 5.2 §10.2, §10.1.1), from what its region says, what its compiler found out, and what the device can.
+//!
+//! Numbers only. The rules follow what LLVM documents for its own runtime (openmp.llvm.org, *Design of the device plugins*), since clang's device code is made for them: a warp more for the main thread of a region in generic mode;
+//! as many teams as a loop's iterations fill.
+
+/// How a kernel begins (`ExecMode` of its environment).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// One thread of each team runs; the others wait in a loop for `parallel`.
+    Generic,
+    /// All threads of a team run from the beginning.
+    Spmd,
+    /// Written for the first, compiled to the second.
+    GenericSpmd,
+}
+
+/// What the compiler has left with a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    /// How it begins.
+    pub mode: Mode,
+    /// Least and most threads of a team, 0 where nothing is known.
+    pub threads: (u32, u32),
+    /// Least and most teams, 0 where nothing is known.
+    pub teams: (u32, u32),
+    /// Bytes that the teams' reduction needs for each of so many places.
+    pub reduction: (u32, u32),
+}
+
+impl Kernel {
+    /// A kernel of which nothing is known, such as one that is not clang's.
+    pub const UNKNOWN: Self = Self { mode: Mode::Spmd, threads: (0, 0), teams: (0, 0), reduction: (0, 0) };
+}
+
+/// What a device can.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Threads that go together.
+    pub warp: u32,
+    /// Threads of a team.
+    pub threads: u32,
+    /// Multiprocessors.
+    pub processors: u32,
+}
+
+/// What the region asks for; 0 where it does not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wish {
+    /// `num_teams`.
+    pub teams: u32,
+    /// `thread_limit`.
+    pub threads: u32,
+    /// Iterations of its loop.
+    pub iterations: u64,
+}
+
+/// Threads of a team that nobody has asked for.
+const USUAL_THREADS: u32 = 128;
+/// Teams per multiprocessor where nobody has asked for any and no loop says more.
+const TEAMS_PER_PROCESSOR: u32 = 16;
+/// The most blocks in a grid's first direction.
+const MOST_TEAMS: u64 = (1 << 31) - 1;
+
+/// Teams, and threads of each.
+#[must_use]
+pub fn choose(kernel: &Kernel, wish: Wish, limits: &Limits) -> (u32, u32) {
+    // The main thread has a warp of its own, beside the threads that the region can have.
+    let main = if kernel.mode == Mode::Generic { limits.warp } else { 0 };
+    let known_most = if kernel.threads.1 > 0 { kernel.threads.1.saturating_add(main) } else { limits.threads };
+    let wanted = if wish.threads > 0 { wish.threads } else { USUAL_THREADS.max(kernel.threads.0) };
+    let threads = wanted.saturating_add(main).min(known_most).min(limits.threads).max(1);
+    let free = || {
+        let usual = u64::from(limits.processors.max(1) * TEAMS_PER_PROCESSOR);
+        let filled = match (kernel.mode, wish.iterations) {
+            (_, 0) => usual,
+            (Mode::Generic, iterations) => iterations,
+            (_, iterations) => iterations.div_ceil(u64::from(threads)),
+        };
+        filled.min(usual).max(u64::from(kernel.teams.0))
+    };
+    let teams = if wish.teams > 0 { u64::from(wish.teams) } else { free() };
+    let most = if kernel.teams.1 > 0 { u64::from(kernel.teams.1) } else { MOST_TEAMS };
+    (teams.min(most).clamp(1, MOST_TEAMS) as u32, threads)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: Limits = Limits { warp: 32, threads: 1024, processors: 8 };
+    const SPMD: Kernel = Kernel::UNKNOWN;
+    const GENERIC: Kernel = Kernel { mode: Mode::Generic, ..SPMD };
+
+    fn of(kernel: &Kernel, teams: u32, threads: u32, iterations: u64) -> (u32, u32) {
+        choose(kernel, Wish { teams, threads, iterations }, &LIMITS)
+    }
+
+    #[test]
+    fn what_is_asked_for_is_given_as_far_as_the_device_can() {
+        assert_eq!(of(&SPMD, 5, 64, 1 << 40), (5, 64));
+        assert_eq!(of(&SPMD, u32::MAX, 4096, 0), (MOST_TEAMS as u32, 1024));
+        assert_eq!(of(&GENERIC, 1, 64, 0), (1, 96), "a warp for the main thread");
+        assert_eq!(of(&GENERIC, 1, 1024, 0), (1, 1024));
+    }
+
+    #[test]
+    fn loops_fill_teams() {
+        assert_eq!(of(&SPMD, 0, 0, 1), (1, 128));
+        assert_eq!(of(&SPMD, 0, 0, 129), (2, 128));
+        assert_eq!(of(&SPMD, 0, 0, 1 << 40), (128, 128), "16 for each of 8");
+        assert_eq!(of(&GENERIC, 0, 0, 7), (7, 160));
+        assert_eq!(of(&SPMD, 0, 0, 0), (128, 128));
+    }
+
+    #[test]
+    fn the_compiler_s_bounds_hold() {
+        let bounded = Kernel { threads: (256, 512), teams: (1, 1), ..SPMD };
+        assert_eq!(of(&bounded, 0, 0, 1 << 20), (1, 256));
+        assert_eq!(of(&bounded, 9, 1024, 0), (1, 512));
+        let generic = Kernel { threads: (0, 64), ..GENERIC };
+        assert_eq!(of(&generic, 1, 0, 0), (1, 96));
+    }
+}
