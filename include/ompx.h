@@ -410,7 +410,7 @@ typedef uint64_t ompx_type_t;
 #define OMPX_INT (OMPX_ENTITY(sizeof(int)) | 1)
 #define OMPX_LONG (OMPX_ENTITY(sizeof(long)) | 1)
 
-/* Devices that tasks may be on: those of these kinds that OMPX_DEVICES (cpu, gpu, all) allows. Each rank that runs target regions is one CPU; there are no GPUs yet. */
+/* Devices that tasks may be on: those of these kinds that OMPX_DEVICES (cpu, gpu, all) allows. Each rank that runs target regions is one CPU; GPUs run no such tasks yet. */
 enum { OMPX_CPU = 1, OMPX_GPU = 2, OMPX_ALL_DEVICES = 3 };
 OMPX_API int ompx_count_devices(int kinds);
 
