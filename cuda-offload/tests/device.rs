@@ -46,18 +46,24 @@ fn text(path: impl AsRef<OsStr>) -> CString {
     CString::new(path.as_ref().as_encoded_bytes()).expect("a path")
 }
 
+/// Drivers read their settings when they start: one after the other.
+static STARTING: Mutex<u32> = Mutex::new(0);
+
 /// A driver that is nobody else's: a copy of the file has variables of its own.
-fn open(settings: &str) -> Result<&'static Driver, Absent> {
-    static ONE: Mutex<u32> = Mutex::new(0);
-    let mut number = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+fn open_file(file: &Path, settings: &str) -> Result<&'static Driver, Absent> {
+    let mut number = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
     *number += 1;
     let copy = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("fake-{}-{number}.so", std::process::id()));
-    std::fs::copy(driver_file(), &copy).expect("a copy");
-    // SAFETY: nobody else reads or writes the environment: all who do hold the lock.
+    std::fs::copy(file, &copy).expect("a copy");
+    // SAFETY: Rust's own readers of the environment take its lock, and of those in C none runs but the driver that starts here, under ours.
     unsafe { std::env::set_var("GANGWAY_FAKE_CUDA", settings) };
     let driver = Driver::open(&text(&copy));
     std::fs::remove_file(&copy).expect("there");
     driver.map(|driver| &*Box::leak(Box::new(driver)))
+}
+
+fn open(settings: &str) -> Result<&'static Driver, Absent> {
+    open_file(driver_file(), settings)
 }
 
 fn all(settings: &str) -> Vec<Gpu> {
@@ -147,8 +153,7 @@ fn child_without_settings() {
 #[test]
 fn an_old_driver_without_what_is_optional_works() {
     let file = compile(&root().join("abi-tests/fake-cuda/driver.c"), "old.so", &["-DFAKE_CUDA_OLD"]);
-    let _settings = open("devices=1");
-    let driver = Driver::open(&text(file)).expect("a driver");
+    let driver = open_file(&file, "devices=1").expect("a driver");
     assert!(driver.host_function.is_none() && driver.error_name.is_some());
     assert_eq!((driver.version(), driver.count()), (Ok(13000), Ok(1)));
 }
