@@ -239,15 +239,6 @@ API int cuMemFree_v2(void *address)
     return block ? OK : INVALID_VALUE;
 }
 
-API int cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
-{
-    if (!current)
-        return INVALID_CONTEXT;
-    *total = memory_of_each;
-    *free_bytes = memory_of_each - current->used;
-    return OK;
-}
-
 /* ---- streams and events ------------------------------------------------------------------------------------------------ */
 
 struct event {
@@ -256,7 +247,7 @@ struct event {
 
 struct item {
     struct item *next;
-    enum { COPY, KERNEL, RECORD, WAIT, CALL, STOP } what;
+    enum { COPY, KERNEL, RECORD, WAIT, STOP } what;
     void *to;
     const void *from;
     size_t size;
@@ -322,8 +313,6 @@ static void do_it(struct device *device, const struct item *item)
         memmove(item->to, item->from, item->size);
     else if (item->what == KERNEL)
         launch(device, item);
-    else if (item->what == CALL)
-        ((void (*)(void *))item->function)(item->to);
 }
 
 static void *run(void *argument)
@@ -446,13 +435,6 @@ API int cuStreamWaitEvent(struct stream *stream, struct event *event, unsigned f
     return put(stream, (struct item){.what = WAIT, .event = event, .number = number});
 }
 
-#ifndef FAKE_CUDA_OLD
-API int cuLaunchHostFunc(struct stream *stream, void (*function)(void *), void *data)
-{
-    return put(stream, (struct item){.what = CALL, .function = (void (*)(void))function, .to = data});
-}
-#endif
-
 /* ---- copies ------------------------------------------------------------------------------------------------------------ */
 
 static int copy(struct stream *stream, void *to, const void *from, size_t size)
@@ -473,12 +455,6 @@ API int cuMemcpyDtoHAsync_v2(void *to, const void *from, size_t size, struct str
 API int cuMemcpyDtoDAsync_v2(void *to, const void *from, size_t size, struct stream *stream)
 {
     int fine = has(stream->device, to, size) && has(stream->device, from, size);
-    return fine ? copy(stream, to, from, size) : fails(stream->device, ILLEGAL_ADDRESS);
-}
-
-API int cuMemcpyPeerAsync(void *to, struct device *to_device, const void *from, struct device *from_device, size_t size, struct stream *stream)
-{
-    int fine = has(to_device, to, size) && has(from_device, from, size);
     return fine ? copy(stream, to, from, size) : fails(stream->device, ILLEGAL_ADDRESS);
 }
 
@@ -567,9 +543,11 @@ API int cuLaunchKernel(struct function *function, unsigned grid_x, unsigned grid
 
 /* ---- words ------------------------------------------------------------------------------------------------------------- */
 
+#ifndef FAKE_CUDA_OLD
 API int cuGetErrorName(int error, const char **name)
 {
     *name = error == OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY" : error == LAUNCH_FAILED ? "CUDA_ERROR_LAUNCH_FAILED" :
             error == ILLEGAL_ADDRESS ? "CUDA_ERROR_ILLEGAL_ADDRESS" : error == INVALID_IMAGE ? "CUDA_ERROR_INVALID_IMAGE" : "CUDA_ERROR_OTHER";
     return OK;
 }
+#endif

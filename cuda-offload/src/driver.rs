@@ -104,9 +104,6 @@ functions! {
     }
     optional {
         error_name = c"cuGetErrorName" (Code, *mut *const c_char);
-        copy_between = c"cuMemcpyPeerAsync" (Address, Context, Address, Context, usize, Stream);
-        memory_info = c"cuMemGetInfo_v2" (*mut usize, *mut usize);
-        host_function = c"cuLaunchHostFunc" (Stream, unsafe extern "C" fn(*mut c_void), *mut c_void);
     }
 }
 
@@ -159,10 +156,6 @@ pub mod code {
     pub const OUT_OF_MEMORY: Code = 2;
     /// Not yet over.
     pub const NOT_READY: Code = 600;
-    /// No such name.
-    pub const NOT_FOUND: Code = 500;
-    /// The image is not for this device.
-    pub const NO_BINARY: Code = 209;
 }
 
 impl fmt::Display for Error {

@@ -39,8 +39,8 @@ struct Found {
     kernel: Kernel,
 }
 
+/// What is under way and what was loaded.
 struct Inner {
-    memory: Memory,
     streams: Streams,
     images: Vec<Loaded>,
     /// By image and function.
@@ -56,6 +56,8 @@ pub struct Gpu {
     limits: Limits,
     place: Place,
     inner: Mutex<Inner>,
+    /// Apart, since the driver takes its time for a new block. The two locks are never held together.
+    memory: Mutex<Memory>,
     context: Primary,
 }
 
@@ -89,9 +91,9 @@ impl Gpu {
         let inside = context.enter().map_err(words)?;
         let streams = Streams::new(driver).map_err(words)?;
         drop(inside);
-        let inner = Inner { memory: Memory::default(), streams, images: Vec::new(), kernels: HashMap::new(), nothing: 0 };
+        let inner = Inner { streams, images: Vec::new(), kernels: HashMap::new(), nothing: 0 };
         let place = Place { devices: count as u32, number: ordinal as u32, parallelism: together };
-        let gpu = Self { driver, name: name(driver, device, ordinal), limits, place, inner: Mutex::new(inner), context };
+        let gpu = Self { driver, name: name(driver, device, ordinal), limits, place, inner: Mutex::new(inner), memory: Mutex::default(), context };
         gpu.make_nothing().map_err(|why| why.to_string())?;
         Ok(gpu)
     }
@@ -106,6 +108,10 @@ impl Gpu {
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn enter(&self) -> Result<Inside, Failure> {
@@ -199,13 +205,18 @@ impl Gpu {
             unsafe { (driver.launch)(found.function, teams, 1, 1, threads, 1, 1, shared, stream, core::ptr::null(), extra.as_ptr()) }
         };
         let _inside = self.enter()?;
-        let mut inner = self.inner();
-        inner.streams.begin(Lane::Compute, uses, held, put).map(Operation).map_err(|(why, held)| {
-            if let Some(held) = held {
-                inner.memory.release(held.block);
-            }
+        let begun = self.inner().streams.begin(Lane::Compute, uses, held, put);
+        begun.map(Operation).map_err(|(why, held)| {
+            self.release(held);
             failed(&why)
         })
+    }
+
+    /// What an operation held is not used any more.
+    fn release(&self, held: Option<Held>) {
+        if let Some(held) = held {
+            self.memory().release(held.block);
+        }
     }
 }
 
@@ -237,7 +248,7 @@ impl Device for Gpu {
             // SAFETY: a valid out pointer; the context is current.
             driver.check(unsafe { (driver.memory_allocate)(&raw mut block, bytes) }).map(|()| block)
         };
-        let result = self.inner().memory.allocate(size, align, allocate, self.free_by_driver());
+        let result = self.memory().allocate(size, align, allocate, self.free_by_driver());
         result.map_err(|why| match why {
             Some(why) if why.code != code::OUT_OF_MEMORY => failed(&why),
             _ => Failure(format!("out of memory for {size} bytes").into()),
@@ -245,7 +256,7 @@ impl Device for Gpu {
     }
 
     unsafe fn free(&self, block: Address) {
-        self.inner().memory.release(block);
+        self.memory().release(block);
     }
 
     unsafe fn copy_in(&self, to: Address, from: *const u8, size: usize) -> Result<Operation, Failure> {
@@ -309,8 +320,8 @@ impl Device for Gpu {
         }
         arguments.extend_from_slice(launch.arguments);
         let uses = {
-            let inner = self.inner();
-            let blocks = launch.arguments.iter().filter_map(|&argument| inner.memory.block_at(argument));
+            let memory = self.memory();
+            let blocks = launch.arguments.iter().filter_map(|&argument| memory.block_at(argument));
             blocks.map(|range| Use { range, writes: true }).collect()
         };
         let wish = Wish { teams: launch.teams[0], threads: launch.thread_limit[0], iterations: launch.iterations };
@@ -319,13 +330,11 @@ impl Device for Gpu {
 
     fn poll(&self, operation: Operation) -> Progress {
         let Ok(_inside) = self.enter() else { return Progress::Failed(Failure("the device is lost".into())) };
-        let mut inner = self.inner();
-        match inner.streams.poll(operation.0) {
+        let state = self.inner().streams.poll(operation.0);
+        match state {
             State::Pending => Progress::Pending,
             State::Over(result, held) => {
-                if let Some(held) = held {
-                    inner.memory.release(held.block);
-                }
+                self.release(held);
                 result.map_or_else(|why| Progress::Failed(failed(&why)), |()| Progress::Done)
             }
         }
@@ -349,10 +358,13 @@ fn wait_for(driver: &Driver, stream: driver::Stream) -> driver::Code {
 impl Drop for Gpu {
     fn drop(&mut self) {
         let Ok(_inside) = self.enter() else { return };
-        let (free, mut inner) = (self.free_by_driver(), self.inner());
-        let nothing = inner.nothing;
-        inner.memory.release(nothing);
-        inner.streams.close();
-        inner.memory.trim(free);
+        let nothing = {
+            let mut inner = self.inner();
+            inner.streams.close();
+            inner.nothing
+        };
+        let mut memory = self.memory();
+        memory.release(nothing);
+        memory.trim(self.free_by_driver());
     }
 }

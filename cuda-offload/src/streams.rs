@@ -188,11 +188,6 @@ impl Streams {
         State::Over(self.driver.check(found), held)
     }
 
-    /// Operations that nobody knows to be over.
-    pub fn under_way(&self) -> usize {
-        self.begun.len()
-    }
-
     /// All streams.
     pub fn all(&self) -> Vec<Stream> {
         self.copies.iter().chain(&self.compute).copied().collect()

@@ -18,7 +18,7 @@
 //! ([`Ways`]). When many devices want the same large datum at once, few have it; those that come when each place sends it to somebody already do better to wait until
 //! one more has it ([`Directory::should_wait`]). So the places double with each round, where the host alone would send it as often as there are devices.
 //!
-//! Rejected: the host whenever it can. That disturbs no rank, and a datum for 1000 ranks takes 50 times as long (the model in `benchmarks/src/data.rs`).
+//! Rejected: the host whenever it can. That disturbs no rank, and a block for 1000 ranks takes 7 times as long, for 10,000 38 times (the model in `benchmarks/src/data.rs`).
 
 use core::ops::Range;
 use std::collections::BTreeMap;
@@ -154,6 +154,14 @@ pub enum Victim {
     None,
 }
 
+/// The count of that number, which has one from here on.
+fn entry<T: Default + Clone>(counts: &mut Vec<T>, number: usize) -> &mut T {
+    if counts.len() <= number {
+        counts.resize(number + 1, T::default());
+    }
+    &mut counts[number]
+}
+
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Directory {
@@ -187,11 +195,7 @@ impl Directory {
     }
 
     fn count_idle(&mut self, device: Number, bytes: usize, more: bool) {
-        let at = device as usize;
-        if self.idle.len() <= at {
-            self.idle.resize(at + 1, 0);
-        }
-        let idle = &mut self.idle[at];
+        let idle = entry(&mut self.idle, device as usize);
         *idle = if more { *idle + bytes as u64 } else { idle.saturating_sub(bytes as u64) };
     }
 
@@ -212,32 +216,30 @@ impl Directory {
         !self.overlapping(range).is_empty()
     }
 
+    /// The datum of just this range.
+    fn datum(&self, range: &Range<usize>) -> Option<&Datum> {
+        self.data.get(&range.start).filter(|d| d.end == range.end)
+    }
+
     /// Has the device a valid copy of just this range?
     pub fn has(&self, device: Number, range: &Range<usize>) -> bool {
-        let datum = self.data.get(&range.start).filter(|d| d.end == range.end);
-        datum.and_then(|d| d.copies.get(&device)).is_some_and(|copy| copy.valid)
+        self.datum(range).and_then(|d| d.copies.get(&device)).is_some_and(|copy| copy.valid)
     }
 
     /// Devices that have a valid copy of just this range, in their order.
     pub fn places(&self, range: &Range<usize>) -> impl Iterator<Item = Number> {
-        let datum = self.data.get(&range.start).filter(|d| d.end == range.end);
-        datum.into_iter().flat_map(|d| &d.copies).filter(|(_, copy)| copy.valid).map(|(&device, _)| device)
+        self.datum(range).into_iter().flat_map(|d| &d.copies).filter(|(_, copy)| copy.valid).map(|(&device, _)| device)
     }
 
     /// Is the host's range not valid, and is just this range known?
     pub fn is_stale(&self, range: &Range<usize>) -> bool {
-        self.data.get(&range.start).is_some_and(|d| d.end == range.end && d.stale)
+        self.datum(range).is_some_and(|d| d.stale)
     }
 
     /// The device's copy of the range is used from here on, if there is one; its bytes are read, too, if there are ways for them. Nothing is in the way.
     pub fn reuse(&mut self, device: Number, range: &Range<usize>, reads: Option<&dyn Ways>) -> Option<Used> {
-        let datum = self.data.get_mut(&range.start).filter(|d| d.end == range.end)?;
-        let copy = datum.copy(device)?;
-        copy.uses += 1;
-        let (idle, valid, block, address) = (copy.uses == 1, copy.valid, copy.block, copy.address);
-        if idle {
-            self.count_idle(device, range.len(), false);
-        }
+        let &Copy { block, address, valid, .. } = self.datum(range)?.copies.get(&device)?;
+        self.pin(device, range);
         let from = self.fetch(device, range, reads.filter(|_| !valid));
         Some(Used { block, address, from })
     }
@@ -282,7 +284,7 @@ impl Directory {
     /// Does a device that would get the range now get it sooner after it has come to another one? It is on its way to as many as have it, so that each of
     /// these sends it. Costs some steps, whatever there is.
     pub fn should_wait(&self, device: Number, range: &Range<usize>, ways: &dyn Ways) -> bool {
-        let Some(datum) = self.data.get(&range.start).filter(|d| d.end == range.end && range.len() >= WORTH_WAITING) else { return false };
+        let Some(datum) = self.datum(range).filter(|_| range.len() >= WORTH_WAITING) else { return false };
         // What is neither valid nor being filled is about to go.
         let have = datum.copies.len() - datum.filling + usize::from(!datum.stale);
         let reaches = |other: &Number| ways.time(Some(*other), device, range.len() as u64).is_some();
@@ -299,14 +301,11 @@ impl Directory {
     }
 
     fn count_sending(&mut self, from: Option<Number>, more: bool) {
-        let at = Self::place(from);
-        if self.sending.len() <= at {
-            self.sending.resize(at + 1, 0);
-        }
-        let sending = &mut self.sending[at];
+        let sending = entry(&mut self.sending, Self::place(from));
         *sending = if more { *sending + 1 } else { sending.saturating_sub(1) };
     }
 
+    /// The device's copy is used once more.
     fn pin(&mut self, device: Number, range: &Range<usize>) {
         let copy = self.data.get_mut(&range.start).and_then(|d| d.copy(device));
         let was_idle = copy.is_some_and(|copy| {

@@ -178,7 +178,8 @@ fn all() -> &'static [Slot] {
             Some(cluster) => devices.extend(rank::devices(cluster)),
             None => {
                 let host = |number: usize| Box::new(host::HostImage::new(number as i32, settings.host_device_delay)) as Box<dyn Device>;
-                devices.extend((devices.len()..).take(settings.host_devices as usize).map(host).collect::<Vec<_>>());
+                let first = devices.len();
+                devices.extend((first..first + settings.host_devices as usize).map(host));
             }
         }
         devices.into_iter().enumerate().map(|(number, device)| Slot::new(number as i32, device)).collect()
