@@ -70,6 +70,7 @@ typedef struct ompx_counters_t {
     uint64_t object_invokes;  /* handlers invoked on mobile objects (ompx_object_invoke) */
     uint64_t objects_moved;   /* mobile objects that have left this rank for another one */
     uint64_t object_forwards; /* requests for mobile objects that were sent on, as the object was not here */
+    uint64_t regions_chained; /* target regions, and tasks with streams, queued on their device behind others that were not over */
 } ompx_counters_t;
 
 /* Writes the counters to `out`: its first `size` bytes, at most as many as the library knows. Returns how many bytes the

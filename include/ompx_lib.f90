@@ -53,6 +53,7 @@ module ompx_lib
     integer(c_int64_t) :: object_invokes = 0  ! handlers invoked on mobile objects (ompx_object_invoke)
     integer(c_int64_t) :: objects_moved = 0  ! mobile objects that have left this rank for another one
     integer(c_int64_t) :: object_forwards = 0  ! requests for mobile objects that were sent on, as the object was not here
+    integer(c_int64_t) :: regions_chained = 0  ! target regions, and tasks with streams, queued on their device behind others that were not over
   end type
 
   ! A future, and an event: plain numbers, which may be copied and sent (docs/remote.md).

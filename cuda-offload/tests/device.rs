@@ -106,6 +106,7 @@ fn load(gpu: &Gpu) -> Module {
 fn launch<'a>(gpu: &Gpu, module: Module, name: &'a CStr, convention: Convention, arguments: &'a [usize]) -> Launch<'a> {
     let address = gpu.find(module, name).expect("the kernel");
     Launch {
+        after: &[],
         device: 0,
         depth: 1,
         stolen: false,

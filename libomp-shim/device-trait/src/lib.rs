@@ -113,6 +113,8 @@ pub struct Launch<'a> {
     pub iterations: u64,
     /// Bytes of memory that a team shares, asked for at the launch.
     pub shared_bytes: u32,
+    /// The region begins when these are over; of this device, which [orders operations](Device::orders_operations). Those that are not known any more are over.
+    pub after: &'a [Operation],
     /// What the host wants of the device's memory as it is when the region ends: addresses and sizes, together at most
     /// [`Device::brings_along`].
     pub wanted: &'a [(Address, usize)],
@@ -208,6 +210,11 @@ pub trait Device: Send + Sync {
     /// How many bytes of its memory the end of a region can bring along, 0: it cannot.
     fn brings_along(&self) -> usize {
         0
+    }
+
+    /// Can a region begin behind operations that are not over ([`Launch::after`])? Numbers of operations are never used again, then.
+    fn orders_operations(&self) -> bool {
+        false
     }
 
     /// Begins a region. The calling thread may be the one that runs it.

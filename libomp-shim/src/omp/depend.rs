@@ -17,7 +17,7 @@
 //! |---|---|
 //! | `table` | sets: whom a new task has to wait for |
 //! | `slots` | where the sets of an address stand, and which are forgotten |
-//! | `node` | edges, the count of predecessors, completion |
+//! | `node` | edges, the count of predecessors, completion; tasks whose work is queued on devices |
 //! | `mutexes` | mutual exclusion among the members of a `mutexinoutset` |
 
 use core::ptr::NonNull;
@@ -34,11 +34,11 @@ mod node;
 mod slots;
 mod table;
 
-pub use node::{Edge, Node};
+pub use node::{Edge, Node, Queued};
 pub use table::DependTable;
 
 use mutexes::Mutex;
-use node::{Goal, TableRef};
+use node::{Goal, NodeRef, TableRef};
 
 /// Kind of a dependence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,9 +68,10 @@ pub struct Dependence {
 pub fn submit(here: Here, task: NonNull<Task>, items: impl Iterator<Item = Dependence> + Clone) {
     // SAFETY: the task is ours until it is published.
     let task_ref = unsafe { task.as_ref() };
-    let flags = task_ref.flags();
+    let mut flags = task_ref.flags();
     if keep::is_used() && !flags.has(Flags::KEEPS) && !ult::mutant!(task_finds_old_bytes) {
-        task_ref.set_flags(flags.with(Flags::LOOKS));
+        flags = flags.with(Flags::LOOKS).without(Flags::QUEUES);
+        task_ref.set_flags(flags);
     }
     if task::includes(here, flags) && nothing_precedes(here, task_ref) {
         return task::run_at_once(here, task);
@@ -84,6 +85,9 @@ pub fn submit(here: Here, task: NonNull<Task>, items: impl Iterator<Item = Depen
     }
     task::announce(here, task_ref);
     let (node, entered) = Node::new(Goal::Task(task));
+    if flags.has(Flags::QUEUES) {
+        entered.get().set_queues();
+    }
     task_ref.set_node(node);
     enter(here, &entered, items);
     if release_guard(entered.get()) {
@@ -203,6 +207,42 @@ fn wait_ready(here: Here, node: &Node) {
 #[inline]
 fn release_guard(node: &Node) -> bool {
     node.release_guard() && mutexes::acquire(node)
+}
+
+/// The running task's work is in a device's queue: those that come after it, and queue theirs, may begin.
+pub fn queued(here: Here, work: Queued) {
+    let Some(node) = here.task.node() else { return };
+    // SAFETY: the task's reference on its node is dropped when it is complete.
+    unsafe { node.as_ref() }.close_queued(work, |successor| {
+        if let (true, Goal::Task(task)) = (mutexes::acquire(successor), successor.goal()) {
+            queue::push(here.thread, task);
+        }
+    });
+}
+
+/// What is asked of those before `task` that queue their work, as it does, and were not complete when it was created. Only the running task asks, for itself.
+fn ask_before<T>(task: &Task, ask: impl FnOnce(&[NodeRef]) -> T) -> Option<T> {
+    // SAFETY: the task's reference on its node is dropped when it is complete.
+    task.node().and_then(|node| unsafe { node.as_ref() }.ask_before(ask))
+}
+
+/// Are all of them complete? What they wrote is visible then.
+pub fn before_are_complete(task: &Task) -> bool {
+    ask_before(task, |before| before.iter().all(|before| before.get().is_complete())).unwrap_or(true)
+}
+
+/// Where the work of those is that are not complete.
+pub fn queued_before(task: &Task) -> Vec<Queued> {
+    let incomplete = |before: &&NodeRef| !before.get().is_complete();
+    ask_before(task, |before| before.iter().filter(incomplete).filter_map(|before| before.get().queued()).collect()).unwrap_or_default()
+}
+
+/// They are complete, and not asked again.
+pub fn forget_before(task: &Task) {
+    if let Some(node) = task.node() {
+        // SAFETY: as above.
+        unsafe { node.as_ref() }.forget_before();
+    }
 }
 
 /// The node's task is complete: its successors lose a predecessor and its mutexes are handed on. `thread` is the running

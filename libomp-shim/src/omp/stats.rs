@@ -14,6 +14,7 @@
 //! | `regions_sent`, `regions_served`, `bytes_sent`, `bytes_fetched` | the ranks, [`read`] asks them |
 //! | `bytes_between` | the ranks, too |
 //! | `bytes_not_sent`, `bytes_not_fetched` | [`super::device::keep`], [`read`] asks it |
+//! | `regions_chained` | [`super::device::chain`], too |
 //! | `invokes_sent`, `invokes_served` | [`super::remote`], [`read`] asks it |
 //! | `object_invokes`, `objects_moved`, `object_forwards` | [`super::remote::object`], too |
 //! | `regions_stolen`, `rank_steal_attempts`, `rank_steal_successes`, `rank_steals_aborted` | the ranks, too |
@@ -112,6 +113,8 @@ counters! {
     objects_moved,
     /// Requests for mobile objects that were sent on, as the object was not here.
     object_forwards,
+    /// Target regions queued on their device behind others that were not over.
+    regions_chained,
 }
 
 /// What is counted in this file.
@@ -244,6 +247,7 @@ pub fn read() -> Counters {
         bytes_fetched,
         invokes_sent,
         invokes_served,
+        regions_chained: super::device::chain::count(),
         regions_stolen,
         rank_steal_attempts,
         rank_steal_successes,

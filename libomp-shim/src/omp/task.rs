@@ -70,6 +70,8 @@ impl Flags {
     pub const KEEPS: Self = Self(1024);
     /// With dependences on tasks that may have left something on a device: it is brought back first.
     pub const LOOKS: Self = Self(2048);
+    /// Its work is queued on a device, behind that of tasks of the same kind that it depends on ([`super::device::chain`]).
+    pub const QUEUES: Self = Self(4096);
 
     /// Both sets together.
     #[must_use]
@@ -318,6 +320,10 @@ impl Task {
     /// The dependence node of the task, if it has one.
     pub fn node(&self) -> Option<NonNull<Node>> {
         self.node.get()
+    }
+    /// Does the task run this front's code?
+    pub fn runs(&self, code: RunFn) -> bool {
+        self.run.get().is_some_and(|run| ptr::fn_addr_eq(run, code))
     }
     /// Gives the task its node; before it is submitted.
     pub fn set_node(&self, node: NonNull<Node>) {

@@ -7,7 +7,7 @@ use core::ptr::{self, NonNull};
 use super::parallel::Location;
 use crate::omp::affinity::hint;
 use crate::omp::depend::{self, Dependence, Kind};
-use crate::omp::device::{self, choose};
+use crate::omp::device::{self, chain, choose};
 use crate::omp::device::place::{Announced, hints};
 use crate::omp::task::{self, Flags, Task};
 use crate::omp::taskgroup;
@@ -149,9 +149,17 @@ pub extern "C" fn __kmpc_omp_target_task_alloc(
     let made = __kmpc_omp_task_alloc(location, gtid, flags & !TIED, size, shareds, routine);
     // SAFETY: the task was made here.
     let task = unsafe { task_of(made).as_ref() };
-    task.set_flags(task.flags().with_if(device::any(), Flags::OFFLOADED));
+    let queues = device::any() && chain::suits(entry, device::number(Here::get(), device));
+    task.set_flags(task.flags().with_if(device::any(), Flags::OFFLOADED).with_if(queues, Flags::QUEUES));
     hints::announce(task, announced);
     made
+}
+
+/// The code of a task of this front, 0 for none; `None` for another front's.
+pub fn entry(task: &Task) -> Option<usize> {
+    let ours = task.runs(run);
+    // SAFETY: the payload is a kmp_task_t.
+    ours.then(|| unsafe { (*task.payload().cast::<KmpTask>()).routine }.map_or(0, |routine| routine as usize))
 }
 
 /// Reads what the compiler stored in the task after its allocation.

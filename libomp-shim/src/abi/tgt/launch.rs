@@ -7,11 +7,13 @@ use super::device_for;
 use super::lists::{Arrays, List};
 use super::mapper::Mapper;
 use crate::abi::kmpc::parallel::Location;
-use crate::omp::device::{choose, keep};
+use crate::omp::device::{chain, choose, keep};
 use crate::omp::device::place::{Promise, hints};
 use crate::omp::device::construct::{self, Region};
 use crate::omp::device::interface::{Code, Convention};
 use crate::omp::device::program;
+use crate::abi::kmpc::task;
+use crate::omp::task::Flags;
 use crate::omp::thread::Here;
 use crate::omp::{report, target};
 
@@ -64,14 +66,15 @@ fn given(value: c_int) -> u32 {
 unsafe fn launch(device: i64, host: *const c_void, arrays: &Arrays, shape: Shape) -> c_int {
     // SAFETY: as the caller says. User-defined mappers are called once, so the list is kept.
     let Chosen { device, list, promise, keeps } = unsafe { chosen(device, host, arrays) };
-    let Some(slot) = device_for(device) else {
+    let on_host = || {
+        chain::wait(Here::get().task);
         choose::on_host_instead(keeps);
-        return NOT_OFFLOADED;
+        NOT_OFFLOADED
     };
+    let Some(slot) = device_for(device) else { return on_host() };
     let Some((module, name, address)) = program::region(slot, host.addr()) else {
         target::refuse_without_code(slot.number);
-        choose::on_host_instead(keeps);
-        return NOT_OFFLOADED;
+        return on_host();
     };
     let convention = if shape.environment { Convention::SeparateAfterEnvironment } else { Convention::Separate };
     // SAFETY: as the caller says.
@@ -92,6 +95,13 @@ unsafe fn launch(device: i64, host: *const c_void, arrays: &Arrays, shape: Shape
     OFFLOADED
 }
 
+/// The running task launches a region. If it is one of target constructs, its code does so first.
+fn note_launch(here: Here) {
+    if here.task.flags().has(Flags::OFFLOADED) && !here.task.flags().has(Flags::QUEUES) && let Some(entry) = task::entry(here.task) {
+        chain::learn(entry);
+    }
+}
+
 /// Where a region runs.
 struct Chosen {
     /// The device's number.
@@ -107,13 +117,17 @@ struct Chosen {
 /// The compiler's list.
 unsafe fn chosen(device: i64, host: *const c_void, arrays: &Arrays) -> Chosen {
     let here = Here::get();
+    note_launch(here);
+    if arrays.have_mappers() {
+        chain::wait(here.task); // they read what they map
+    }
     let announced = hints::announced(here.task).filter(|_| choose::is_any(here, device));
     let from_task = announced.filter(|region| region.keeps);
     let Some(announced) = announced.or_else(|| choose::announce(here, device, false)) else {
         return Chosen { device, list: None, promise: None, keeps: false };
     };
     if let Some(region) = from_task {
-        keep::learn(region.entry);
+        chain::learn(region.entry);
         if arrays.have_mappers() {
             keep::host_looks(); // they read what they map
         }

@@ -10,6 +10,10 @@
 //!
 //! *The last one does not subtract.* Who finds that the rest of a count is its own share need not take it off: nobody else will ever look.
 //!
+//! *Two lists.* A task whose work is queued on a device has a second list, for successors that queue theirs, too ([`Node::set_queues`]). It is closed when the
+//! work is in the device's queue ([`Node::close_queued`]), the other one when the task is complete. Such a successor keeps references to those
+//! before it, and asks them where their work is.
+//!
 //! A node is two cache lines, of which the second holds edges only, all but the first one. What few nodes need lies elsewhere ([`Rare`]).
 //!
 //! Tried and rejected: a lock and a vector of successors per node (two atomic operations and an allocation per edge, and
@@ -29,6 +33,11 @@ use ult::worker::Worker;
 use super::super::report;
 use super::super::task::Task;
 use super::mutexes::Mutex;
+
+mod queues;
+
+pub use queues::Queued;
+use queues::Queues;
 
 /// More than a task can have predecessors: keeps [`Node::predecessors`] above zero while edges are entered.
 const GUARD: u32 = 1 << 31;
@@ -110,6 +119,8 @@ pub(super) struct Rare {
     pub(super) mutexes: Cell<Vec<Arc<Mutex>>>,
     /// How many of them it holds.
     pub(super) held: Cell<usize>,
+    /// Of a task whose work is queued on a device.
+    queues: OnceCell<Box<Queues>>,
 }
 
 /// Edges in a block.
@@ -241,16 +252,23 @@ impl Node {
     /// False if the list is closed.
     #[inline]
     fn hang_edge(&self, successor: &TableRef) -> bool {
+        let list = match (self.queues(), successor.get().queues()) {
+            (Some(mine), Some(its)) => {
+                its.come_after(self);
+                &mine.successors
+            }
+            _ => &self.successors,
+        };
         // ORDERING: Acquire, pairs with the exchange in `close`: without an edge, what the task wrote is visible here, and to
         // whoever gets the successor from here.
-        let head = self.successors.load(Ordering::Acquire);
+        let head = list.load(Ordering::Acquire);
         if ptr::eq(head, closed()) {
             return false;
         }
         let edge = successor.get().add_edge(head);
         // ORDERING: Release, pairs with the exchange in `close`: the edge is complete before it hangs. Acquire on failure: the
         // list can only have been closed, as above.
-        let hangs = self.successors.compare_exchange(head, edge, Ordering::Release, Ordering::Acquire).is_ok();
+        let hangs = list.compare_exchange(head, edge, Ordering::Release, Ordering::Acquire).is_ok();
         if hangs {
             self.newest.set(successor.get());
         } else {
@@ -300,19 +318,10 @@ impl Node {
 
     /// The task is complete: no more successors. Calls `free` with those that have no predecessor left.
     pub(super) fn close(&self, mut free: impl FnMut(&Node)) {
-        // ORDERING: AcqRel; Release publishes what the task wrote to those who find the list closed, Acquire pairs with `hang_edge`.
-        let mut edge: *const Edge = self.successors.swap(closed(), Ordering::AcqRel);
-        while !edge.is_null() {
-            // SAFETY: an edge lies in a node that waits for this one, and is constant. Read before the node is released: it
-            // may be gone afterwards.
-            let (node, next) = unsafe { ((*edge).node, (*edge).next) };
-            // SAFETY: as above.
-            let node = unsafe { &*node };
-            if node.loses(1) {
-                free(node);
-            }
-            edge = next;
+        if let Some(queues) = self.queues() {
+            close(&queues.successors, &mut free);
         }
+        close(&self.successors, free);
     }
 
     /// The nodes that wait for this one now, newest first; null when there are none. The task must not be complete as long as
@@ -334,6 +343,24 @@ impl Node {
         // ORDERING: Release, pairs with the Acquire in `is_ready`. Nobody counts any more.
         self.predecessors.store(READY, Ordering::Release);
         worker.wake();
+    }
+}
+
+/// Takes a list and closes it. Calls `free` with those that have no predecessor left. What is closed already is empty.
+fn close(list: &AtomicPtr<Edge>, mut free: impl FnMut(&Node)) {
+    // ORDERING: AcqRel; Release publishes what the task wrote to those who find the list closed, Acquire pairs with `hang_edge`.
+    let head: *const Edge = list.swap(closed(), Ordering::AcqRel);
+    let mut edge = if ptr::eq(head, closed()) { ptr::null() } else { head };
+    while !edge.is_null() {
+        // SAFETY: an edge lies in a node that waits for this one, and is constant. Read before the node is released: it
+        // may be gone afterwards.
+        let (node, next) = unsafe { ((*edge).node, (*edge).next) };
+        // SAFETY: as above.
+        let node = unsafe { &*node };
+        if node.loses(1) {
+            free(node);
+        }
+        edge = next;
     }
 }
 

@@ -8,7 +8,7 @@ use super::interface::{Code, Convention, Failure, Launch};
 use super::map::{self, Brought, Entered, Item, Role};
 use super::place::Promise;
 use super::transfer::settle;
-use super::{Slot, fail};
+use super::{Slot, chain, fail};
 use crate::omp::target;
 use crate::omp::thread::Here;
 
@@ -38,8 +38,10 @@ pub struct Region<'a> {
 /// # Safety
 /// Code, items and arguments belong together, and the storage of the items is valid on the host.
 pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>, keeps: bool) {
+    let here = Here::get();
     let running = slot.begin();
     promise.iter_mut().for_each(|promise| promise.begin(&running));
+    let after = chain::behind(here, slot, region.items);
     // SAFETY: as the caller says.
     let entered = or_fail(slot, "a target region", unsafe { map::enter_as(slot, region.items, keeps) });
     let arguments: Vec<usize> = region.arguments.iter().map(|&at| entered.values[at]).collect();
@@ -47,7 +49,7 @@ pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>
     let wanted: Vec<_> = entered.wanted.iter().map(|(address, range)| (*address, range.len())).collect();
     let launch = Launch {
         device: slot.number,
-        depth: target::depth(Here::get()) + 1,
+        depth: target::depth(here) + 1,
         stolen: promise.as_ref().is_some_and(Promise::is_stolen),
         code: region.code,
         convention: region.convention,
@@ -56,13 +58,19 @@ pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>
         thread_limit: region.thread_limit,
         iterations: region.iterations,
         shared_bytes: region.shared_bytes,
+        after: &after,
         wanted: &wanted,
         into: brought.start(),
     };
     promise.iter_mut().for_each(Promise::launch);
     // SAFETY: as the caller says; the arguments and the room stay until the operation is over.
     let run = unsafe { slot.device.run(&launch) };
-    or_fail(slot, "a target region", run.and_then(|operation| settle(&*slot.device, operation)));
+    let operation = or_fail(slot, "a target region", run);
+    if entered.leaves_nothing {
+        chain::queued(here, slot, operation);
+    }
+    or_fail(slot, "a target region", settle(&*slot.device, operation));
+    chain::wait(here.task);
     promise.iter_mut().for_each(Promise::land);
     // SAFETY: as the caller says.
     unsafe { end_of_region(slot, region.items, &entered, &brought, keeps) };

@@ -142,6 +142,19 @@ pub fn is_complete(items: &[Item]) -> bool {
     items.iter().filter(|item| item.is_address()).all(|item| maps(item.begin))
 }
 
+/// Is all that a region with this list uses on the device, so that nothing is copied before it?
+pub fn is_there(slot: &Slot, items: &[Item]) -> bool {
+    let table = slot.lock();
+    let has = |begin: usize, size: usize| matches!(table.place(begin, size), Place::Inside(_));
+    items.iter().all(|item| match item.role {
+        Role::Storage | Role::Member => !item.flags.has(Flags::ALWAYS) && (item.size == 0 || has(item.begin, item.size)),
+        Role::Pointee { .. } => !item.flags.has(Flags::ALWAYS) && has(item.begin, item.size) && has(item.base, size_of::<usize>()),
+        Role::Attach { .. } | Role::Detach => false,
+        // What is copied for the region alone is the task's own.
+        Role::Private | Role::Value | Role::Address => true,
+    })
+}
+
 /// What a list means for a device's memory, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Need {

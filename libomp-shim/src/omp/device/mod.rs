@@ -6,6 +6,7 @@
 //! | [`table`], [`map`] | which host storage has a copy on a device, and what a list of map items does to it |
 //! | [`transfer`] | copies, and waiting for a device |
 //! | [`choose`] | the device of a region that leaves the choice to the runtime |
+//! | [`chain`] | regions that follow each other on a device without the host |
 //! | [`place`] | by which policy, and what it has to know |
 //! | [`construct`] | `target`, `target data`, `target update` |
 //! | [`program`] | code and variables that the program brings for devices |
@@ -37,6 +38,7 @@ pub use device_trait as interface;
 use interface::{Address, Device, Failure};
 use table::Table;
 
+pub mod chain;
 pub mod choose;
 pub mod construct;
 pub mod gpu;
@@ -232,7 +234,7 @@ pub fn place(here: Here, number: i64) -> Place {
     if number == target::HOST_DEVICE {
         return Place::Host;
     }
-    let named = if number == target::DEFAULT_DEVICE { here.task.icv.get().default_device.into() } else { number };
+    let named = self::number(here, number);
     match i32::try_from(named).ok().and_then(get) {
         Some(slot) => Place::Device(slot),
         None => {
@@ -240,6 +242,11 @@ pub fn place(here: Here, number: i64) -> Place {
             Place::Host
         }
     }
+}
+
+/// The number that a construct names; without a `device` clause that of the default device.
+pub fn number(here: Here, number: i64) -> i64 {
+    if number == target::DEFAULT_DEVICE { here.task.icv.get().default_device.into() } else { number }
 }
 
 /// Ends the program, which did what cannot be done: a line that says what on which device.

@@ -9,7 +9,7 @@ use ult::sched::Job;
 
 use super::super::affinity::hint;
 use super::super::depend::{self, DependTable};
-use super::super::device::keep;
+use super::super::device::{chain, keep};
 use super::super::queue;
 use super::super::taskgroup::Taskgroup;
 use super::super::thread::{Here, Thread};
@@ -198,8 +198,11 @@ unsafe fn execute(thread: &Thread, task: NonNull<Task>, whole: bool) -> Option<N
     let before = unsafe { Here::set(thread, task_ref) };
     // SAFETY: as above.
     let finished = unsafe { run_body(thread, task_ref, whole) };
-    ult::worker::set_locals(before);
     end(thread, task_ref);
+    if task_ref.flags().has(Flags::QUEUES) {
+        chain::end(task_ref);
+    }
+    ult::worker::set_locals(before);
     if finished {
         // SAFETY: the body is done, and this is the only place that ends it.
         return unsafe { finish(thread, task) };

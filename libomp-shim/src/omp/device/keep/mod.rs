@@ -20,7 +20,7 @@
 
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use super::interface::Failure;
@@ -28,7 +28,7 @@ use super::map::{Flags, Item, Role};
 use super::place::{hints::is_announced, rates};
 use super::table::{Place, Table};
 use super::transfer::{self, Batch};
-use super::{Slot, all, fail, statics};
+use super::{Slot, all, chain, fail, statics};
 use crate::omp::env;
 use crate::omp::root;
 use crate::omp::task::{self, Task};
@@ -110,20 +110,6 @@ pub fn is_used() -> bool {
 pub fn spared() -> [u64; 2] {
     // ORDERING: Relaxed; sums for people.
     [&SPARED[0], &SPARED[1]].map(|n| n.load(Ordering::Relaxed))
-}
-
-/// Code of tasks of clang's that is known to launch a region first, and to look at nothing before. What an `if` clause keeps on the host is another
-/// function, through the same calls, and is only told by what it does.
-static LAUNCHERS: Mutex<Option<HashSet<usize>>> = Mutex::new(None);
-
-/// The code of a task at `entry` has launched a region.
-pub fn learn(entry: usize) {
-    LAUNCHERS.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().insert(entry);
-}
-
-/// Has it before?
-fn launches(entry: usize) -> bool {
-    LAUNCHERS.lock().unwrap_or_else(PoisonError::into_inner).as_ref().is_some_and(|known| known.contains(&entry))
 }
 
 /// Can a region with this list keep anything? Not with pointers and structures, nor with words that say more about when to copy; nor where items share
@@ -233,7 +219,7 @@ pub fn host_looks() {
 #[cold]
 pub fn host_looks_in(task: &Task) {
     // What is announced of a task that never launched anything stays until its memory is that of another target task.
-    let launches = || task.flags().has(task::Flags::OFFLOADED) && is_announced(task).is_some_and(|region| region.keeps && launches(region.entry));
+    let launches = || task.flags().has(task::Flags::OFFLOADED) && is_announced(task).is_some_and(|region| region.keeps && chain::launches(region.entry));
     // ORDERING: Relaxed; `host_looks` looks again.
     if KEPT.load(Ordering::Relaxed) != 0 && !launches() {
         host_looks();

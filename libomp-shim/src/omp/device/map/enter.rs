@@ -27,6 +27,8 @@ pub struct Entered {
     /// What is to be copied back when the list is left, unless others map it meanwhile, as far as the device can bring it along:
     /// where it is there and here.
     pub wanted: Vec<(Address, Range<usize>)>,
+    /// Leaving the list copies nothing, as long as those hold its ranges that do now.
+    pub leaves_nothing: bool,
 }
 
 /// Enters a list on the device `slot` (5.2 §5.8.3).
@@ -87,6 +89,7 @@ pub unsafe fn enter_as(slot: &Slot, items: &[Item], keeps: bool) -> Result<Enter
         }
     }
     list.choose_wanted();
+    list.entered.leaves_nothing = list.leaves_nothing();
     let Entering { batch, entered, prepared, .. } = list;
     batch.finish()?;
     prepared.filled(slot);
@@ -143,6 +146,12 @@ impl Entering<'_> {
                 self.entered.wanted.push((mapped.translate(item.begin), item.range()));
             }
         }
+    }
+
+    /// Are all ranges others', and nothing is to be copied though they are?
+    fn leaves_nothing(&self) -> bool {
+        const COPIES: [Flags; 2] = [Flags::ALWAYS, Flags::DELETE];
+        self.new.is_empty() && !self.items.iter().any(|item| item.is_storage() && COPIES.iter().any(|&flag| item.flags.has(flag)))
     }
 
     /// Is the byte at `address` in a range that this list has made?

@@ -311,6 +311,7 @@ impl Region {
         // ORDERING: Relaxed; a sum.
         cluster.counts.served.fetch_add(1, Ordering::Relaxed);
         let launch = Launch {
+            after: &[],
             device: self.device,
             depth: self.depth,
             stolen: false,

@@ -1,0 +1,87 @@
+//! Regions that follow each other on a device without the host in between: what one has to wait for, the device waits for.
+//!
+//! A task of a region whose code is known to launch it first, and to look at nothing before ([`launches`]), begins when the tasks of the same kind that it depends on have
+//! *queued* their work, not when that is over. If its work only needs what is on the device already, it is queued behind theirs
+//! ([`super::interface::Launch::after`]). If not (something is to be copied, a mapper is to be called, it is another device) the task waits for them here, as it would have
+//! before it began. It is complete after them, so that whoever depends on it finds what they have done on the host, too.
+//!
+//! A region lets others follow it while it runs if nothing is copied when it ends ([`queued`]): they would have to wait for that.
+//!
+//! What may not live here: who waits for whom ([`crate::omp::depend`]), streams and events (the device's).
+
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+
+use super::interface::Operation;
+use super::map::{self, Item};
+use super::{Slot, transfer, usable};
+use crate::omp::depend::{self, Queued};
+use crate::omp::task::{Flags, Task};
+use crate::omp::thread::Here;
+
+/// Code of tasks of clang's that is known to launch a region first, and to look at nothing before. What an `if` clause keeps on the host is another
+/// function, through the same calls, and is only told by what it does.
+static LAUNCHERS: Mutex<Option<HashSet<usize>>> = Mutex::new(None);
+
+/// The code of a task at `entry` has launched a region.
+pub fn learn(entry: usize) {
+    LAUNCHERS.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().insert(entry);
+}
+
+/// Has it before?
+pub fn launches(entry: usize) -> bool {
+    LAUNCHERS.lock().unwrap_or_else(PoisonError::into_inner).as_ref().is_some_and(|known| known.contains(&entry))
+}
+
+/// Regions that came behind others on their device without the host.
+static CHAINED: AtomicU64 = AtomicU64::new(0);
+
+/// How many there were.
+pub fn count() -> u64 {
+    // ORDERING: Relaxed; a sum for people.
+    CHAINED.load(Ordering::Relaxed)
+}
+
+/// Is a task with this code, for the device with this number, one whose work is queued?
+pub fn suits(entry: usize, device: i64) -> bool {
+    let orders = |slot: &Slot| slot.device.orders_operations();
+    usize::try_from(device).ok().and_then(|number| usable().get(number)).is_some_and(orders) && launches(entry)
+}
+
+/// Waits for the tasks before `task`, the running one, that were not complete when it began.
+pub fn wait(task: &Task) {
+    if task.flags().has(Flags::QUEUES) && !depend::before_are_complete(task) {
+        transfer::wait(&|| depend::before_are_complete(task), &|_| false);
+    }
+}
+
+/// What a region of the running task with this list has to come after on the device. What that cannot do is waited for.
+pub fn behind(here: Here, slot: &Slot, items: &[Item]) -> Vec<Operation> {
+    if !here.task.flags().has(Flags::QUEUES) {
+        return Vec::new();
+    }
+    let queued = depend::queued_before(here.task);
+    let follows = !queued.is_empty() && queued.iter().all(|work| work.device == slot.number) && map::is_there(slot, items);
+    if !follows {
+        wait(here.task);
+        return Vec::new();
+    }
+    // ORDERING: Relaxed; a sum.
+    CHAINED.fetch_add(1, Ordering::Relaxed);
+    queued.into_iter().map(|work| work.operation).collect()
+}
+
+/// The work of the running task is in the device's queue, and nothing will be copied when it is over.
+pub fn queued(here: Here, slot: &Slot, operation: Operation) {
+    if here.task.flags().has(Flags::QUEUES) && operation != Operation::DONE {
+        depend::queued(here, Queued { device: slot.number, operation });
+    }
+}
+
+/// The end of a task's code: it is complete after those before it.
+#[cold]
+pub fn end(task: &Task) {
+    wait(task);
+    depend::forget_before(task);
+}
