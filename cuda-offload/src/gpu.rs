@@ -12,14 +12,14 @@ use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use device_trait::{Address, Code, Convention, Device, Failure, Image, Launch, Module, Operation, Progress};
+use device_trait::{Address, Code, Convention, Device, Failure, Handles, Image, Launch, Module, Operation, Progress, Stream};
 
 use crate::context::{Inside, Primary};
 use crate::driver::{self, CuDevice, Driver, Error, Function, code};
 use crate::geometry::{self, Kernel, Limits, Wish};
 use crate::images::{self, KERNEL_BYTES, Loaded, Place};
 use crate::memory::Memory;
-use crate::streams::{Held, Lane, State, Streams, Use};
+use crate::streams::{Held, Lane, State, Streams, Use, Work};
 
 /// Attributes of devices.
 mod attribute {
@@ -59,6 +59,10 @@ pub struct Gpu {
     /// Apart, since the driver takes its time for a new block. The two locks are never held together.
     memory: Mutex<Memory>,
     context: Primary,
+}
+
+fn no_stream() -> Failure {
+    Failure("there is no such stream".into())
 }
 
 fn failed(why: &Error) -> Failure {
@@ -121,7 +125,7 @@ impl Gpu {
     /// Puts something on a stream.
     fn begin(&self, lane: Lane, uses: Vec<Use>, put: impl FnOnce(driver::Stream) -> driver::Code) -> Result<Operation, Failure> {
         let _inside = self.enter()?;
-        self.inner().streams.begin(lane, uses, None, put).map(Operation).map_err(|(why, _)| failed(&why))
+        self.inner().streams.begin(lane, Work { uses, ..Work::default() }, put).map(Operation).map_err(|(why, _)| failed(&why))
     }
 
     /// Writes words to the device, and waits.
@@ -188,9 +192,9 @@ impl Gpu {
     }
 
     /// Begins a kernel in a stream, its environment before it if it has one of its own.
-    fn launch(&self, found: &Found, wish: Wish, shared: u32, arguments: &[usize], uses: Vec<Use>, held: Option<Held>) -> Result<Operation, Failure> {
+    fn launch(&self, found: &Found, wish: Wish, shared: u32, arguments: &[usize], work: Work<'_>) -> Result<Operation, Failure> {
         let (driver, (teams, threads)) = (self.driver, geometry::choose(&found.kernel, wish, &self.limits));
-        let environment = held.as_ref().map(|held| (held.block, held.words.as_ptr(), size_of_val(&*held.words)));
+        let environment = work.held.as_ref().map(|held| (held.block, held.words.as_ptr(), size_of_val(&*held.words)));
         let bytes = size_of_val(arguments);
         let put = |stream| {
             if let Some((to, from, size)) = environment {
@@ -205,7 +209,7 @@ impl Gpu {
             unsafe { (driver.launch)(found.function, teams, 1, 1, threads, 1, 1, shared, stream, core::ptr::null(), extra.as_ptr()) }
         };
         let _inside = self.enter()?;
-        let begun = self.inner().streams.begin(Lane::Compute, uses, held, put);
+        let begun = self.inner().streams.begin(Lane::Compute, work, put);
         begun.map(Operation).map_err(|(why, held)| {
             self.release(held);
             failed(&why)
@@ -325,7 +329,38 @@ impl Device for Gpu {
             blocks.map(|range| Use { range, writes: true }).collect()
         };
         let wish = Wish { teams: launch.teams[0], threads: launch.thread_limit[0], iterations: launch.iterations };
-        self.launch(&found, wish, launch.shared_bytes, &arguments, uses, held)
+        self.launch(&found, wish, launch.shared_bytes, &arguments, Work { uses, after: launch.after, held })
+    }
+
+    fn orders_operations(&self) -> bool {
+        true
+    }
+
+    fn handles(&self) -> Option<Handles> {
+        Some(Handles { ordinal: self.place.number as i32, context: self.context.handle().0 })
+    }
+
+    fn open_stream(&self) -> Result<Stream, Failure> {
+        let _inside = self.enter()?;
+        let opened = self.inner().streams.open();
+        opened.map(|(id, stream)| Stream { id, handle: stream.0 }).map_err(|why| failed(&why))
+    }
+
+    fn close_stream(&self, stream: u64) {
+        self.inner().streams.give_back(stream);
+    }
+
+    fn put_behind(&self, stream: u64, after: &[Operation]) -> Result<(), Failure> {
+        let _inside = self.enter()?;
+        let done = self.inner().streams.put_own_behind(stream, after);
+        done.ok_or_else(no_stream)?.map_err(|why| failed(&why))
+    }
+
+    fn mark(&self, stream: u64, touches: &[(Address, usize)]) -> Result<Operation, Failure> {
+        let uses = touches.iter().map(|&(from, size)| Use::writes(from, size)).collect();
+        let _inside = self.enter()?;
+        let marked = self.inner().streams.mark(stream, uses);
+        marked.ok_or_else(no_stream)?.map(Operation).map_err(|why| failed(&why))
     }
 
     fn poll(&self, operation: Operation) -> Progress {

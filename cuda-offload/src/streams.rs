@@ -4,11 +4,15 @@
 //! different streams is put in order on the device: the later one's stream waits for the event of the earlier one, not the host. Only what is not known to be over
 //! can be waited for, so the list to look through is short.
 //!
+//! Streams that the program has for its own work are nobody else's. What it puts there is not known; an event behind it makes an operation of it ([`Streams::mark`]).
+//!
 //! Each operation has an event behind it; events go back to a pool when somebody has been told that the operation is over. May not live here: memory, images, contexts (whoever calls has
 //! made the device's current).
 
 use core::ops::Range;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
+
+use device_trait::Operation;
 
 use crate::driver::{Address, Code, Driver, Error, Event, Stream, code};
 
@@ -67,6 +71,25 @@ pub struct Held {
     pub words: Box<[u64]>,
 }
 
+/// What is to be begun.
+#[derive(Debug, Default)]
+pub struct Work<'a> {
+    /// The bytes of the device that it touches.
+    pub uses: Vec<Use>,
+    /// Operations that come before it, whatever they touch.
+    pub after: &'a [Operation],
+    /// What belongs to it.
+    pub held: Option<Held>,
+}
+
+/// Streams of the program.
+#[derive(Default)]
+struct Own {
+    open: HashMap<u64, Stream>,
+    spare: VecDeque<Stream>,
+    last: u64,
+}
+
 struct Begun {
     event: Event,
     stream: Stream,
@@ -77,6 +100,7 @@ struct Begun {
 /// See the module. Its owner locks it.
 pub struct Streams {
     driver: &'static Driver,
+    own: Own,
     copies: [Stream; 3],
     compute: Vec<Stream>,
     turn: usize,
@@ -102,17 +126,17 @@ impl Streams {
     pub fn new(driver: &'static Driver) -> Result<Self, Error> {
         let mut made = Vec::new();
         for _ in 0..3 + COMPUTE {
-            let mut stream = Stream::NULL;
-            // SAFETY: a valid out pointer.
-            let result = driver.check(unsafe { (driver.stream_create)(&raw mut stream, NON_BLOCKING) });
-            if let Err(why) = result {
-                destroy(driver, &made);
-                return Err(why);
+            match create(driver) {
+                Ok(stream) => made.push(stream),
+                Err(why) => {
+                    destroy(driver, &made);
+                    return Err(why);
+                }
             }
-            made.push(stream);
         }
         let compute = made.split_off(3);
-        Ok(Self { driver, copies: [made[0], made[1], made[2]], compute, turn: 0, begun: HashMap::new(), last: 0, spare: Vec::new() })
+        let copies = [made[0], made[1], made[2]];
+        Ok(Self { driver, own: Own::default(), copies, compute, turn: 0, begun: HashMap::new(), last: 0, spare: Vec::new() })
     }
 
     fn stream(&mut self, lane: Lane) -> Stream {
@@ -137,41 +161,90 @@ impl Streams {
         Ok(event)
     }
 
-    /// Begins an operation, which `put` puts on a stream, behind all that it has to wait for. Gives its number.
+    /// Begins an operation, which `put` puts on a stream, behind all that it has to wait for: what touches the same bytes, and `after`. Gives its number.
     ///
     /// # Errors
     /// The driver's; nothing was begun then, or the device is lost.
-    pub fn begin(&mut self, lane: Lane, uses: Vec<Use>, held: Option<Held>, put: impl FnOnce(Stream) -> Code) -> Result<u64, (Error, Option<Held>)> {
-        match self.put(lane, &uses, put) {
-            Ok((stream, event)) => {
-                self.last += 1;
-                self.begun.insert(self.last, Begun { event, stream, uses, held });
-                Ok(self.last)
-            }
-            Err(why) => Err((why, held)),
+    pub fn begin(&mut self, lane: Lane, what: Work<'_>, put: impl FnOnce(Stream) -> Code) -> Result<u64, (Error, Option<Held>)> {
+        let stream = self.stream(lane);
+        match self.put(stream, &what.uses, what.after, put) {
+            Ok(event) => Ok(self.enter(Begun { event, stream, uses: what.uses, held: what.held })),
+            Err(why) => Err((why, what.held)),
         }
     }
 
-    fn put(&mut self, lane: Lane, uses: &[Use], put: impl FnOnce(Stream) -> Code) -> Result<(Stream, Event), Error> {
-        let (driver, stream, event) = (self.driver, self.stream(lane), self.event()?);
-        let conflicts = |begun: &&Begun| begun.stream != stream && begun.uses.iter().any(|a| uses.iter().any(|b| a.conflicts(b)));
-        let put_behind = || {
-            for before in self.begun.values().filter(conflicts) {
-                // SAFETY: a stream and an event of this device; the event was recorded.
-                driver.check(unsafe { (driver.stream_wait)(stream, before.event, 0) })?;
-            }
-            driver.check(put(stream))?;
-            // SAFETY: as above; the event is nobody else's.
-            driver.check(unsafe { (driver.event_record)(event, stream) })
-        };
-        match put_behind() {
-            Ok(()) => Ok((stream, event)),
-            Err(why) => {
-                self.spare.push(event);
-                Err(why)
-            }
-        }
+    fn enter(&mut self, begun: Begun) -> u64 {
+        self.last += 1;
+        self.begun.insert(self.last, begun);
+        self.last
     }
+
+    fn put(&mut self, stream: Stream, uses: &[Use], after: &[Operation], put: impl FnOnce(Stream) -> Code) -> Result<Event, Error> {
+        let conflicts = |begun: &&Begun| begun.uses.iter().any(|a| uses.iter().any(|b| a.conflicts(b)));
+        for before in self.begun.values().filter(conflicts) {
+            self.wait(stream, before)?;
+        }
+        self.put_behind(stream, after)?;
+        self.driver.check(put(stream))?;
+        self.record(stream)
+    }
+
+    /// What comes later on the stream begins when that is over.
+    fn wait(&self, stream: Stream, before: &Begun) -> Result<(), Error> {
+        if before.stream == stream {
+            return Ok(());
+        }
+        // SAFETY: a stream and an event of this device; the event was recorded.
+        self.driver.check(unsafe { (self.driver.stream_wait)(stream, before.event, 0) })
+    }
+
+    /// As [`Streams::wait`], for operations; one that is not known any more is over.
+    fn put_behind(&self, stream: Stream, after: &[Operation]) -> Result<(), Error> {
+        after.iter().filter_map(|operation| self.begun.get(&operation.0)).try_for_each(|before| self.wait(stream, before))
+    }
+
+    /// An event behind what is on the stream.
+    fn record(&mut self, stream: Stream) -> Result<Event, Error> {
+        let event = self.event()?;
+        // SAFETY: a stream and an event of this device, which is nobody else's.
+        let recorded = self.driver.check(unsafe { (self.driver.event_record)(event, stream) });
+        recorded.map(|()| event).inspect_err(|_| self.spare.push(event))
+    }
+
+    // ---- streams of the program ----------------------------------------------------------------------------------------------
+
+    /// A stream that is nobody's but the program's.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn open(&mut self) -> Result<(u64, Stream), Error> {
+        let stream = match self.own.spare.pop_front() {
+            Some(stream) => stream,
+            None => create(self.driver)?,
+        };
+        self.own.last += 1;
+        self.own.open.insert(self.own.last, stream);
+        Ok((self.own.last, stream))
+    }
+
+    /// It is kept for the next one. The one that was closed first is used first: it is the likeliest to be empty.
+    pub fn give_back(&mut self, id: u64) {
+        self.own.spare.extend(self.own.open.remove(&id));
+    }
+
+    /// What comes later on the program's stream begins when these are over; `None`: there is no such stream.
+    pub fn put_own_behind(&self, id: u64, after: &[Operation]) -> Option<Result<(), Error>> {
+        self.own.open.get(&id).map(|&stream| self.put_behind(stream, after))
+    }
+
+    /// An operation that is over when what is on the program's stream is; `None`: there is no such stream.
+    pub fn mark(&mut self, id: u64, uses: Vec<Use>) -> Option<Result<u64, Error>> {
+        let stream = *self.own.open.get(&id)?;
+        let recorded = self.record(stream);
+        Some(recorded.map(|event| self.enter(Begun { event, stream, uses, held: None })))
+    }
+
+    // ---- what is over ----------------------------------------------------------------------------------------------------------
 
     /// How far it is.
     pub fn poll(&mut self, number: u64) -> State {
@@ -188,20 +261,26 @@ impl Streams {
         State::Over(self.driver.check(found), held)
     }
 
-    /// All streams.
+    /// All streams, those of the program included.
     pub fn all(&self) -> Vec<Stream> {
-        self.copies.iter().chain(&self.compute).copied().collect()
+        self.copies.iter().chain(&self.compute).chain(self.own.open.values()).chain(&self.own.spare).copied().collect()
     }
 
     /// Gives streams and events back. Nothing is under way.
     pub fn close(&mut self) {
-        destroy(self.driver, &self.copies);
-        destroy(self.driver, &self.compute);
+        destroy(self.driver, &self.all());
         for event in self.spare.drain(..).chain(self.begun.drain().map(|(_, begun)| begun.event)) {
             // SAFETY: ours, and nobody uses it.
             unsafe { (self.driver.event_destroy)(event) };
         }
     }
+}
+
+fn create(driver: &Driver) -> Result<Stream, Error> {
+    let mut stream = Stream::NULL;
+    // SAFETY: a valid out pointer.
+    driver.check(unsafe { (driver.stream_create)(&raw mut stream, NON_BLOCKING) })?;
+    Ok(stream)
 }
 
 fn destroy(driver: &Driver, streams: &[Stream]) {

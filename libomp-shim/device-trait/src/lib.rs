@@ -7,12 +7,15 @@
 //! **Operations.** A copy or a launch returns an [`Operation`]. It may be over by then ([`Operation::DONE`]), or the core asks
 //! for it with [`Device::poll`] while the OpenMP thread that waits is suspended and its worker runs something else. Operations
 //! that touch the same bytes take effect in the order in which they were begun. A source or a target on the host stays valid
-//! until its operation is over.
+//! until its operation is over. Numbers of operations are not used again, so that one whose end somebody has been told still counts as over where it is waited for.
+//!
+//! **Streams.** A device that has queues of its own lends them to the program ([`Device::open_stream`]), which puts there what the core knows nothing of: kernels, calls of
+//! libraries. The core says what comes before ([`Device::put_behind`]) and makes an operation of it afterwards ([`Device::mark`]).
 //!
 //! Rejected: a method that blocks until an operation is over (it would hold a worker), and callbacks into the core (they run on
 //! whatever thread a driver likes, in the middle of its locks). A device that can call somebody does so through [`Wake`].
 
-use core::ffi::CStr;
+use core::ffi::{CStr, c_void};
 use std::borrow::Cow;
 
 /// An address on a device. The host reads nothing through it.
@@ -55,6 +58,29 @@ pub struct Wake {
     pub call: unsafe extern "C" fn(*mut ()),
     /// Its argument.
     pub data: *mut (),
+}
+
+/// A queue of a device that the program puts its own work on: what is put there happens in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stream {
+    /// By which the device knows it, for the other calls.
+    pub id: u64,
+    /// By which the device's own interface knows it (CUDA: a `CUstream`).
+    pub handle: *mut c_void,
+}
+
+// SAFETY: a handle is a number to us; the device's interface may be called with it from any thread.
+unsafe impl Send for Stream {}
+// SAFETY: as above.
+unsafe impl Sync for Stream {}
+
+/// How the device's own interface knows a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Handles {
+    /// Its number there (CUDA: a `CUdevice`).
+    pub ordinal: i32,
+    /// What its memory and streams belong to (CUDA: the device's primary `CUcontext`).
+    pub context: *mut c_void,
 }
 
 /// Code for devices as the program carries it: one image of one shared object or executable.
@@ -113,13 +139,14 @@ pub struct Launch<'a> {
     pub iterations: u64,
     /// Bytes of memory that a team shares, asked for at the launch.
     pub shared_bytes: u32,
-    /// The region begins when these are over; of this device, which [orders operations](Device::orders_operations). Those that are not known any more are over.
-    pub after: &'a [Operation],
     /// What the host wants of the device's memory as it is when the region ends: addresses and sizes, together at most
     /// [`Device::brings_along`].
     pub wanted: &'a [(Address, usize)],
     /// Where that is to be written, one after the other, before the operation is over.
     pub into: *mut u8,
+    /// Operations of the same device that are to be over before the code begins, beside those that touch the same bytes. Empty where the device does not say
+    /// [`Device::orders_operations`].
+    pub after: &'a [Operation],
 }
 
 /// A device (OpenMP 5.2 §1.2.1). All methods may be called by several threads at once. None may block for long.
@@ -212,9 +239,42 @@ pub trait Device: Send + Sync {
         0
     }
 
-    /// Can a region begin behind operations that are not over ([`Launch::after`])? Numbers of operations are never used again, then.
+    /// Can an operation be begun behind others that are not over ([`Launch::after`]), so that the device waits and not the host?
     fn orders_operations(&self) -> bool {
         false
+    }
+
+    /// How the device's own interface knows it; `None`: it has none that a program could use.
+    fn handles(&self) -> Option<Handles> {
+        None
+    }
+
+    /// A stream for the program's own work, nobody else's until it is closed.
+    ///
+    /// # Errors
+    /// There are none, or no more.
+    fn open_stream(&self) -> Result<Stream, Failure> {
+        Err(no_streams())
+    }
+
+    /// Gives a stream back. What is still on it takes place; the next one who gets this stream comes behind that.
+    fn close_stream(&self, _stream: u64) {}
+
+    /// What is put on the stream from now on begins when these operations of this device are over. Which bytes anything touches is not looked at.
+    ///
+    /// # Errors
+    /// There is no such stream, or the device is lost.
+    fn put_behind(&self, _stream: u64, _after: &[Operation]) -> Result<(), Failure> {
+        Err(no_streams())
+    }
+
+    /// An operation that is over when everything is that has been put on the stream so far. It counts as writing these bytes of the device (addresses and sizes): operations that are
+    /// begun later and touch them come behind it. Those begun earlier are not waited for: that is [`Device::put_behind`]'s business.
+    ///
+    /// # Errors
+    /// There is no such stream, or the device is lost.
+    fn mark(&self, _stream: u64, _touches: &[(Address, usize)]) -> Result<Operation, Failure> {
+        Err(no_streams())
     }
 
     /// Begins a region. The calling thread may be the one that runs it.
@@ -239,4 +299,9 @@ pub trait Device: Send + Sync {
     /// # Errors
     /// Something failed that nobody asked for.
     fn synchronise(&self) -> Result<(), Failure>;
+}
+
+/// What a device without streams says.
+fn no_streams() -> Failure {
+    Failure("it has no streams".into())
 }

@@ -311,7 +311,6 @@ impl Region {
         // ORDERING: Relaxed; a sum.
         cluster.counts.served.fetch_add(1, Ordering::Relaxed);
         let launch = Launch {
-            after: &[],
             device: self.device,
             depth: self.depth,
             stolen: false,
@@ -324,6 +323,7 @@ impl Region {
             shared_bytes: 0,
             wanted: &[],
             into: ptr::null_mut(),
+            after: &[],
         };
         let _noted = waits::runs(address, Vec::new);
         // SAFETY: the sender's promise (`Device::run`): code and arguments belong together. It has counted the arguments.

@@ -66,3 +66,17 @@ void newer(const struct launch_environment *environment, unsigned *out)
     (void)out;
 }
 char newer_kernel_environment[56];
+
+/* Waits until the device's memory has a 1 there. */
+void hold(volatile unsigned *gate)
+{
+    while (!*gate)
+        ;
+}
+
+/* to[i] = from[i], where only a pointer to `from` is given. */
+void follow(int *const *from, int *to, uintptr_t count)
+{
+    for (uintptr_t i = 0; i < count; i++)
+        to[i] = (*from)[i];
+}

@@ -1,0 +1,7 @@
+//! The device on the fake driver (`abi-tests/fake-cuda`): what the trait promises, in order, with delays, without memory, with failures.
+
+mod common;
+mod driver;
+mod kernels;
+mod memory;
+mod streams;
