@@ -101,6 +101,9 @@ OMPX_API int ompx_cluster_init(int *argc, char ***argv);
  * stand alone (target data, enter data, update) have to name a device; with this number they end the program. */
 OMPX_API int ompx_device_any(void);
 
+/* The same for GPUs alone: the runtime chooses one of them. Without GPUs: as without devices. */
+OMPX_API int ompx_device_any_gpu(void);
+
 /* How the runtime chooses that device: from here on by this policy, a text as in OMPX_SCHED (docs/placement.md), such as "rrmc" or
  * "heftmc:lambda=0.7". Returns 0, or -1 and a line on standard error when there is no such policy; then nothing changes. */
 OMPX_API int ompx_set_sched(const char *policy);
@@ -201,7 +204,9 @@ enum {
     OMPX_E_PROCEDURE = -24, /* the task has no procedure */
     OMPX_E_COUNT = -25,     /* a list without entries, or with too many */
     OMPX_E_NUMBER = -26,    /* OMPX_TASKS names no task of this number */
-    OMPX_E_RANGE = -27      /* there are not so many elements */
+    OMPX_E_RANGE = -27,     /* there are not so many elements */
+    OMPX_E_TASK = -28,      /* the calling code is no explicit task */
+    OMPX_E_BROKEN = -29     /* a device failed, which a line says; or the function that was to use it said so */
 };
 
 /* A future: a value that comes once. Made by one rank, its owner; plain numbers, which may be copied, sent and compared. All zero: none. */
@@ -258,6 +263,50 @@ OMPX_API int ompx_future_get(ompx_future_t future, void *into, size_t bytes);
 
 /* The future is not used any more; its handles name nothing from here on. OMPX_E_WAITED. */
 OMPX_API int ompx_future_free(ompx_future_t future);
+
+/* ---- tasks that use streams of GPUs (docs/gpu.md) ------------------------------------------------------------------------------------
+ *
+ * An explicit task whose code asks for a stream is a device task: it has ended when its code has returned and all that the code has put on its
+ * streams is over. Its worker runs other tasks meanwhile. What precedes it by `depend` is done when its work begins, and what follows it finds its work done. */
+
+/* The stream of the running task: a CUstream, which is CUDA's cudaStream_t, too. On the device that ompx_set_task_stream has said for this task, else on the default device. The device's
+ * primary context is current on the calling thread from here to the end of the task's code, which must not wait in OpenMP after this call (no taskwait, taskyield, target construct):
+ * it puts work on the stream and returns. The stream is the task's alone; it is not to be destroyed. Several calls for one device give the same stream.
+ *
+ *     #pragma omp task depend(inout: c[0:n*n])
+ *     {
+ *         cublasSetStream(handle, ompx_cuda_stream());
+ *         cublasDgemm(handle, ...);
+ *     }
+ *
+ * Null, and a line on standard error: outside of explicit tasks; no such device with streams; the device failed. Work that fails ends the program with a line that says how. */
+OMPX_API void *ompx_cuda_stream(void);
+
+/* The same on this device, or on ompx_device_any_gpu(): for tasks that use several GPUs. */
+OMPX_API void *ompx_cuda_stream_on(int device);
+
+/* The next explicit task that the calling task creates (by `task`, or a `target` of its own kind) only puts work on streams: the device, which may be ompx_device_any_gpu(), is where
+ * ompx_cuda_stream puts it. Its code then runs as soon as the device tasks and target regions that it depends on have queued *their* work, and its stream waits for
+ * theirs, without the host in between. So its code reads nothing on the host that such tasks write. Returns 0, or OMPX_E_DEVICE; then nothing has changed. */
+OMPX_API int ompx_set_task_stream(int device);
+
+/* One item of a list of dependences, as in the `depend` clause. */
+typedef struct ompx_access_t {
+    const void *address;
+    int kind; /* one of these */
+} ompx_access_t;
+enum { OMPX_IN = 1, OMPX_OUT = 2, OMPX_INOUT = 3, OMPX_MUTEXINOUTSET = 4, OMPX_INOUTSET = 8 };
+
+/* What such a task runs: it puts work on the stream and returns 0, or an error of its own. `args` is a copy, aligned to 16; null if there are no bytes. */
+typedef int (*ompx_cuda_function)(void *stream, const void *args);
+
+/* Creates a child of the calling task that calls fn(stream, args) with a stream of this device, which may be ompx_device_any_gpu(), and a copy of `bytes` bytes. It is a device task as
+ * with ompx_set_task_stream, and depends on others by `count` accesses; `taskwait` and the like wait for it.
+ *
+ * If `future` is not null, a future is written there, to be freed by ompx_future_free: it comes, with 0 bytes, when the work is over. If the function returns another value than 0, or the work fails,
+ * a line says so with the function's name, and ompx_future_wait returns OMPX_E_BROKEN; the program and other devices go on. Without a future the program ends then.
+ * OMPX_E_ARGUMENT, _COUNT, _TYPE (no such kind of access), _DEVICE, _MEMORY; then nothing was created. Any thread. */
+OMPX_API int ompx_cuda_task(int device, ompx_cuda_function fn, const void *args, size_t bytes, const ompx_access_t *accesses, int count, ompx_future_t *future);
 
 /* An event: a function that runs once, on the rank that made the event, when each of its dependences has been satisfied by somebody. A handle like
  * that of a future. */

@@ -52,6 +52,13 @@ impl Drop for Primary {
     }
 }
 
+impl Inside {
+    /// It stays current when this is gone. What was before, null for the same.
+    pub fn stay(mut self, context: &Primary) -> Context {
+        self.before.take().unwrap_or(context.context)
+    }
+}
+
 /// The context is current.
 pub struct Inside {
     driver: &'static Driver,

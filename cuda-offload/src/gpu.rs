@@ -15,7 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use device_trait::{Address, Code, Convention, Device, Failure, Handles, Image, Launch, Module, Operation, Progress, Stream};
 
 use crate::context::{Inside, Primary};
-use crate::driver::{self, CuDevice, Driver, Error, Function, code};
+use crate::driver::{self, Context, CuDevice, Driver, Error, Function, code};
 use crate::geometry::{self, Kernel, Limits, Wish};
 use crate::images::{self, KERNEL_BYTES, Loaded, Place};
 use crate::memory::Memory;
@@ -361,6 +361,15 @@ impl Device for Gpu {
         let _inside = self.enter()?;
         let marked = self.inner().streams.mark(stream, uses);
         marked.ok_or_else(no_stream)?.map(Operation).map_err(|why| failed(&why))
+    }
+
+    fn bind(&self) -> Result<usize, Failure> {
+        Ok(self.enter()?.stay(&self.context).0.expose_provenance())
+    }
+
+    fn unbind(&self, before: usize) {
+        // SAFETY: a context that was current when `bind` was called, or none.
+        unsafe { (self.driver.context_set)(Context(core::ptr::with_exposed_provenance_mut(before))) };
     }
 
     fn poll(&self, operation: Operation) -> Progress {

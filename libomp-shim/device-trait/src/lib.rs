@@ -277,6 +277,18 @@ pub trait Device: Send + Sync {
         Err(no_streams())
     }
 
+    /// From here on the functions of the device's own interface mean this device, on the calling kernel thread (CUDA: its context is current). What they meant before, for
+    /// [`Device::unbind`].
+    ///
+    /// # Errors
+    /// There is no such interface, or the device is lost.
+    fn bind(&self) -> Result<usize, Failure> {
+        Err(no_streams())
+    }
+
+    /// They mean again what they meant before [`Device::bind`].
+    fn unbind(&self, _before: usize) {}
+
     /// Begins a region. The calling thread may be the one that runs it.
     ///
     /// # Errors

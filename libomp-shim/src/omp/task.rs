@@ -21,6 +21,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use ult::blocks;
 
 use super::depend::{DependTable, Node};
+use super::device::lent;
 use super::env;
 use super::icv::Icv;
 use super::shelf::Mark;
@@ -72,6 +73,10 @@ impl Flags {
     pub const LOOKS: Self = Self(2048);
     /// Its work is queued on a device, behind that of tasks of the same kind that it depends on ([`super::device::chain`]).
     pub const QUEUES: Self = Self(4096);
+    /// It has put work on streams of devices ([`super::device::lent`]).
+    pub const STREAMS: Self = Self(8192);
+    /// Its next child queues its work on a device.
+    pub const WISHES: Self = Self(16384);
 
     /// Both sets together.
     #[must_use]
@@ -87,6 +92,11 @@ impl Flags {
     #[must_use]
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
+    }
+    /// Is anything in `other` here?
+    #[inline(always)]
+    pub const fn has_any(self, other: Self) -> bool {
+        self.0 & other.0 != 0
     }
     /// Is everything in `other` here?
     #[inline(always)]
@@ -236,6 +246,7 @@ impl Task {
         self.member_of.set(parent.taskgroup.get());
         self.depth.set(parent.depth.get() + 1);
         self.base.set(parent.base.get());
+        let flags = if parent.flags().has(Flags::WISHES) { lent::grant(parent, self, flags) } else { flags };
         self.flags.set(flags.with(Flags::EXPLICIT).with(inherited));
     }
 

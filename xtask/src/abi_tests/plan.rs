@@ -120,20 +120,28 @@ impl<'a> Program<'a> {
 
     /// Builds what [`Program::run_once`] runs. The error is the first line of the compiler's.
     pub fn build_once(&self, builder: &Builder) -> Result<(), String> {
-        match builder.binary(&self.recipe(), Mode::Preload).map_err(|message| does_not_build(&message)) {
+        match builder.binary(&self.recipe(), self.mode_of_one()).map_err(|message| does_not_build(&message)) {
             Err(Verdict::Failed(what, _)) => Err(what),
             _ => Ok(()),
         }
     }
 
-    /// Builds it and runs it once, preloaded, with most of its host devices, with more environment and at most `limit` seconds.
+    /// How a single run is loaded: with images for devices on GPUs, if the program may.
+    fn mode_of_one(&self) -> Mode {
+        if self.makes_images() && self.runs_on_gpus() { Mode::Gpu } else { Mode::Preload }
+    }
+
+    /// Builds it and runs it once, preloaded or on GPUs, with most of its devices, with more environment and at most `limit` seconds.
     pub fn run_once(&self, builder: &Builder, threads: u32, more: &[(String, String)], limit: u32) -> Verdict {
-        let binary = match builder.binary(&self.recipe(), Mode::Preload) {
+        let mode = self.mode_of_one();
+        let binary = match builder.binary(&self.recipe(), mode) {
             Ok(binary) => binary,
             Err(message) => return does_not_build(&message),
         };
-        let mut run = self.prepare(builder, Mode::Preload, threads, binary);
-        run.env.extend(self.source.devices.iter().max().map(|count| ("GANGWAY_HOST_DEVICES".to_owned(), count.to_string())));
+        let mut run = self.prepare(builder, mode, threads, binary);
+        if let Err(message) = self.add_devices(&mut run, builder, mode, self.source.devices.iter().max().copied()) {
+            return does_not_build(&message);
+        }
         run.env.extend_from_slice(more);
         run.timeout = run.timeout.min(limit);
         let limit = run.timeout;
@@ -212,12 +220,8 @@ impl<'a> Program<'a> {
             Err(message) => return does_not_build(&message),
         };
         let mut run = self.prepare(builder, mode, threads, binary);
-        match mode {
-            Mode::Gpu => match builder.fake_cuda() {
-                Ok(driver) => run.env.extend(gpus(driver, devices.unwrap_or(1), turn(&self.source.name))),
-                Err(message) => return does_not_build(&message),
-            },
-            _ => run.env.extend(devices.map(|count| ("GANGWAY_HOST_DEVICES".to_owned(), count.to_string()))),
+        if let Err(message) = self.add_devices(&mut run, builder, mode, devices) {
+            return does_not_build(&message);
         }
         match run.start() {
             Err(message) => Verdict::Failed(message, run.line()),
@@ -226,6 +230,15 @@ impl<'a> Program<'a> {
                 None => Verdict::Passed,
             },
         }
+    }
+
+    /// So many devices for a run. The error is a compiler's message.
+    fn add_devices(&self, run: &mut Run, builder: &Builder, mode: Mode, devices: Option<u32>) -> Result<(), String> {
+        match mode {
+            Mode::Gpu => run.env.extend(gpus(builder.fake_cuda()?, devices.unwrap_or(1), turn(&self.source.name))),
+            _ => run.env.extend(devices.map(|count| ("GANGWAY_HOST_DEVICES".to_owned(), count.to_string()))),
+        }
+        Ok(())
     }
 
     fn recipe(&self) -> Recipe<'_> {

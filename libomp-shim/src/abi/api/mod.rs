@@ -14,7 +14,7 @@
 //! | [`memory`] | 18.13 memory management |
 //! | [`memspace`], [`dims`] | 6.0 and 6.1: memory of given devices, dimensions of teams |
 //! | [`kmp`] | LLVM's extensions |
-//! | [`ompx`], [`remote`], [`object`], [`persistent`], [`dist`] | ours |
+//! | [`ompx`], [`cuda`], [`remote`], [`object`], [`persistent`], [`dist`] | ours |
 //!
 //! A routine is written once, in [`routines!`]: that makes the C name (arguments by value) and the Fortran name, which
 //! is the same with an underscore behind it (arguments by reference). [`wide_routines!`] adds the names that gfortran
@@ -136,6 +136,7 @@ pub(crate) fn no_effect(routine: &str, instead: &str) {
 }
 
 pub mod affinity;
+pub mod cuda;
 pub mod device;
 pub mod dims;
 pub mod dist;

@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::interface::Operation;
 use super::map::{self, Item};
-use super::{Slot, transfer, usable};
+use super::{Slot, lent, transfer, usable};
 use crate::omp::depend::{self, Queued};
 use crate::omp::task::{Flags, Task};
 use crate::omp::thread::Here;
@@ -51,7 +51,7 @@ pub fn suits(entry: usize, device: i64) -> bool {
 
 /// Waits for the tasks before `task`, the running one, that were not complete when it began.
 pub fn wait(task: &Task) {
-    if task.flags().has(Flags::QUEUES) && !depend::before_are_complete(task) {
+    if task.flags().has(Flags::QUEUES) && !depend::before_are_complete(task) && !ult::mutant!(chain_ends_early) {
         transfer::wait(&|| depend::before_are_complete(task), &|_| false);
     }
 }
@@ -69,7 +69,7 @@ pub fn behind(here: Here, slot: &Slot, items: &[Item]) -> Vec<Operation> {
     }
     // ORDERING: Relaxed; a sum.
     CHAINED.fetch_add(1, Ordering::Relaxed);
-    queued.into_iter().map(|work| work.operation).collect()
+    queued.into_iter().map(|work| work.operation).filter(|_| !ult::mutant!(chain_unordered)).collect()
 }
 
 /// The work of the running task is in the device's queue, and nothing will be copied when it is over.
@@ -79,9 +79,16 @@ pub fn queued(here: Here, slot: &Slot, operation: Operation) {
     }
 }
 
-/// The end of a task's code: it is complete after those before it.
+/// The device on which a task before the running one has queued work that may not be over.
+pub fn device_before(here: Here) -> Option<i32> {
+    depend::queued_before(here.task).last().map(|work| work.device)
+}
+
+/// The end of the running task's code: the task is complete after what it has queued, and those before it.
 #[cold]
-pub fn end(task: &Task) {
-    wait(task);
-    depend::forget_before(task);
+pub fn end() {
+    let here = Here::get();
+    lent::end(here);
+    wait(here.task);
+    depend::forget_before(here.task);
 }

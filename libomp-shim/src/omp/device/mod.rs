@@ -7,6 +7,8 @@
 //! | [`transfer`] | copies, and waiting for a device |
 //! | [`choose`] | the device of a region that leaves the choice to the runtime |
 //! | [`chain`] | regions that follow each other on a device without the host |
+//! | [`lent`] | streams that tasks of the program put their own work on |
+//! | [`work`] | tasks of functions that use such a stream |
 //! | [`place`] | by which policy, and what it has to know |
 //! | [`construct`] | `target`, `target data`, `target update` |
 //! | [`program`] | code and variables that the program brings for devices |
@@ -45,6 +47,7 @@ pub mod gpu;
 pub mod host;
 pub mod image;
 pub mod keep;
+pub mod lent;
 pub mod map;
 pub mod memory;
 pub mod place;
@@ -54,6 +57,7 @@ pub mod spaces;
 pub mod statics;
 pub mod table;
 pub mod transfer;
+pub mod work;
 
 /// A device with what the core keeps about it.
 pub struct Slot {

@@ -44,6 +44,8 @@ pub enum By {
     Handler,
     /// Whoever found that the object does not exist on which it was to come about. There is no value then.
     NoObject,
+    /// The task that it was made for, which failed. Only ever on its own rank. There is no value then.
+    Failed,
 }
 
 impl By {
@@ -53,6 +55,7 @@ impl By {
             Self::Program => 0,
             Self::Handler => 1,
             Self::NoObject => 2,
+            Self::Failed => 3,
         }
     }
 
@@ -61,6 +64,7 @@ impl By {
         match word {
             0 => Self::Program,
             1 => Self::Handler,
+            3 => Self::Failed,
             _ => Self::NoObject,
         }
     }
@@ -88,7 +92,11 @@ pub fn set_here(handle: Handle, value: Bytes, by: By) -> Result<(), Fault> {
         if future.value.is_some() {
             return Err(Fault::Set);
         }
-        future.value = Some(if by == By::NoObject { Err(Fault::Object) } else { Ok(Arc::new(value)) });
+        future.value = Some(match by {
+            By::NoObject => Err(Fault::Object),
+            By::Failed => Err(Fault::Broken),
+            By::Program | By::Handler => Ok(Arc::new(value)),
+        });
         Ok(mem::take(&mut future.sleepers))
     });
     match entered {

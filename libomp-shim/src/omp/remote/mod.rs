@@ -120,6 +120,10 @@ pub enum Fault {
     Number,
     /// No such elements.
     Range,
+    /// The calling code is no explicit task.
+    Task,
+    /// A device failed, and said so; or the code that was to use it.
+    Broken,
 }
 
 impl Fault {
@@ -145,6 +149,8 @@ impl Fault {
             Self::Count => -25,
             Self::Number => -26,
             Self::Range => -27,
+            Self::Task => -28,
+            Self::Broken => -29,
         }
     }
 }
@@ -173,6 +179,8 @@ impl fmt::Display for Fault {
             Self::Count => "the list is empty or too long",
             Self::Number => "OMPX_TASKS names no task of this number",
             Self::Range => "there are not so many elements",
+            Self::Task => "the calling code is no explicit task",
+            Self::Broken => "the device, or the code that used it, failed",
         })
     }
 }

@@ -61,9 +61,9 @@ fn include<R>(here: Here, task: NonNull<Task>, run: impl FnOnce() -> R) {
     // SAFETY: as in `execute`.
     unsafe { Here { task: task_ref, ..here }.enter() };
     run();
+    end(here.thread, task_ref);
     // SAFETY: the running ones until now.
     unsafe { here.enter() };
-    end(here.thread, task_ref);
     // SAFETY: it has ended.
     unsafe { end_included(here.thread, task) };
 }
@@ -199,9 +199,6 @@ unsafe fn execute(thread: &Thread, task: NonNull<Task>, whole: bool) -> Option<N
     // SAFETY: as above.
     let finished = unsafe { run_body(thread, task_ref, whole) };
     end(thread, task_ref);
-    if task_ref.flags().has(Flags::QUEUES) {
-        chain::end(task_ref);
-    }
     ult::worker::set_locals(before);
     if finished {
         // SAFETY: the body is done, and this is the only place that ends it.
@@ -278,10 +275,11 @@ pub fn begin(thread: &Thread, task: &Task) {
     }
 }
 
-/// Marks a task that [`begin`] marked as having reached its end.
+/// Marks a task that [`begin`] marked as having reached its end. The task is still the running one. If it has queued work on a device, this waits until that is over.
 #[inline]
 pub fn end(thread: &Thread, task: &Task) {
-    if !task.flags().has(Flags::UNTIED) {
+    let flags = task.flags();
+    if !flags.has(Flags::UNTIED) {
         // SAFETY: own thread only.
         let tied = unsafe { &mut thread.own().tied };
         if tied.last().is_some_and(|&t| ptr::eq(t, task)) {
@@ -289,6 +287,9 @@ pub fn end(thread: &Thread, task: &Task) {
         } else {
             end_out_of_order(tied, task);
         }
+    }
+    if flags.has_any(Flags::QUEUES.with(Flags::STREAMS)) {
+        chain::end();
     }
 }
 

@@ -12,13 +12,14 @@ use crate::omp::remote::Fault;
 use crate::omp::task::Task;
 
 /// Something about some tasks.
-struct ByTask<T> {
+pub struct ByTask<T> {
     count: AtomicUsize,
     list: Mutex<Vec<(usize, T)>>,
 }
 
 impl<T> ByTask<T> {
-    const fn new() -> Self {
+    /// Nothing yet.
+    pub const fn new() -> Self {
         Self { count: AtomicUsize::new(0), list: Mutex::new(Vec::new()) }
     }
 
@@ -27,7 +28,7 @@ impl<T> ByTask<T> {
     }
 
     /// From here on `value` is what is known of the task.
-    fn set(&self, task: &Task, value: Option<T>) {
+    pub fn set(&self, task: &Task, value: Option<T>) {
         let key = core::ptr::from_ref(task).addr();
         let mut list = self.list();
         list.retain(|(of, _)| *of != key);
@@ -37,7 +38,7 @@ impl<T> ByTask<T> {
     }
 
     /// What is known of the task.
-    fn of(&self, task: &Task) -> Option<T>
+    pub fn of(&self, task: &Task) -> Option<T>
     where
         T: Clone,
     {
@@ -46,7 +47,7 @@ impl<T> ByTask<T> {
     }
 
     /// What is known of the task, which is forgotten. Costs a load where nothing is known of any.
-    fn take(&self, task: &Task) -> Option<T> {
+    pub fn take(&self, task: &Task) -> Option<T> {
         // ORDERING: Relaxed; see `set`.
         if self.count.load(Ordering::Relaxed) == 0 {
             return None;

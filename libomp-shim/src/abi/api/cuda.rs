@@ -1,0 +1,111 @@
+//! The `ompx_*` routines for tasks that use streams of GPUs (`include/ompx.h`, `docs/gpu.md`).
+
+use core::ffi::{c_int, c_void};
+use core::ptr;
+
+use super::remote::{readable, result};
+use crate::omp::depend::{Dependence, Kind};
+use crate::omp::device::lent;
+use crate::omp::device::work::{self, Function, Work};
+use crate::omp::remote::bytes::Bytes;
+use crate::omp::remote::future;
+use crate::omp::remote::{Fault, Handle};
+use crate::omp::report;
+use crate::omp::thread::Here;
+
+/// `ompx_cuda_stream`: the running task's stream on the device that it was told to use, else on the default device; null and a line if it gets none.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn ompx_cuda_stream() -> *mut c_void {
+    stream("ompx_cuda_stream", None)
+}
+
+/// `ompx_cuda_stream_on`: the running task's stream on this device; null and a line if it gets none.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn ompx_cuda_stream_on(device: c_int) -> *mut c_void {
+    stream("ompx_cuda_stream_on", Some(device.into()))
+}
+
+fn stream(routine: &str, device: Option<i64>) -> *mut c_void {
+    lent::stream(Here::get(), device).unwrap_or_else(|why| {
+        report::warn(format_args!("{routine}: {why}; it returns null"));
+        ptr::null_mut()
+    })
+}
+
+/// `ompx_set_task_stream`: the next task that the calling task creates only queues work, on streams of this device.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn ompx_set_task_stream(device: c_int) -> c_int {
+    let wish = || {
+        if !lent::exists(device) {
+            return Err(Fault::Device);
+        }
+        lent::wish(Here::get(), device.into());
+        Ok(())
+    };
+    result("ompx_set_task_stream", wish())
+}
+
+/// `ompx_device_any_gpu`: stands for the GPU that the runtime chooses.
+#[unsafe(no_mangle)]
+pub extern "C" fn ompx_device_any_gpu() -> c_int {
+    lent::ANY_GPU
+}
+
+/// `ompx_access_t`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Access {
+    address: *const c_void,
+    kind: c_int,
+}
+
+/// As in [`crate::abi::kmpc::task`].
+fn kind(word: c_int) -> Option<Kind> {
+    match word {
+        1 => Some(Kind::In),
+        2 | 3 => Some(Kind::Out),
+        4 => Some(Kind::MutexInOutSet),
+        8 => Some(Kind::InOutSet),
+        _ => None,
+    }
+}
+
+/// `ompx_cuda_task`: creates a task that calls `function` with a stream of the device and a copy of the arguments, and ends when what that has put on the stream is over.
+///
+/// # Safety
+/// `function` is one of the program of this type; `bytes` bytes at `arguments` and `count` accesses are readable; `future` is null or writable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn ompx_cuda_task(
+    device: c_int,
+    function: Option<Function>,
+    arguments: *const c_void,
+    bytes: usize,
+    accesses: *const Access,
+    count: c_int,
+    future: *mut Handle,
+) -> c_int {
+    let create = || {
+        readable(arguments, bytes)?;
+        let function = function.ok_or(Fault::Argument)?;
+        let count = usize::try_from(count).map_err(|_| Fault::Count)?;
+        readable(accesses.cast(), count)?;
+        // SAFETY: as the caller says.
+        let accesses = if count == 0 { &[] } else { unsafe { core::slice::from_raw_parts(accesses, count) } };
+        if accesses.iter().any(|access| kind(access.kind).is_none()) {
+            return Err(Fault::Type);
+        }
+        // SAFETY: as the caller says.
+        let arguments = unsafe { Bytes::copy(arguments.cast(), bytes) }.ok_or(Fault::Memory)?;
+        if !lent::exists(device) {
+            return Err(Fault::Device);
+        }
+        let made = (!future.is_null()).then(|| future::create(true));
+        if let Some(handle) = made {
+            // SAFETY: as the caller says. Written before the task can end.
+            unsafe { future.write(handle) };
+        }
+        let items = accesses.iter().map(|access| Dependence { address: Some(access.address.addr()), kind: kind(access.kind).unwrap_or(Kind::Out) });
+        work::create(Here::get(), Work { device, function, arguments, future: made }, items)
+    };
+    result("ompx_cuda_task", create())
+}

@@ -1,0 +1,148 @@
+//! Streams that tasks of the program put their own work on: kernels of theirs, calls of libraries (`ompx_cuda_stream`, `ompx_cuda_task`).
+//!
+//! Such a task is a *device task*: it has ended when its code has returned and what it put on its streams is over. Its code only queues work; so
+//! with [`wish`], or made by [`super::work`], it begins when the device tasks and regions before it have queued theirs, and its streams wait for these ([`super::chain`]).
+//!
+//! The streams are kept by task in a small list, which is empty in programs without device tasks. Rejected: fields of every task.
+//!
+//! What may not live here: streams themselves (the device's), who waits for whom ([`crate::omp::depend`]).
+
+use core::ffi::c_void;
+
+use super::interface::{Failure, Operation, Stream};
+use super::place::hints::ByTask;
+use super::transfer::settle;
+use super::{Running, Slot, chain, fail, usable};
+use crate::omp::remote::Fault;
+use crate::omp::report;
+use crate::omp::task::{Flags, Task};
+use crate::omp::thread::Here;
+
+/// The number that stands for any GPU.
+pub const ANY_GPU: i32 = 0x4000_0001;
+
+/// What the next task of a task is to use, or what a task has been told to.
+static WISHES: ByTask<i64> = ByTask::new();
+static LENT: ByTask<Vec<Lent>> = ByTask::new();
+
+/// A stream while a task has it.
+#[derive(Clone)]
+struct Lent {
+    slot: &'static Slot,
+    stream: Stream,
+    /// What was current on the kernel thread before.
+    before: usize,
+}
+
+/// The next explicit task that the running one generates only queues work, on a stream of this device.
+pub fn wish(here: Here, device: i64) {
+    WISHES.set(here.task, Some(device));
+    here.task.set_flags(here.task.flags().with(Flags::WISHES));
+}
+
+/// The fresh child of a task that wished: what it is then.
+#[cold]
+pub fn grant(parent: &Task, child: &Task, flags: Flags) -> Flags {
+    parent.set_flags(parent.flags().without(Flags::WISHES));
+    let Some(device) = WISHES.take(parent) else { return flags };
+    WISHES.set(child, Some(device));
+    flags.with(Flags::QUEUES).with(Flags::OFFLOADED)
+}
+
+fn has_streams(slot: &&Slot) -> bool {
+    slot.device.orders_operations()
+}
+
+/// The device with this number, if it has streams. Of any of them that on which a task before the running one has queued its work, else the one on
+/// which this process runs least.
+fn device(here: Here, number: i64) -> Option<&'static Slot> {
+    let devices = || usable().iter().filter(has_streams);
+    if number != i64::from(ANY_GPU) {
+        return devices().find(|slot| i64::from(slot.number) == number);
+    }
+    let before = chain::device_before(here);
+    devices().find(|slot| Some(slot.number) == before).or_else(|| devices().min_by_key(|slot| slot.load()))
+}
+
+/// Is there such a device with streams?
+pub fn exists(number: i32) -> bool {
+    usable().iter().filter(has_streams).any(|slot| number == ANY_GPU || slot.number == number)
+}
+
+fn broken(slot: &Slot, why: &Failure) -> Fault {
+    report::warn(format_args!("a stream of device {}: {why}", slot.number));
+    Fault::Broken
+}
+
+/// The running task's stream on a device, by the handle of the device's own interface; the device's context is current from here on. Without a
+/// number the device that the task was told to use, or the default device.
+///
+/// # Errors
+/// The running task is no explicit one; there is no such device with streams; the device failed.
+pub fn stream(here: Here, number: Option<i64>) -> Result<*mut c_void, Fault> {
+    let task = here.task;
+    if !task.flags().has(Flags::EXPLICIT) {
+        return Err(Fault::Task);
+    }
+    let told = || WISHES.of(task).filter(|_| task.flags().has(Flags::QUEUES));
+    let number = number.or_else(told).unwrap_or_else(|| task.icv.get().default_device.into());
+    let mut all = LENT.of(task).unwrap_or_default();
+    if let Some(lent) = all.iter().find(|lent| number == i64::from(ANY_GPU) || i64::from(lent.slot.number) == number) {
+        return lent.slot.device.bind().map(|_| lent.stream.handle).map_err(|why| broken(lent.slot, &why));
+    }
+    let slot = device(here, number).ok_or(Fault::Device)?;
+    let after = chain::behind(here, slot, &[]);
+    let lent = open(slot, &after).map_err(|why| broken(slot, &why))?;
+    let handle = lent.stream.handle;
+    core::mem::forget(slot.begin()); // ends in `close`
+    all.push(lent);
+    LENT.set(task, Some(all));
+    task.set_flags(task.flags().with(Flags::STREAMS));
+    Ok(handle)
+}
+
+fn open(slot: &'static Slot, after: &[Operation]) -> Result<Lent, Failure> {
+    let stream = slot.device.open_stream()?;
+    let ready = slot.device.put_behind(stream.id, after).and_then(|()| slot.device.bind());
+    match ready {
+        Ok(before) => Ok(Lent { slot, stream, before }),
+        Err(why) => {
+            slot.device.close_stream(stream.id);
+            Err(why)
+        }
+    }
+}
+
+fn close(lent: &Lent) {
+    lent.slot.device.close_stream(lent.stream.id);
+    drop(Running(lent.slot));
+}
+
+/// The code of the running task has put its work on its streams; what comes after it may queue its own. Waits for the work.
+///
+/// # Errors
+/// Some of it failed: where, and how.
+pub fn settle_all(here: Here) -> Result<(), (&'static Slot, Failure)> {
+    let all = LENT.take(here.task).unwrap_or_default();
+    WISHES.take(here.task);
+    for lent in all.iter().rev() {
+        lent.slot.device.unbind(lent.before);
+    }
+    let marked: Vec<_> = all.iter().map(|lent| lent.slot.device.mark(lent.stream.id, &[])).collect();
+    if let ([lent], [Ok(operation)]) = (&all[..], &marked[..]) {
+        chain::queued(here, lent.slot, *operation);
+    }
+    // All are waited for, whatever became of the others.
+    let results: Vec<_> = all.iter().zip(marked).map(|(lent, mark)| mark.and_then(|operation| settle(&*lent.slot.device, operation))).collect();
+    all.iter().for_each(close);
+    chain::wait(here.task);
+    all.iter().zip(results).try_for_each(|(lent, result)| result.map_err(|why| (lent.slot, why)))
+}
+
+/// [`settle_all`] for a task of the program, whose failure nobody could be told.
+#[cold]
+pub fn end(here: Here) {
+    if let Err((slot, why)) = settle_all(here) {
+        fail(slot, "a task's work on its stream", &why);
+    }
+}

@@ -1,0 +1,105 @@
+//! Device tasks from a function of the program (`ompx_cuda_task`): it puts its work on the stream that it is given, and the task ends when that is over.
+//!
+//! What may not live here: streams of tasks ([`super::lent`]), futures ([`crate::omp::remote::future`]).
+
+use core::ffi::{c_int, c_void};
+
+use super::interface::Failure;
+use super::lent;
+use super::{Slot, fail};
+use crate::omp::check::words;
+use crate::omp::depend::{self, Dependence};
+use crate::omp::remote::bytes::Bytes;
+use crate::omp::remote::future::{self, By};
+use crate::omp::remote::{Fault, Handle};
+use crate::omp::report;
+use crate::omp::task::{self, Flags, Task};
+use crate::omp::thread::{Here, Thread};
+
+/// The function: the stream, the copy of its arguments; 0 or an error of its own.
+pub type Function = unsafe extern "C-unwind" fn(*mut c_void, *const c_void) -> c_int;
+
+/// What a task does.
+pub struct Work {
+    /// Which device, or [`lent::ANY_GPU`].
+    pub device: i32,
+    /// The function.
+    pub function: Function,
+    /// Its arguments.
+    pub arguments: Bytes,
+    /// Whom to tell.
+    pub future: Option<Handle>,
+}
+
+const _: () = assert!(align_of::<Work>() <= align_of::<Task>());
+
+/// Creates the task, as a child of the running one.
+///
+/// # Errors
+/// There is no such device with streams.
+pub fn create(here: Here, work: Work, items: impl ExactSizeIterator<Item = Dependence> + Clone) -> Result<(), Fault> {
+    if !lent::exists(work.device) {
+        return Err(Fault::Device);
+    }
+    // Untied: while it waits for its device its thread may begin others.
+    let flags = Flags::UNTIED.with(Flags::OFFLOADED).with(Flags::QUEUES);
+    let task = Task::allocate(here, size_of::<Work>(), run, flags);
+    // SAFETY: a fresh task with room for it.
+    unsafe { task.as_ref().payload().cast::<Work>().write(work) };
+    if items.len() == 0 { task::submit(here, task) } else { depend::submit(here, task, items) }
+    Ok(())
+}
+
+/// Why it did not come about.
+enum Why {
+    /// The function said so.
+    Said(c_int),
+    /// No stream.
+    None(Fault),
+    /// The device.
+    Device(&'static Slot, Failure),
+}
+
+unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
+    // SAFETY: `create` wrote it; the task runs once.
+    let work = unsafe { task.payload().cast::<Work>().read() };
+    if discarded {
+        tell(work.future, By::Failed);
+        return true;
+    }
+    match carry_out(Here::get(), &work) {
+        Ok(()) => tell(work.future, By::Handler),
+        Err(why) => complain(&work, &why),
+    }
+    true
+}
+
+fn carry_out(here: Here, work: &Work) -> Result<(), Why> {
+    let stream = lent::stream(here, Some(work.device.into())).map_err(Why::None)?;
+    // SAFETY: the program's function, with its stream and the copy of its arguments.
+    let said = unsafe { (work.function)(stream, work.arguments.address().cast_const().cast()) };
+    // What it has put there is waited for in any case.
+    let settled = lent::settle_all(here).map_err(|(slot, why)| Why::Device(slot, why));
+    if said == 0 { settled } else { Err(Why::Said(said)) }
+}
+
+fn tell(future: Option<Handle>, by: By) {
+    if let Some(future) = future {
+        // It may have been freed: then nobody wants to know.
+        let _ = future::set_here(future, Bytes::EMPTY, by);
+    }
+}
+
+/// A line; and the future, or the end of the program.
+fn complain(work: &Work, why: &Why) {
+    let name = words::name(work.function as usize);
+    match (work.future, why) {
+        (None, Why::Device(slot, why)) => fail(slot, &format!("the work of task {name}"), why),
+        (None, Why::Said(code)) => report::end(format_args!("task {name} failed with {code}, and has no future; the program stops")),
+        (None, Why::None(fault)) => report::end(format_args!("task {name} got no stream: {fault}; it has no future, so the program stops")),
+        (Some(_), Why::Device(slot, why)) => report::warn(format_args!("the work of task {name} on device {}: {why}; its future has failed", slot.number)),
+        (Some(_), Why::Said(code)) => report::warn(format_args!("task {name} failed with {code}, and its future with it")),
+        (Some(_), Why::None(fault)) => report::warn(format_args!("task {name} got no stream: {fault}; its future has failed")),
+    }
+    tell(work.future, By::Failed);
+}
