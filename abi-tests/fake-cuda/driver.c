@@ -247,13 +247,14 @@ struct event {
 
 struct item {
     struct item *next;
-    enum { COPY, KERNEL, RECORD, WAIT, STOP } what;
+    enum { COPY, KERNEL, CALL, RECORD, WAIT, STOP } what;
     void *to;
     const void *from;
     size_t size;
     struct event *event;
     unsigned long number;
     void (*function)(void);
+    void (*call)(void *);
     void *module;
     unsigned teams, threads, shared;
     size_t count;
@@ -313,6 +314,8 @@ static void do_it(struct device *device, const struct item *item)
         memmove(item->to, item->from, item->size);
     else if (item->what == KERNEL)
         launch(device, item);
+    else if (item->what == CALL)
+        item->call(item->to);
 }
 
 static void *run(void *argument)
@@ -433,6 +436,12 @@ API int cuStreamWaitEvent(struct stream *stream, struct event *event, unsigned f
     unsigned long number = event->recorded;
     pthread_mutex_unlock(&events_lock);
     return put(stream, (struct item){.what = WAIT, .event = event, .number = number});
+}
+
+/* For programs that want something of the host's in the middle of a stream; the runtime does not. */
+API int cuLaunchHostFunc(struct stream *stream, void (*call)(void *), void *argument)
+{
+    return put(stream, (struct item){.what = CALL, .call = call, .to = argument});
 }
 
 /* ---- copies ------------------------------------------------------------------------------------------------------------ */

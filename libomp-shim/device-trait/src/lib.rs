@@ -83,6 +83,11 @@ pub struct Handles {
     pub context: *mut c_void,
 }
 
+// SAFETY: as for a stream.
+unsafe impl Send for Handles {}
+// SAFETY: as above.
+unsafe impl Sync for Handles {}
+
 /// Code for devices as the program carries it: one image of one shared object or executable.
 #[derive(Clone, Copy, Debug)]
 pub struct Image<'a> {

@@ -109,6 +109,8 @@ pub struct Source {
     pub devices: Vec<u32>,
     /// Why it does not run on the GPUs of the driver for tests, if it does not.
     pub no_gpu: Option<String>,
+    /// Why it runs on those only, if it does.
+    pub only_gpu: Option<String>,
     /// What is wrong with the header.
     pub error: Option<String>,
 }
@@ -212,6 +214,7 @@ impl Source {
             offload: false,
             devices: Vec::new(),
             no_gpu: None,
+            only_gpu: None,
             error: None,
         }
     }
@@ -281,6 +284,7 @@ impl Source {
             "offload" => self.offload = value == "yes",
             "devices" => self.devices = numbers(value)?,
             "no-gpu" => self.no_gpu = Some(value.into()),
+            "only-gpu" => self.only_gpu = Some(value.into()),
             "alone" => self.alone = value == "yes",
             "stress" => self.stress = value == "yes",
             "ours" => self.ours = Some(value.into()),

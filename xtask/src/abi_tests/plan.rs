@@ -157,7 +157,8 @@ impl<'a> Program<'a> {
             // The runtime that such a binary asks for by name is found on the loader's path only.
             let count = self.one_count(Mode::Symlink);
             let gpu = (self.runs_on_gpus()).then_some((Mode::Gpu, count));
-            return [Some((Mode::Symlink, count)), gpu].into_iter().flatten().collect();
+            let others = self.source.only_gpu.is_none().then_some((Mode::Symlink, count));
+            return [others, gpu].into_iter().flatten().collect();
         }
         let all = |mode| self.source.threads.iter().map(move |threads| (mode, *threads));
         if !with_library {

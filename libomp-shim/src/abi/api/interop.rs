@@ -1,36 +1,79 @@
-//! Interoperability routines (OpenMP 5.2 §18.12). Without a foreign runtime behind a device there is no interop object
-//! but `omp_interop_none`; whatever else is passed is taken as that.
+//! Interoperability routines (OpenMP 5.2 §18.12), on objects that `interop` constructs make ([`crate::omp::device::interop`]).
+//!
+//! A property that a device does not have, such as the stream of a device that is no GPU, is `omp_irc_no_value` whatever type is asked for. An object that does not exist is an error of its own
+//! (`omp_irc_other`), where its number shows it.
 
-use core::ffi::{c_char, c_int, c_void};
+use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
 
-/// `omp_irc_no_value` … : the return codes, with what they mean.
-const RETURN_CODES: [(c_int, &core::ffi::CStr); 8] = [
-    (1, c"the property has no value"),
-    (0, c"successful"),
-    (-1, c"the interop object is omp_interop_none"),
-    (-2, c"the property is out of range"),
-    (-3, c"the property is an integer; use omp_get_interop_int"),
-    (-4, c"the property is a pointer; use omp_get_interop_ptr"),
-    (-5, c"the property is a string; use omp_get_interop_str"),
-    (-6, c"another error"),
+use crate::omp::device::interop::{Object, Property, Value, find};
+
+/// What a routine says beside the value: `omp_interop_rc_t`.
+mod code {
+    use core::ffi::c_int;
+
+    pub const NO_VALUE: c_int = 1;
+    pub const SUCCESS: c_int = 0;
+    pub const EMPTY: c_int = -1;
+    pub const OUT_OF_RANGE: c_int = -2;
+    pub const TYPE_INT: c_int = -3;
+    pub const TYPE_PTR: c_int = -4;
+    pub const TYPE_STR: c_int = -5;
+    pub const OTHER: c_int = -6;
+}
+
+/// The codes, with what they mean.
+const RETURN_CODES: [(c_int, &CStr); 8] = [
+    (code::NO_VALUE, c"the property has no value"),
+    (code::SUCCESS, c"successful"),
+    (code::EMPTY, c"the interop object is omp_interop_none"),
+    (code::OUT_OF_RANGE, c"the property is out of range"),
+    (code::TYPE_INT, c"the property is an integer; use omp_get_interop_int"),
+    (code::TYPE_PTR, c"the property is a pointer; use omp_get_interop_ptr"),
+    (code::TYPE_STR, c"the property is a string; use omp_get_interop_str"),
+    (code::OTHER, c"another error: there is no such interop object"),
 ];
 
-/// `omp_irc_empty`.
-const EMPTY: c_int = -1;
-
-/// Says "no object" to a caller that wants to know.
-///
-/// # Safety
-/// `code` is null or valid.
-unsafe fn say_empty(code: *mut c_int) {
-    if !code.is_null() {
-        // SAFETY: as the caller says.
-        unsafe { code.write(EMPTY) };
+/// The value of an object's property, or why there is none.
+fn value(object: *const c_void, property: c_int) -> Result<Value, c_int> {
+    let live = match find(object) {
+        Object::Live(live) => live,
+        Object::Empty => return Err(code::EMPTY),
+        Object::Unknown => return Err(code::OTHER),
+    };
+    match live.get(Property::of(property).ok_or(code::OUT_OF_RANGE)?) {
+        Value::None => Err(code::NO_VALUE),
+        value => Ok(value),
     }
 }
 
-/// `omp_get_num_interop_properties` (18.12.1): properties of our own, none.
+/// The code for a value of another type than was asked for.
+fn mismatch(value: Value) -> c_int {
+    match value {
+        Value::Number(_) => code::TYPE_INT,
+        Value::Pointer(_) => code::TYPE_PTR,
+        Value::Text(_) => code::TYPE_STR,
+        Value::None => code::NO_VALUE,
+    }
+}
+
+/// Stores the code of a result for a caller who wants to know, and returns its value or `otherwise`.
+///
+/// # Safety
+/// `said` is null or valid.
+unsafe fn tell<T>(said: *mut c_int, result: Result<T, c_int>, otherwise: T) -> T {
+    let (value, code) = match result {
+        Ok(value) => (value, code::SUCCESS),
+        Err(code) => (otherwise, code),
+    };
+    if !said.is_null() {
+        // SAFETY: as the caller says.
+        unsafe { said.write(code) };
+    }
+    value
+}
+
+/// `omp_get_num_interop_properties` (18.12.1): how many properties of our own there are, none.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn omp_get_num_interop_properties(_object: *const c_void) -> c_int {
     0
@@ -39,54 +82,51 @@ pub extern "C-unwind" fn omp_get_num_interop_properties(_object: *const c_void) 
 /// `omp_get_interop_int` (18.12.2).
 ///
 /// # Safety
-/// `code` is null or valid.
+/// `said` is null or valid.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn omp_get_interop_int(_object: *const c_void, _property: c_int, code: *mut c_int) -> isize {
+pub unsafe extern "C-unwind" fn omp_get_interop_int(object: *const c_void, property: c_int, said: *mut c_int) -> isize {
+    let result = value(object, property).and_then(|value| if let Value::Number(number) = value { Ok(number) } else { Err(mismatch(value)) });
     // SAFETY: the same promise.
-    unsafe { say_empty(code) };
-    0
+    unsafe { tell(said, result, 0) }
 }
 
 /// `omp_get_interop_ptr` (18.12.3).
 ///
 /// # Safety
-/// `code` is null or valid.
+/// `said` is null or valid.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn omp_get_interop_ptr(
-    _object: *const c_void,
-    _property: c_int,
-    code: *mut c_int,
-) -> *mut c_void {
+pub unsafe extern "C-unwind" fn omp_get_interop_ptr(object: *const c_void, property: c_int, said: *mut c_int) -> *mut c_void {
+    let result = value(object, property).and_then(|value| if let Value::Pointer(pointer) = value { Ok(pointer) } else { Err(mismatch(value)) });
     // SAFETY: the same promise.
-    unsafe { say_empty(code) };
-    ptr::null_mut()
+    unsafe { tell(said, result, ptr::null_mut()) }
 }
 
 /// `omp_get_interop_str` (18.12.4).
 ///
 /// # Safety
-/// `code` is null or valid.
+/// `said` is null or valid.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn omp_get_interop_str(
-    _object: *const c_void,
-    _property: c_int,
-    code: *mut c_int,
-) -> *const c_char {
+pub unsafe extern "C-unwind" fn omp_get_interop_str(object: *const c_void, property: c_int, said: *mut c_int) -> *const c_char {
+    let result = value(object, property).and_then(|value| if let Value::Text(text) = value { Ok(text.as_ptr()) } else { Err(mismatch(value)) });
     // SAFETY: the same promise.
-    unsafe { say_empty(code) };
-    ptr::null()
+    unsafe { tell(said, result, ptr::null()) }
 }
 
-/// `omp_get_interop_name` (18.12.5): null, as for every property of `omp_interop_none`.
-#[unsafe(no_mangle)]
-pub extern "C-unwind" fn omp_get_interop_name(_object: *const c_void, _property: c_int) -> *const c_char {
-    ptr::null()
+/// A property of an object that exists.
+fn property_of(object: *const c_void, property: c_int) -> Option<Property> {
+    matches!(find(object), Object::Live(_)).then(|| Property::of(property))?
 }
 
-/// `omp_get_interop_type_desc` (18.12.6): null, as for every property of `omp_interop_none`.
+/// `omp_get_interop_name` (18.12.5): null where there is no such property, or no object.
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn omp_get_interop_type_desc(_object: *const c_void, _property: c_int) -> *const c_char {
-    ptr::null()
+pub extern "C-unwind" fn omp_get_interop_name(object: *const c_void, property: c_int) -> *const c_char {
+    property_of(object, property).map_or(ptr::null(), |property| property.name().as_ptr())
+}
+
+/// `omp_get_interop_type_desc` (18.12.6): null where there is no such property, or no object.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn omp_get_interop_type_desc(object: *const c_void, property: c_int) -> *const c_char {
+    property_of(object, property).map_or(ptr::null(), |property| property.kind().as_ptr())
 }
 
 /// `omp_get_interop_rc_desc` (18.12.7): what a return code means, null for one that does not exist.

@@ -106,7 +106,7 @@ pub extern "C-unwind" fn GOMP_barrier_cancel_ext(_kind: c_int) -> bool {
     GOMP_barrier_cancel()
 }
 
-/// `interop`: no device, hence no object but `omp_interop_none`; the dependences are waited for.
+/// `interop`: no object but `omp_interop_none`, whatever the device; the dependences are waited for. No gcc here emits it (gcc 15 does), so that its lists of types could not be tried.
 ///
 /// # Safety
 /// `inits` and `destroys` hold as many addresses of objects as said; `depend` is null or the compiler's list.

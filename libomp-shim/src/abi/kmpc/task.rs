@@ -217,7 +217,7 @@ pub unsafe fn run_at_once(here: Here, task: *mut KmpTask) {
 ///
 /// # Safety
 /// `list` points to `count` items, or `count` is 0.
-unsafe fn items(list: *const DependInfo, count: c_int) -> impl Iterator<Item = Dependence> + Clone {
+pub unsafe fn items(list: *const DependInfo, count: c_int) -> impl Iterator<Item = Dependence> + Clone {
     let count = if list.is_null() { 0 } else { count.max(0) as usize };
     // SAFETY: as the caller says; a null list is replaced by an empty one.
     let list = if count == 0 { &[] } else { unsafe { core::slice::from_raw_parts(list, count) } };

@@ -13,6 +13,7 @@
 //! | [`construct`] | `target`, `target data`, `target update` |
 //! | [`program`] | code and variables that the program brings for devices |
 //! | [`memory`] | what the device memory routines do |
+//! | [`interop`] | interop objects, and the program's own streams |
 //! | [`spaces`] | memory of devices by allocators |
 //! | [`host`], [`image`] | the host itself behind an address space of its own |
 //! | [`keep`] | what regions leave on devices for the next ones |
@@ -46,6 +47,7 @@ pub mod construct;
 pub mod gpu;
 pub mod host;
 pub mod image;
+pub mod interop;
 pub mod keep;
 pub mod lent;
 pub mod map;
