@@ -11,6 +11,9 @@
  *     seed=1          of what is left to chance
  *     alloc=3         the third allocation finds no memory, whatever there is
  *     launch=2        the second kernel fails, and its device with it
+ *     peers=0         ways between devices: 1 between any two, 2 between the two of a pair, 3 none that can be opened, 0 none; 1
+ *     pageable=1      copies from and to memory that is not pinned keep the caller waiting, as the driver does: all to the host, large ones to the device; 0
+ *     pinned=0        MiB of pinned memory; 1024
  *     version=12020   what cuDriverGetVersion says; 13000
  *
  * An image is an ELF file for CUDA (machine 190) or for this machine; its code is this machine's in either case. A kernel gets its arguments, each as large as a pointer. A
@@ -31,7 +34,8 @@
 
 enum {
     OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, NO_DEVICE = 100, INVALID_DEVICE = 101, INVALID_IMAGE = 200, INVALID_CONTEXT = 201,
-    NOT_FOUND = 500, NOT_READY = 600, ILLEGAL_ADDRESS = 700, LAUNCH_FAILED = 719, NOT_PERMITTED = 800
+    PEER_UNSUPPORTED = 217, NOT_FOUND = 500, NOT_READY = 600, ILLEGAL_ADDRESS = 700, PEER_ALREADY = 704, PEER_NOT_ENABLED = 705, TOO_MANY_PEERS = 711,
+    LAUNCH_FAILED = 719, NOT_PERMITTED = 800
 };
 enum { MOST_DEVICES = 8, MOST_ARGUMENTS = 16, EM_GPU = 190 };
 
@@ -51,11 +55,13 @@ struct device {
     size_t used;
     int error; /* from then on every operation on it fails with it */
     int retained;
+    unsigned open_peers; /* whose memory it has access to, a bit each */
 };
 
 static struct device devices[MOST_DEVICES];
-static int device_count, is_initialised, version = 13000;
-static size_t memory_of_each = (size_t)256 << 20;
+static int device_count, is_initialised, version = 13000, peers, keeps_waiting;
+static size_t memory_of_each = (size_t)256 << 20, pinned_memory;
+static struct block *pinned;
 static unsigned most_delay, chance = 1;
 static long allocations, launches, failing_allocation, failing_launch;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -131,6 +137,9 @@ API int cuInit(unsigned flags)
         failing_allocation = word(text, "alloc", 0);
         failing_launch = word(text, "launch", 0);
         version = (int)word(text, "version", version);
+        peers = (int)word(text, "peers", 1);
+        keeps_waiting = (int)word(text, "pageable", 0);
+        pinned_memory = (size_t)word(text, "pinned", 1024) << 20;
         is_initialised = 1;
     }
     pthread_mutex_unlock(&lock);
@@ -444,6 +453,66 @@ API int cuLaunchHostFunc(struct stream *stream, void (*call)(void *), void *argu
     return put(stream, (struct item){.what = CALL, .call = call, .to = argument});
 }
 
+/* ---- pinned memory ----------------------------------------------------------------------------------------------------- */
+
+static struct block **pinned_block(const void *address)
+{
+    struct block **at = &pinned;
+    while (*at && !((*at)->begin <= (const char *)address && (const char *)address < (*at)->begin + (*at)->size))
+        at = &(*at)->next;
+    return at;
+}
+
+static int is_pinned(const void *address)
+{
+    pthread_mutex_lock(&lock);
+    int found = *pinned_block(address) != NULL;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+#ifndef FAKE_CUDA_OLD
+API int cuMemHostAlloc(void **address, size_t size, unsigned flags)
+{
+    (void)flags;
+    if (!current)
+        return INVALID_CONTEXT;
+    pthread_mutex_lock(&lock);
+    int fits = size <= pinned_memory;
+    if (fits) {
+        pinned_memory -= size;
+        struct block *block = malloc(sizeof *block);
+        *block = (struct block){pinned, aligned_alloc(4096, (size + 4095) / 4096 * 4096), size, 0};
+        pinned = block;
+        *address = block->begin;
+    }
+    pthread_mutex_unlock(&lock);
+    return fits ? OK : OUT_OF_MEMORY;
+}
+
+API int cuMemFreeHost(void *address)
+{
+    pthread_mutex_lock(&lock);
+    struct block **at = pinned_block(address), *block = *at;
+    int found = block && block->begin == address;
+    if (found) {
+        *at = block->next;
+        pinned_memory += block->size;
+        free(block->begin);
+        free(block);
+    }
+    pthread_mutex_unlock(&lock);
+    return found ? OK : INVALID_VALUE;
+}
+
+/* The one attribute that matters: what kind of memory that is. */
+API int cuPointerGetAttribute(unsigned *value, int attribute, void *address)
+{
+    *value = 1;
+    return attribute == 2 && is_pinned(address) ? OK : INVALID_VALUE;
+}
+#endif
+
 /* ---- copies ------------------------------------------------------------------------------------------------------------ */
 
 static int copy(struct stream *stream, void *to, const void *from, size_t size)
@@ -451,14 +520,22 @@ static int copy(struct stream *stream, void *to, const void *from, size_t size)
     return put(stream, (struct item){.what = COPY, .to = to, .from = from, .size = size});
 }
 
+/* The same, with the host's side. */
+static int copy_host(struct stream *stream, void *to, const void *from, size_t size, const void *host)
+{
+    int is_taken_along = host == from && size <= 64 << 10;
+    int waits = keeps_waiting && !is_taken_along && !is_pinned(host), done = copy(stream, to, from, size);
+    return waits && done == OK ? cuStreamSynchronize(stream) : done;
+}
+
 API int cuMemcpyHtoDAsync_v2(void *to, const void *from, size_t size, struct stream *stream)
 {
-    return has(stream->device, to, size) ? copy(stream, to, from, size) : fails(stream->device, ILLEGAL_ADDRESS);
+    return has(stream->device, to, size) ? copy_host(stream, to, from, size, from) : fails(stream->device, ILLEGAL_ADDRESS);
 }
 
 API int cuMemcpyDtoHAsync_v2(void *to, const void *from, size_t size, struct stream *stream)
 {
-    return has(stream->device, from, size) ? copy(stream, to, from, size) : fails(stream->device, ILLEGAL_ADDRESS);
+    return has(stream->device, from, size) ? copy_host(stream, to, from, size, to) : fails(stream->device, ILLEGAL_ADDRESS);
 }
 
 API int cuMemcpyDtoDAsync_v2(void *to, const void *from, size_t size, struct stream *stream)
@@ -466,6 +543,48 @@ API int cuMemcpyDtoDAsync_v2(void *to, const void *from, size_t size, struct str
     int fine = has(stream->device, to, size) && has(stream->device, from, size);
     return fine ? copy(stream, to, from, size) : fails(stream->device, ILLEGAL_ADDRESS);
 }
+
+#ifndef FAKE_CUDA_OLD
+/* ---- copies between devices ---------------------------------------------------------------------------------------------- */
+
+static int have_a_way(long a, long b)
+{
+    return a != b && (peers == 1 || peers == 3 || (peers == 2 && a / 2 == b / 2));
+}
+
+API int cuDeviceCanAccessPeer(int *can, int device, int other)
+{
+    if (device < 0 || device >= device_count || other < 0 || other >= device_count)
+        return INVALID_DEVICE;
+    *can = have_a_way(device, other);
+    return OK;
+}
+
+API int cuCtxEnablePeerAccess(struct device *other, unsigned flags)
+{
+    if (!current || !other || flags)
+        return INVALID_VALUE;
+    if (!have_a_way(current - devices, other - devices))
+        return PEER_UNSUPPORTED;
+    if (peers == 3)
+        return TOO_MANY_PEERS;
+    pthread_mutex_lock(&lock);
+    unsigned bit = 1U << (other - devices), before = current->open_peers;
+    current->open_peers |= bit;
+    pthread_mutex_unlock(&lock);
+    return before & bit ? PEER_ALREADY : OK;
+}
+
+/* The real one goes by way of the host where access is not enabled. Here that is a mistake: it would go unnoticed. */
+API int cuMemcpyPeerAsync(void *to, struct device *to_context, const void *from, struct device *from_context, size_t size, struct stream *stream)
+{
+    if (stream->device != to_context || !(to_context->open_peers >> (from_context - devices) & 1))
+        return PEER_NOT_ENABLED;
+    if (from_context->error)
+        return from_context->error;
+    return has(to_context, to, size) && has(from_context, from, size) ? copy(stream, to, from, size) : fails(to_context, ILLEGAL_ADDRESS);
+}
+#endif
 
 /* ---- images and kernels ------------------------------------------------------------------------------------------------ */
 

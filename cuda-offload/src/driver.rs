@@ -104,6 +104,12 @@ functions! {
     }
     optional {
         error_name = c"cuGetErrorName" (Code, *mut *const c_char);
+        host_allocate = c"cuMemHostAlloc" (*mut *mut c_void, usize, c_uint);
+        host_free = c"cuMemFreeHost" (*mut c_void);
+        pointer_attribute = c"cuPointerGetAttribute" (*mut c_void, c_int, Address);
+        peer_can = c"cuDeviceCanAccessPeer" (*mut c_int, CuDevice, CuDevice);
+        peer_enable = c"cuCtxEnablePeerAccess" (Context, c_uint);
+        peer_copy = c"cuMemcpyPeerAsync" (Address, Context, Address, Context, usize, Stream);
     }
 }
 
@@ -154,6 +160,8 @@ pub mod code {
     pub const SUCCESS: Code = 0;
     /// No memory.
     pub const OUT_OF_MEMORY: Code = 2;
+    /// A device has access to another's memory already.
+    pub const PEER_ALREADY: Code = 704;
     /// Not yet over.
     pub const NOT_READY: Code = 600;
 }

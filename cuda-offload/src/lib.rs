@@ -6,6 +6,8 @@
 //! | [`context`] | a device's primary context, current on a thread while it is needed |
 //! | [`memory`] | memory of a device: blocks that are kept for the next ones |
 //! | [`streams`] | what was begun, on which stream, and what has to wait for what |
+//! | [`peers`] | copies between devices |
+//! | [`staging`] | copies from and to the host's memory that the driver would keep their caller waiting for |
 //! | [`images`] | images of clang's, their functions and variables, and what its device code wants to know |
 //! | [`geometry`] | how many teams and threads a kernel gets |
 //! | [`gpu`] | [`Gpu`], which is a [`Device`](device_trait::Device) |
@@ -22,6 +24,8 @@ pub mod geometry;
 pub mod gpu;
 pub mod images;
 pub mod memory;
+pub mod peers;
+pub mod staging;
 pub mod streams;
 
 pub use driver::Driver;
@@ -43,5 +47,7 @@ pub fn gpus(driver: &'static Driver) -> Result<(Vec<Gpu>, Vec<String>), String> 
             Err(why) => lines.push(format!("CUDA device {ordinal} is left out: {why}")),
         }
     }
+    let all: Vec<_> = found.iter().map(Gpu::shared).collect();
+    found.iter_mut().for_each(|gpu| gpu.meet(&all));
     if found.is_empty() { Err(lines.pop().unwrap_or_else(|| "the CUDA driver has no devices".into())) } else { Ok((found, lines)) }
 }

@@ -6,6 +6,8 @@
 //!
 //! Streams that the program has for its own work are nobody else's. What it puts there is not known; an event behind it makes an operation of it ([`Streams::mark`]).
 //!
+//! A copy from another device's memory is an operation here, and a *guest* there: it comes behind what writes to its source, and what writes there later comes behind it, by the same event.
+//!
 //! Each operation has an event behind it; events go back to a pool when somebody has been told that the operation is over. May not live here: memory, images, contexts (whoever calls has
 //! made the device's current).
 
@@ -57,7 +59,8 @@ impl Use {
         Self { range: from..from + size, writes: true }
     }
 
-    fn conflicts(&self, other: &Self) -> bool {
+    /// Has one of them to come behind the other?
+    pub fn conflicts(&self, other: &Self) -> bool {
         (self.writes || other.writes) && self.range.start < other.range.end && other.range.start < self.range.end
     }
 }
@@ -78,6 +81,8 @@ pub struct Work<'a> {
     pub uses: Vec<Use>,
     /// Operations that come before it, whatever they touch.
     pub after: &'a [Operation],
+    /// What other devices do that comes before it.
+    pub behind: &'a [Event],
     /// What belongs to it.
     pub held: Option<Held>,
 }
@@ -90,11 +95,14 @@ struct Own {
     last: u64,
 }
 
+/// An operation; or another device's that reads here, which this one has to know of and nobody asks it for.
 struct Begun {
     event: Event,
     stream: Stream,
     uses: Vec<Use>,
     held: Option<Held>,
+    /// Where it reads: the device's place in its family, and the number there.
+    reads: Option<(usize, u64)>,
 }
 
 /// See the module. Its owner locks it.
@@ -114,8 +122,17 @@ pub struct Streams {
 pub enum State {
     /// Not over.
     Pending,
-    /// Over, and forgotten; what it held is returned.
-    Over(Result<(), Error>, Option<Held>),
+    /// Over, and forgotten.
+    Over(Result<(), Error>, Left),
+}
+
+/// What an operation leaves behind.
+#[derive(Debug, Default)]
+pub struct Left {
+    /// What it held.
+    pub held: Option<Held>,
+    /// The device that it has read from, by its place, and the number there ([`Streams::leave`]).
+    pub reads: Option<(usize, u64)>,
 }
 
 impl Streams {
@@ -167,8 +184,8 @@ impl Streams {
     /// The driver's; nothing was begun then, or the device is lost.
     pub fn begin(&mut self, lane: Lane, what: Work<'_>, put: impl FnOnce(Stream) -> Code) -> Result<u64, (Error, Option<Held>)> {
         let stream = self.stream(lane);
-        match self.put(stream, &what.uses, what.after, put) {
-            Ok(event) => Ok(self.enter(Begun { event, stream, uses: what.uses, held: what.held })),
+        match self.put(stream, &what, put) {
+            Ok(event) => Ok(self.enter(Begun { event, stream, uses: what.uses, held: what.held, reads: None })),
             Err(why) => Err((why, what.held)),
         }
     }
@@ -179,23 +196,30 @@ impl Streams {
         self.last
     }
 
-    fn put(&mut self, stream: Stream, uses: &[Use], after: &[Operation], put: impl FnOnce(Stream) -> Code) -> Result<Event, Error> {
-        let conflicts = |begun: &&Begun| begun.uses.iter().any(|a| uses.iter().any(|b| a.conflicts(b)));
-        for before in self.begun.values().filter(conflicts) {
+    fn put(&mut self, stream: Stream, what: &Work<'_>, put: impl FnOnce(Stream) -> Code) -> Result<Event, Error> {
+        for before in self.before(&what.uses) {
             self.wait(stream, before)?;
         }
-        self.put_behind(stream, after)?;
+        self.put_behind(stream, what.after)?;
+        what.behind.iter().try_for_each(|&event| self.wait_for(stream, event))?;
         self.driver.check(put(stream))?;
         self.record(stream)
     }
 
+    /// What was begun and touches these bytes.
+    fn before(&self, uses: &[Use]) -> impl Iterator<Item = &Begun> {
+        self.begun.values().filter(|begun| begun.uses.iter().any(|a| uses.iter().any(|b| a.conflicts(b))))
+    }
+
     /// What comes later on the stream begins when that is over.
     fn wait(&self, stream: Stream, before: &Begun) -> Result<(), Error> {
-        if before.stream == stream {
-            return Ok(());
-        }
-        // SAFETY: a stream and an event of this device; the event was recorded.
-        self.driver.check(unsafe { (self.driver.stream_wait)(stream, before.event, 0) })
+        if before.stream == stream { Ok(()) } else { self.wait_for(stream, before.event) }
+    }
+
+    /// What comes later on the stream begins when the event has happened, which may be another device's.
+    fn wait_for(&self, stream: Stream, event: Event) -> Result<(), Error> {
+        // SAFETY: a stream of this device and an event that was recorded: it is of an operation that is known, or its owner is locked.
+        self.driver.check(unsafe { (self.driver.stream_wait)(stream, event, 0) })
     }
 
     /// As [`Streams::wait`], for operations; one that is not known any more is over.
@@ -241,24 +265,53 @@ impl Streams {
     pub fn mark(&mut self, id: u64, uses: Vec<Use>) -> Option<Result<u64, Error>> {
         let stream = *self.own.open.get(&id)?;
         let recorded = self.record(stream);
-        Some(recorded.map(|event| self.enter(Begun { event, stream, uses, held: None })))
+        Some(recorded.map(|event| self.enter(Begun { event, stream, uses, held: None, reads: None })))
+    }
+
+    // ---- other devices ---------------------------------------------------------------------------------------------------------
+
+    /// The events of what was begun and touches these bytes, for another device that reads them.
+    pub fn events_before(&self, uses: &[Use]) -> Vec<Event> {
+        self.before(uses).map(|begun| begun.event).collect()
+    }
+
+    /// Another device's operation, which reads here: what comes later comes behind it. The number is for [`Streams::leave`].
+    pub fn enter_guest(&mut self, (stream, event): (Stream, Event), uses: Vec<Use>) -> u64 {
+        self.enter(Begun { event, stream, uses, held: None, reads: None })
+    }
+
+    /// The operation reads from another device, by its place, where it has this number. Its stream and its event are told there.
+    pub fn reads(&mut self, number: u64, guest: impl FnOnce((Stream, Event)) -> (usize, u64)) {
+        if let Some(begun) = self.begun.get_mut(&number) {
+            begun.reads = Some(guest((begun.stream, begun.event)));
+        }
+    }
+
+    /// Another device's operation is over.
+    pub fn leave(&mut self, guest: u64) {
+        self.begun.remove(&guest);
     }
 
     // ---- what is over ----------------------------------------------------------------------------------------------------------
 
     /// How far it is.
     pub fn poll(&mut self, number: u64) -> State {
-        let Some(begun) = self.begun.get(&number) else { return State::Over(Ok(()), None) };
+        let Some(begun) = self.begun.get(&number) else { return State::Over(Ok(()), Left::default()) };
         // SAFETY: an event that was recorded.
         let found = unsafe { (self.driver.event_query)(begun.event) };
         if found == code::NOT_READY {
             return State::Pending;
         }
-        let held = self.begun.remove(&number).and_then(|begun| {
+        let left = self.begun.remove(&number).map(|begun| {
             self.spare.push(begun.event);
-            begun.held
+            Left { held: begun.held, reads: begun.reads }
         });
-        State::Over(self.driver.check(found), held)
+        State::Over(self.driver.check(found), left.unwrap_or_default())
+    }
+
+    /// How many operations are known here: nobody has been told of their end.
+    pub fn known(&self) -> usize {
+        self.begun.len()
     }
 
     /// All streams, those of the program included.
@@ -266,10 +319,21 @@ impl Streams {
         self.copies.iter().chain(&self.compute).chain(self.own.open.values()).chain(&self.own.spare).copied().collect()
     }
 
-    /// Gives streams and events back. Nothing is under way.
-    pub fn close(&mut self) {
-        destroy(self.driver, &self.all());
-        for event in self.spare.drain(..).chain(self.begun.drain().map(|(_, begun)| begun.event)) {
+    /// Gives streams and events back. Nothing is under way, and no other device knows of anything here: what read from one is returned.
+    pub fn close(&mut self) -> Vec<(usize, u64)> {
+        let streams = self.all();
+        let mut reads = Vec::new();
+        for (_, begun) in self.begun.drain().filter(|(_, begun)| streams.contains(&begun.stream)) {
+            self.spare.push(begun.event);
+            reads.extend(begun.reads);
+        }
+        destroy(self.driver, &streams);
+        reads
+    }
+
+    /// The end of [`Streams::close`], when the other devices have forgotten what read from them.
+    pub fn destroy_events(&mut self) {
+        for event in self.spare.drain(..) {
             // SAFETY: ours, and nobody uses it.
             unsafe { (self.driver.event_destroy)(event) };
         }

@@ -32,6 +32,12 @@ pub fn driver_file() -> &'static Path {
     FILE.get_or_init(|| compile(&root().join("abi-tests/fake-cuda/driver.c"), "libcuda.so.1", &[]))
 }
 
+/// One without what is optional.
+pub fn driver_file_old() -> &'static Path {
+    static FILE: OnceLock<PathBuf> = OnceLock::new();
+    FILE.get_or_init(|| compile(&root().join("abi-tests/fake-cuda/driver.c"), "old.so", &["-DFAKE_CUDA_OLD"]))
+}
+
 pub fn kernels() -> &'static [u8] {
     static IMAGE: OnceLock<Vec<u8>> = OnceLock::new();
     IMAGE.get_or_init(|| {

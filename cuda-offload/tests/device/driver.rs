@@ -6,7 +6,7 @@ use cuda_offload::Driver;
 use cuda_offload::driver::Absent;
 use device_trait::Device;
 
-use crate::common::{all, compile, driver_file, open, open_file, root, text};
+use crate::common::{all, driver_file, driver_file_old, open, open_file, text};
 
 #[test]
 fn no_driver_and_a_library_that_is_none_are_told_apart() {
@@ -37,8 +37,7 @@ fn child_without_settings() {
 
 #[test]
 fn an_old_driver_without_what_is_optional_works() {
-    let file = compile(&root().join("abi-tests/fake-cuda/driver.c"), "old.so", &["-DFAKE_CUDA_OLD"]);
-    let driver = open_file(&file, "devices=1").expect("a driver");
+    let driver = open_file(driver_file_old(), "devices=1").expect("a driver");
     assert!(driver.error_name.is_none());
     assert_eq!(driver.check(2).expect_err("a failure").to_string(), "error 2 of the CUDA driver");
     assert_eq!((driver.version(), driver.count()), (Ok(13000), Ok(1)));

@@ -4,4 +4,6 @@ mod common;
 mod driver;
 mod kernels;
 mod memory;
+mod peers;
+mod staging;
 mod streams;

@@ -195,18 +195,23 @@ pub trait Device: Send + Sync {
     /// Both are that large.
     unsafe fn copy_within(&self, to: Address, from: Address, size: usize) -> Result<Operation, Failure>;
 
-    /// The number by which devices of the same kind know it, if they can copy from each other's memory.
+    /// The number by which other devices know it, if there are any that can copy from its memory. Kinds have numbers apart from each other's.
     fn peer(&self) -> Option<u64> {
         None
     }
 
-    /// Copies `size` bytes from the memory of the device that is that peer, without the host in the middle. Never called where [`Device::peer`]
-    /// answers `None`.
+    /// Can it copy from the memory of the device that is that peer, without the host in the middle? Not from its own.
+    fn reaches(&self, _peer: u64) -> bool {
+        self.peer().is_some()
+    }
+
+    /// Copies `size` bytes from the memory of the device that is that peer, without the host in the middle. Never called where [`Device::reaches`]
+    /// says no. Where both [`Device::orders_operations`], the copy comes behind what writes to the source there, and what writes to it later comes behind the copy.
     ///
     /// # Errors
     /// The copy could not be begun.
     /// # Safety
-    /// Both are that large, and the other device's stays until the operation is over; no operation that writes to it is under way.
+    /// Both are that large, and the other device's stays until the operation is over; no operation that writes to it is under way, unless they are ordered as said.
     unsafe fn copy_across(&self, _to: Address, _peer: u64, _from: Address, _size: usize) -> Result<Operation, Failure> {
         Err(Failure("it cannot copy from another device".into()))
     }

@@ -315,10 +315,12 @@ impl<'a> Program<'a> {
     }
 }
 
-/// So many GPUs of the driver for tests; half of the programs meet slow ones.
+/// So many GPUs of the driver for tests; half of the programs meet slow ones, a third each ways between all, between none, between pairs
+/// of them, and half of them a driver that keeps who copies waiting.
 fn gpus(driver: &Path, count: u32, turn: usize) -> [(String, String); 2] {
     let delay = if turn.is_multiple_of(2) { 200 } else { 0 };
-    let settings = format!("devices={count},delay={delay},seed={}", 1 + turn % 1000);
+    let (peers, pageable) = (turn / 2 % 3, turn / 6 % 2);
+    let settings = format!("devices={count},delay={delay},peers={peers},pageable={pageable},seed={}", 1 + turn % 1000);
     [("OMPX_CUDA".into(), driver.display().to_string()), ("GANGWAY_FAKE_CUDA".into(), settings)]
 }
 

@@ -59,6 +59,12 @@ pub unsafe fn free(side: Side, block: Address) {
     }
 }
 
+/// The peer that `from` is to `to`, where copies between them come in order by themselves.
+fn directly(to: &Slot, from: &Slot) -> Option<u64> {
+    let both = to.device.orders_operations() && from.device.orders_operations();
+    from.device.peer().filter(|&peer| both && to.device.reaches(peer))
+}
+
 /// Copies `size` bytes, and waits for it.
 ///
 /// # Errors
@@ -85,12 +91,15 @@ pub unsafe fn copy(to: (Side, Address), from: (Side, Address), size: usize) -> R
             (Side::Device(a), Side::Device(b)) if core::ptr::eq(a, b) => {
                 settle(&*a.device, a.device.copy_within(to.1, from.1, size)?)
             }
-            (Side::Device(_), Side::Device(_)) => {
-                let mut through: Vec<u8> = Vec::with_capacity(size);
-                let middle = (Side::Host, through.as_mut_ptr().addr());
-                copy(middle, from, size)?;
-                copy(to, middle, size)
-            }
+            (Side::Device(a), Side::Device(b)) => match directly(a, b) {
+                Some(peer) => settle(&*a.device, a.device.copy_across(to.1, peer, from.1, size)?),
+                None => {
+                    let mut through: Vec<u8> = Vec::with_capacity(size);
+                    let middle = (Side::Host, through.as_mut_ptr().addr());
+                    copy(middle, from, size)?;
+                    copy(to, middle, size)
+                }
+            },
         }
     }
 }

@@ -246,13 +246,17 @@ fn give_back() {
 
 // ---- where copies come from --------------------------------------------------------------------------------------------------
 
+/// The peer that a device copies from without the host, if it can.
+fn reaches(slot: &Slot, from: Number) -> Option<u64> {
+    self::slot(from).device.peer().filter(|&peer| slot.device.reaches(peer))
+}
+
 /// What lies between this process and its devices.
 struct Roads;
 
 impl Ways for Roads {
     fn time(&self, from: Option<Number>, to: Number, bytes: u64) -> Option<u64> {
-        let is_peer = |device: Number| slot(device).device.peer().is_some();
-        from.is_none_or(|from| is_peer(from) && is_peer(to)).then(|| rates::between(from, to, bytes))
+        from.is_none_or(|from| reaches(slot(to), from).is_some()).then(|| rates::between(from, to, bytes))
     }
 }
 
@@ -387,9 +391,9 @@ unsafe fn fill(slot: &Slot, range: &Range<usize>, used: &Used, batch: &mut Batch
             From::Nowhere => Ok(()),
             From::Host => batch.copy_in(used.address, range.start, range.len()),
             From::Device(..) if ult::mutant!(filled_from_stale_host) => batch.copy_in(used.address, range.start, range.len()),
-            From::Device(other, from) => match self::slot(other).device.peer() {
-                Some(peer) if slot.device.peer().is_some() => batch.copy_across(used.address, peer, from, range.len()),
-                _ => {
+            From::Device(other, from) => match reaches(slot, other) {
+                Some(peer) => batch.copy_across(used.address, peer, from, range.len()),
+                None => {
                     write_all(&|directory| directory.saves_in(range));
                     batch.copy_in(used.address, range.start, range.len())
                 }

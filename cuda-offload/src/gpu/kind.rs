@@ -1,0 +1,177 @@
+//! What the trait asks for, put together from the other files.
+
+use core::ffi::CStr;
+
+use device_trait::{Address, Device, Failure, Handles, Image, Launch, Module, Operation, Progress, Stream};
+
+use super::{Gpu, failed, lock, no_stream};
+use crate::driver::{self, Context, Driver, Error, code};
+use crate::images::{self, Loaded};
+use crate::staging::{Staging, Way};
+use crate::streams::{Lane, State, Use};
+
+impl Device for Gpu {
+    fn name(&self) -> &CStr {
+        &self.name
+    }
+
+    fn allocate(&self, size: usize, align: usize) -> Result<Address, Failure> {
+        let (_inside, driver) = (self.enter()?, self.driver);
+        let allocate = |bytes| {
+            let mut block = 0;
+            // SAFETY: a valid out pointer; the context is current.
+            driver.check(unsafe { (driver.memory_allocate)(&raw mut block, bytes) }).map(|()| block)
+        };
+        let result = self.memory().allocate(size, align, allocate, self.free_by_driver());
+        result.map_err(|why| match why {
+            Some(why) if why.code != code::OUT_OF_MEMORY => failed(&why),
+            _ => Failure(format!("out of memory for {size} bytes").into()),
+        })
+    }
+
+    unsafe fn free(&self, block: Address) {
+        self.memory().release(block);
+    }
+
+    unsafe fn copy_in(&self, to: Address, from: *const u8, size: usize) -> Result<Operation, Failure> {
+        // SAFETY: as the caller says.
+        unsafe { self.copy(Way::In, to, from.addr(), size) }
+    }
+
+    unsafe fn copy_out(&self, to: *mut u8, from: Address, size: usize) -> Result<Operation, Failure> {
+        // SAFETY: as the caller says.
+        unsafe { self.copy(Way::Out, from, to.addr(), size) }
+    }
+
+    unsafe fn copy_within(&self, to: Address, from: Address, size: usize) -> Result<Operation, Failure> {
+        let uses = vec![Use::writes(to, size), Use::reads(from, size)];
+        // SAFETY: as the caller says.
+        self.begin(Lane::Within, uses, |stream| unsafe { (self.driver.copy_within)(to, from, size, stream) })
+    }
+
+    fn peer(&self) -> Option<u64> {
+        self.driver.peer_copy.map(|_| self.shared.peer())
+    }
+
+    fn reaches(&self, peer: u64) -> bool {
+        self.family.reaches(peer)
+    }
+
+    unsafe fn copy_across(&self, to: Address, peer: u64, from: Address, size: usize) -> Result<Operation, Failure> {
+        let _inside = self.enter()?;
+        // SAFETY: as the caller says; the context is current.
+        unsafe { self.family.copy(to, peer, from, size) }
+    }
+
+    fn load(&self, image: &Image<'_>) -> Result<Option<Module>, Failure> {
+        if !images::is_ours(image.bytes) {
+            return Ok(None);
+        }
+        let loaded = {
+            let _inside = self.enter()?;
+            Loaded::new(self.driver, image.bytes).map_err(|why| failed(&why))?
+        };
+        if let Some((at, words)) = loaded.environment(&self.place).map_err(|why| Failure(why.into()))? {
+            self.write(at, &words)?;
+        }
+        let mut images = lock(&self.images);
+        images.loaded.push(loaded);
+        Ok(Some(Module(images.loaded.len() as u64 - 1)))
+    }
+
+    fn find(&self, module: Module, name: &CStr) -> Option<Address> {
+        let _inside = self.enter().ok()?;
+        let images = lock(&self.images);
+        let image = images.loaded.get(module.0 as usize)?;
+        image.kernel(name).map(|kernel| kernel.0.addr()).or_else(|| image.variable(name).map(|variable| variable.address))
+    }
+
+    fn runs_host_functions(&self) -> bool {
+        false
+    }
+
+    unsafe fn run(&self, launch: &Launch<'_>) -> Result<Operation, Failure> {
+        // SAFETY: as the caller says.
+        unsafe { self.begin_kernel(launch) }
+    }
+
+    fn orders_operations(&self) -> bool {
+        true
+    }
+
+    fn handles(&self) -> Option<Handles> {
+        Some(Handles { ordinal: self.place.number as i32, context: self.shared.context.handle().0 })
+    }
+
+    fn open_stream(&self) -> Result<Stream, Failure> {
+        let _inside = self.enter()?;
+        let opened = self.streams().open();
+        opened.map(|(id, stream)| Stream { id, handle: stream.0 }).map_err(|why| failed(&why))
+    }
+
+    fn close_stream(&self, stream: u64) {
+        self.streams().give_back(stream);
+    }
+
+    fn put_behind(&self, stream: u64, after: &[Operation]) -> Result<(), Failure> {
+        let _inside = self.enter()?;
+        let after = self.shared.staging.pieces_of(&self.shared, after);
+        let done = self.streams().put_own_behind(stream, &after);
+        done.ok_or_else(no_stream)?.map_err(|why| failed(&why))
+    }
+
+    fn mark(&self, stream: u64, touches: &[(Address, usize)]) -> Result<Operation, Failure> {
+        let uses = touches.iter().map(|&(from, size)| Use::writes(from, size)).collect();
+        let _inside = self.enter()?;
+        let marked = self.streams().mark(stream, uses);
+        marked.ok_or_else(no_stream)?.map(Operation).map_err(|why| failed(&why))
+    }
+
+    fn bind(&self) -> Result<usize, Failure> {
+        Ok(self.enter()?.stay(&self.shared.context).0.expose_provenance())
+    }
+
+    fn unbind(&self, before: usize) {
+        // SAFETY: a context that was current when `bind` was called, or none.
+        unsafe { (self.driver.context_set)(Context(core::ptr::with_exposed_provenance_mut(before))) };
+    }
+
+    fn poll(&self, operation: Operation) -> Progress {
+        let Ok(_inside) = self.enter() else { return Progress::Failed(Failure("the device is lost".into())) };
+        if Staging::is_its(operation.0) {
+            return self.shared.staging.poll(&self.shared, operation.0).map_or(Progress::Pending, progress);
+        }
+        let state = self.streams().poll(operation.0);
+        match state {
+            State::Pending => Progress::Pending,
+            State::Over(result, left) => {
+                self.release(left);
+                progress(result)
+            }
+        }
+    }
+
+    fn synchronise(&self) -> Result<(), Failure> {
+        let _inside = self.enter()?;
+        // Not under the lock: others may ask for what is over meanwhile.
+        let all = self.streams().all();
+        loop {
+            let results: Vec<_> = all.iter().map(|&stream| self.driver.check(wait_for(self.driver, stream))).collect();
+            let is_over = self.shared.staging.advance_all(&self.shared);
+            results.into_iter().collect::<Result<(), _>>().map_err(|why| failed(&why))?;
+            if is_over {
+                return Ok(());
+            }
+        }
+    }
+}
+
+fn progress(result: Result<(), Error>) -> Progress {
+    result.map_or_else(|why| Progress::Failed(failed(&why)), |()| Progress::Done)
+}
+
+/// Waits for a stream of the current context.
+fn wait_for(driver: &Driver, stream: driver::Stream) -> driver::Code {
+    // SAFETY: streams stay as long as their device.
+    unsafe { (driver.stream_synchronise)(stream) }
+}
