@@ -16,7 +16,8 @@
  *     pinned=0        MiB of pinned memory; 1024
  *     version=12020   what cuDriverGetVersion says; 13000
  *
- * An image is an ELF file for CUDA (machine 190) or for this machine; its code is this machine's in either case. A kernel gets its arguments, each as large as a pointer. A
+ * An image is an ELF file for CUDA (machine 190) or for this machine; its code is this machine's in either case: a real one's kernels run as those of the
+ * image for this machine that the program has, too (cubin.h). A kernel gets its arguments, each as large as a pointer. A
  * variable `fake_geometry` of the image, if there is one, has teams, threads and shared bytes while a kernel runs. Functions that the runtime has to do
  * without when a driver lacks them: FAKE_CUDA_OLD leaves them out. */
 #define _GNU_SOURCE
@@ -31,6 +32,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "cubin.h"
 
 enum {
     OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, NO_DEVICE = 100, INVALID_DEVICE = 101, INVALID_IMAGE = 200, INVALID_CONTEXT = 201,
@@ -591,11 +594,14 @@ API int cuMemcpyPeerAsync(void *to, struct device *to_context, const void *from,
 struct module {
     void *object;
     struct device *device;
+    const Elf64_Ehdr *cubin; /* a real image, null for those that are this machine's */
+    struct variable *variables;
 };
 
 struct function {
     void (*code)(void);
     struct module *module;
+    long bytes; /* of parameters, -1 if that is not known */
 };
 
 /* How many bytes of an ELF file there are: up to the end of its section headers. */
@@ -604,14 +610,10 @@ static size_t elf_size(const Elf64_Ehdr *header)
     return header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
 }
 
-API int cuModuleLoadData(struct module **module, const void *image)
+/* Loads an image as this machine's code, whatever it says it is for. */
+static void *load(const Elf64_Ehdr *image)
 {
-    if (!current)
-        return INVALID_CONTEXT;
-    const Elf64_Ehdr *header = image;
-    if (memcmp(header->e_ident, ELFMAG, SELFMAG) || (header->e_machine != EM_GPU && header->e_machine != EM_X86_64))
-        return INVALID_IMAGE;
-    size_t size = elf_size(header);
+    size_t size = elf_size(image);
     char *bytes = malloc(size), path[40];
     memcpy(bytes, image, size);
     ((Elf64_Ehdr *)bytes)->e_machine = EM_X86_64;
@@ -619,11 +621,25 @@ API int cuModuleLoadData(struct module **module, const void *image)
     int is_written = file >= 0 && write(file, bytes, size) == (ssize_t)size;
     free(bytes);
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-    void *object = is_written ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    return is_written ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+}
+
+API int cuModuleLoadData(struct module **module, const void *image)
+{
+    if (!current)
+        return INVALID_CONTEXT;
+    const Elf64_Ehdr *header = image, *cubin = NULL;
+    if (memcmp(header->e_ident, ELFMAG, SELFMAG) || (header->e_machine != EM_GPU && header->e_machine != EM_X86_64))
+        return INVALID_IMAGE;
+    if (header->e_machine == EM_GPU && is_cubin(header)) {
+        cubin = memcpy(malloc(elf_size(header)), image, elf_size(header));
+        header = companion(cubin);
+    }
+    void *object = header ? load(header) : NULL;
     if (!object)
         return INVALID_IMAGE;
     *module = malloc(sizeof **module);
-    **module = (struct module){object, current};
+    **module = (struct module){object, current, cubin, NULL};
     return OK;
 }
 
@@ -635,25 +651,51 @@ API int cuModuleGetFunction(struct function **function, struct module *module, c
     Dl_info info;
     if (!code || !dladdr1((void *)code, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC)
         return NOT_FOUND;
+    if (module->cubin && !cubin_symbol(module->cubin, name, STT_FUNC))
+        return NOT_FOUND;
     *function = malloc(sizeof **function);
-    **function = (struct function){code, module};
+    **function = (struct function){code, module, module->cubin ? cubin_parameter_bytes(module->cubin, name) : -1};
     return OK;
+}
+
+/* What a real image has and this machine's has not is a variable of its own. */
+static int find_variable(struct module *module, const char *name, void **address, size_t *size)
+{
+    const Elf64_Sym *wanted = module->cubin ? cubin_symbol(module->cubin, name, STT_OBJECT) : NULL;
+    if (module->cubin && !wanted)
+        return 0;
+    void *found = dlsym(module->object, name);
+    Elf64_Sym *symbol = NULL;
+    Dl_info info;
+    if (found && dladdr1(found, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol && ELF64_ST_TYPE(symbol->st_info) == STT_OBJECT &&
+        (!wanted || wanted->st_size == symbol->st_size)) {
+        *address = found;
+        *size = symbol->st_size;
+        return 1;
+    }
+    if (!wanted)
+        return 0;
+    struct variable *at = module->variables;
+    while (at && strcmp(at->name, name))
+        at = at->next;
+    if (!at) {
+        at = malloc(sizeof *at);
+        *at = (struct variable){module->variables, strdup(name), first_value(module->cubin, wanted), wanted->st_size};
+        module->variables = at;
+    }
+    *address = at->at;
+    *size = at->size;
+    return 1;
 }
 
 API int cuModuleGetGlobal_v2(void **address, size_t *size, struct module *module, const char *name)
 {
-    void *found = dlsym(module->object, name);
-    Elf64_Sym *symbol = NULL;
-    Dl_info info;
-    if (!found || !dladdr1(found, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol || ELF64_ST_TYPE(symbol->st_info) != STT_OBJECT)
-        return NOT_FOUND;
     pthread_mutex_lock(&lock);
-    if (!block_of(module->device, found, symbol->st_size))
-        add_block(module->device, found, symbol->st_size, 1);
+    int found = find_variable(module, name, address, size);
+    if (found && !block_of(module->device, *address, *size))
+        add_block(module->device, *address, *size, 1);
     pthread_mutex_unlock(&lock);
-    *address = found;
-    *size = symbol->st_size;
-    return OK;
+    return found ? OK : NOT_FOUND;
 }
 
 API int cuLaunchKernel(struct function *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,
@@ -663,6 +705,8 @@ API int cuLaunchKernel(struct function *function, unsigned grid_x, unsigned grid
         return INVALID_VALUE;
     size_t bytes = *(size_t *)extra[3];
     if (bytes % sizeof(uintptr_t) || bytes > MOST_ARGUMENTS * sizeof(uintptr_t) || !grid_x || !block_x || block_x > 1024)
+        return INVALID_VALUE;
+    if (function->bytes >= 0 && bytes != (size_t)function->bytes)
         return INVALID_VALUE;
     struct item item = {.what = KERNEL, .function = function->code, .module = function->module->object, .teams = grid_x, .threads = block_x, .shared = shared};
     memcpy(item.arguments, extra[1], bytes);
