@@ -83,6 +83,30 @@ static void *first_value(const Elf64_Ehdr *image, const Elf64_Sym *symbol)
     return copy;
 }
 
+/* Has it objects to construct? */
+static int cubin_has_constructors(const Elf64_Ehdr *image)
+{
+    for (unsigned s = 0; s < image->e_shnum; s++) {
+        const Elf64_Shdr *table = section(image, s);
+        const Elf64_Sym *symbols = (const Elf64_Sym *)((const char *)image + table->sh_offset);
+        for (size_t i = 0; table->sh_type == SHT_SYMTAB && i < table->sh_size / sizeof *symbols; i++)
+            if (!strncmp(text_at(image, table->sh_link, symbols[i].st_name), "__init_array_object_", 20))
+                return 1;
+    }
+    return 0;
+}
+
+/* How many there are in the list that was written. */
+static long list_of_constructors(const struct variable *variables)
+{
+    const char *ends[2] = {NULL, NULL};
+    for (; variables; variables = variables->next)
+        for (int end = 0; end < 2; end++)
+            if (!strcmp(variables->name, end ? "__init_array_end" : "__init_array_start"))
+                ends[end] = *(char **)variables->at;
+    return ends[0] && ends[1] ? (ends[1] - ends[0]) / (long)sizeof(void *) : 0;
+}
+
 /* The next image for this machine among the program's constants. */
 struct search {
     const char *wanted; /* a function that it has to have; any if null */
@@ -127,9 +151,10 @@ static int search_object(struct dl_phdr_info *object, size_t size, void *data)
     return search->found != NULL;
 }
 
-/* The image for this machine that belongs to one for GPUs: it has the same kernels. Null if the program was built for GPUs alone. */
-static const Elf64_Ehdr *companion(const Elf64_Ehdr *cubin)
+/* The image for this machine that belongs to one for GPUs: it has the same kernels. Null if the program was built for GPUs alone; `kernels` says whether there are any. */
+static const Elf64_Ehdr *companion(const Elf64_Ehdr *cubin, int *kernels)
 {
+    *kernels = 0;
     for (unsigned s = 0; s < cubin->e_shnum; s++) {
         const Elf64_Shdr *table = section(cubin, s);
         if (table->sh_type != SHT_SYMTAB)
@@ -137,8 +162,9 @@ static const Elf64_Ehdr *companion(const Elf64_Ehdr *cubin)
         const Elf64_Sym *symbols = (const Elf64_Sym *)((const char *)cubin + table->sh_offset);
         for (size_t i = 0; i < table->sh_size / sizeof *symbols; i++) {
             const char *name = text_at(cubin, table->sh_link, symbols[i].st_name);
-            if (ELF64_ST_TYPE(symbols[i].st_info) != STT_FUNC || strncmp(name, "__omp_offloading_", 17))
+            if (ELF64_ST_TYPE(symbols[i].st_info) != STT_FUNC || ELF64_ST_BIND(symbols[i].st_info) == STB_LOCAL || strncmp(name, "__omp_offloading_", 17))
                 continue;
+            *kernels = 1;
             struct search search = {.wanted = name};
             dl_iterate_phdr(search_object, &search);
             return search.found;

@@ -596,6 +596,7 @@ struct module {
     struct device *device;
     const Elf64_Ehdr *cubin; /* a real image, null for those that are this machine's */
     struct variable *variables;
+    int is_constructed;
 };
 
 struct function {
@@ -632,23 +633,37 @@ API int cuModuleLoadData(struct module **module, const void *image)
     if (memcmp(header->e_ident, ELFMAG, SELFMAG) || (header->e_machine != EM_GPU && header->e_machine != EM_X86_64))
         return INVALID_IMAGE;
     if (header->e_machine == EM_GPU && is_cubin(header)) {
+        int kernels;
         cubin = memcpy(malloc(elf_size(header)), image, elf_size(header));
-        header = companion(cubin);
+        header = companion(cubin, &kernels);
+        if (!header && kernels)
+            return INVALID_IMAGE; /* nothing can run in their place */
     }
     void *object = header ? load(header) : NULL;
-    if (!object)
+    if (header && !object)
         return INVALID_IMAGE;
     *module = malloc(sizeof **module);
-    **module = (struct module){object, current, cubin, NULL};
+    **module = (struct module){object, current, cubin, NULL, !cubin || !cubin_has_constructors(cubin)};
     return OK;
+}
+
+/* The kernel of a real image that calls constructors: those of this machine's were called when it was loaded. */
+static void call_constructors(void)
+{
 }
 
 API int cuModuleGetFunction(struct function **function, struct module *module, const char *name)
 {
-    void (*code)(void);
-    *(void **)&code = dlsym(module->object, name);
+    void (*code)(void) = NULL;
+    if (module->object)
+        *(void **)&code = dlsym(module->object, name);
     Elf64_Sym *symbol = NULL;
     Dl_info info;
+    if (module->cubin && !strcmp(name, "nvptx$device$init") && cubin_symbol(module->cubin, name, STT_FUNC)) {
+        *function = malloc(sizeof **function);
+        **function = (struct function){call_constructors, module, 0};
+        return OK;
+    }
     if (!code || !dladdr1((void *)code, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC)
         return NOT_FOUND;
     if (module->cubin && !cubin_symbol(module->cubin, name, STT_FUNC))
@@ -664,7 +679,7 @@ static int find_variable(struct module *module, const char *name, void **address
     const Elf64_Sym *wanted = module->cubin ? cubin_symbol(module->cubin, name, STT_OBJECT) : NULL;
     if (module->cubin && !wanted)
         return 0;
-    void *found = dlsym(module->object, name);
+    void *found = module->object ? dlsym(module->object, name) : NULL;
     Elf64_Sym *symbol = NULL;
     Dl_info info;
     if (found && dladdr1(found, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol && ELF64_ST_TYPE(symbol->st_info) == STT_OBJECT &&
@@ -708,6 +723,10 @@ API int cuLaunchKernel(struct function *function, unsigned grid_x, unsigned grid
         return INVALID_VALUE;
     if (function->bytes >= 0 && bytes != (size_t)function->bytes)
         return INVALID_VALUE;
+    if (function->code == call_constructors)
+        function->module->is_constructed = list_of_constructors(function->module->variables) > 0;
+    if (!function->module->is_constructed)
+        return fails(stream->device, LAUNCH_FAILED); /* a kernel before its image's objects are made */
     struct item item = {.what = KERNEL, .function = function->code, .module = function->module->object, .teams = grid_x, .threads = block_x, .shared = shared};
     memcpy(item.arguments, extra[1], bytes);
     return put(stream, item);

@@ -28,6 +28,7 @@ use crate::peers::{Family, Shared};
 use crate::staging::Way;
 use crate::streams::{Lane, Left, Streams, Use, Work};
 
+mod constructors;
 mod kind;
 mod launch;
 

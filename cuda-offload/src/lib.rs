@@ -9,6 +9,7 @@
 //! | [`peers`] | copies between devices |
 //! | [`staging`] | copies from and to the host's memory that the driver would keep their caller waiting for |
 //! | [`images`] | images of clang's, their functions and variables, and what its device code wants to know |
+//! | [`elf`] | names of variables in an image |
 //! | [`geometry`] | how many teams and threads a kernel gets |
 //! | [`gpu`] | [`Gpu`], which is a [`Device`](device_trait::Device) |
 //!
@@ -20,6 +21,7 @@ use core::ffi::CStr;
 
 pub mod context;
 pub mod driver;
+pub mod elf;
 pub mod geometry;
 pub mod gpu;
 pub mod images;

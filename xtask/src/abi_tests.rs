@@ -11,6 +11,7 @@
 
 mod build;
 mod compilers;
+pub mod cubin;
 mod exec;
 mod expand;
 mod images;

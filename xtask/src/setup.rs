@@ -5,6 +5,7 @@
 //! Asks nothing, says what it does, and does nothing when everything is there. What cannot be installed is named;
 //! the checks that need it are then skipped with the same name.
 
+use crate::abi_tests::cubin;
 use crate::exec;
 use crate::programs::Places;
 use std::path::Path;
@@ -14,13 +15,32 @@ use std::{fs, io};
 /// Installs what the gate and the demo use and is missing. Returns whether everything is there afterwards.
 pub fn run(places: &Places) -> bool {
     let list = places.root.join("conformance");
-    both(
+    let installed = both(
         places,
         &list,
         "packages.txt",
         "programs/requirements.txt",
         &places.venv(),
-    )
+    );
+    let cuda = cuda(places, &list.join("cuda.txt")).inspect_err(|e| eprintln!("setup: tools for images for GPUs: {e}"));
+    installed & cuda.is_ok()
+}
+
+/// Unpacks the tools that make images for GPUs, unless those of this list are there. They are programs, not Python.
+fn cuda(places: &Places, list: &Path) -> io::Result<()> {
+    let directory = cubin::tools(&places.target);
+    let mark = directory.join("made-from.txt");
+    let wanted = fs::read(list)?;
+    if fs::read(&mark).is_ok_and(|made| made == wanted) {
+        return Ok(());
+    }
+    println!("setup: installing from PyPI into {}", directory.display());
+    if directory.exists() {
+        fs::remove_dir_all(&directory)?;
+    }
+    let (python, into, from) = (places.venv().join("bin/python"), directory.display().to_string(), list.display().to_string());
+    step(&places.root, &python.display().to_string(), &["-m", "pip", "install", "-q", "--no-deps", "--target", &into, "-r", &from])?;
+    fs::write(&mark, wanted)
 }
 
 /// Installs what only the scheduled job uses. Returns whether everything is there afterwards.

@@ -74,6 +74,7 @@ impl Device for Gpu {
         if let Some((at, words)) = loaded.environment(&self.place).map_err(|why| Failure(why.into()))? {
             self.write(at, &words)?;
         }
+        self.construct(&loaded, image.bytes)?;
         let mut images = lock(&self.images);
         images.loaded.push(loaded);
         Ok(Some(Module(images.loaded.len() as u64 - 1)))

@@ -17,8 +17,8 @@ pub(super) const LAUNCH_WORDS: usize = 2;
 /// A kernel that was found.
 #[derive(Clone, Copy)]
 pub(super) struct Found {
-    function: Function,
-    kernel: Kernel,
+    pub(super) function: Function,
+    pub(super) kernel: Kernel,
 }
 
 /// What was loaded.
@@ -108,7 +108,7 @@ impl Gpu {
     }
 
     /// Begins a kernel in a stream, its environment before it if it has one of its own.
-    fn launch(&self, found: &Found, wish: Wish, shared: u32, arguments: &[usize], work: Work<'_>) -> Result<Operation, Failure> {
+    pub(super) fn launch(&self, found: &Found, wish: Wish, shared: u32, arguments: &[usize], work: Work<'_>) -> Result<Operation, Failure> {
         let (driver, (teams, threads)) = (self.driver, geometry::choose(&found.kernel, wish, &self.limits));
         let environment = work.held.as_ref().map(|held| (held.block, held.words.as_ptr(), size_of_val(&*held.words)));
         let bytes = size_of_val(arguments);

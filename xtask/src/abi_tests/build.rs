@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use super::compilers::{Compiler, Family, OFFLOAD};
+use super::compilers::{Compiler, Family};
 use super::images;
 use super::meta::{Language, Mode, file_stem};
 use links::names;
@@ -47,6 +47,8 @@ pub struct Recipe<'a> {
     pub compiler: &'a Compiler,
     /// `-O0`, `-O2` and whatever the program asks for.
     pub flags: Vec<String>,
+    /// What makes images for devices, when compiling and linking.
+    pub offload: Vec<String>,
     /// Build a shared object.
     pub shared: bool,
 }
@@ -69,6 +71,11 @@ impl Builder {
     /// Where `omp.h` copies for headerless compilers go.
     pub fn borrowed_headers(&self) -> &Path {
         &self.headers
+    }
+
+    /// The directory of all that is built.
+    pub fn target(&self) -> &Path {
+        self.cache.parent().unwrap_or(&self.cache)
     }
 
     /// The library under test.
@@ -114,9 +121,10 @@ impl Builder {
     /// The CUDA driver for tests, built once.
     pub fn fake_cuda(&self) -> Result<&Path, String> {
         let built = self.fake_cuda.get_or_init(|| {
-            let text = fs::read(&self.fake_source).map_err(|error| format!("{}: {error}", self.fake_source.display()))?;
+            let parent = self.fake_source.parent().unwrap_or(Path::new("."));
+            let hash = hash_directory(parent)?;
             let mut hasher = DefaultHasher::new();
-            text.hash(&mut hasher);
+            hash.hash(&mut hasher);
             let output = self.cache.join(format!("fake-cuda-{:016x}.so", hasher.finish()));
             self.unless_cached(&output, |partial| {
                 let mut command = Command::new("cc");
@@ -131,7 +139,7 @@ impl Builder {
         let object = self.cache.join(format!("{}.o", self.stem(recipe)?));
         self.unless_cached(&object, |output| {
             let mut command = Command::new(&recipe.compiler.name);
-            command.args(&recipe.compiler.flags).args(&recipe.flags);
+            command.args(&recipe.compiler.flags).args(&recipe.flags).args(&recipe.offload);
             self.include.iter().for_each(|directory| {
                 command.arg("-I").arg(directory);
             });
@@ -146,7 +154,7 @@ impl Builder {
         self.unless_cached(&binary, |output| {
             let mut command = Command::new(&recipe.compiler.name);
             command.args(&recipe.compiler.flags).args(linking(recipe));
-            command.args(recipe.flags.iter().filter(|flag| *flag == OFFLOAD));
+            command.args(&recipe.offload);
             command.arg(object).arg("-o").arg(output).args(libraries(recipe));
             Ok(command)
         })
@@ -194,7 +202,7 @@ impl Builder {
         let compiler = recipe.compiler;
         let mut hasher = DefaultHasher::new();
         (text, self.include_hash, &compiler.name, compiler.version, &compiler.flags).hash(&mut hasher);
-        (&recipe.flags, recipe.shared).hash(&mut hasher);
+        (&recipe.flags, &recipe.offload, recipe.shared).hash(&mut hasher);
         let name: String = file_stem(recipe.name).chars().take(120).collect();
         Ok(format!("{name}-{}-{:016x}", compiler.name, hasher.finish()))
     }

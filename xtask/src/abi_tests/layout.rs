@@ -60,6 +60,7 @@ fn printed(directory: &Path, builder: &Builder, compiler: &Compiler) -> Result<T
         source: &directory.join(file),
         compiler,
         flags: vec!["-O0".into()],
+        offload: Vec::new(),
         shared: false,
     };
     let binary = builder.binary(&recipe, Mode::Own)?;

@@ -46,6 +46,8 @@ pub enum Mode {
     Python,
     /// As with the symlinks, with the images marked as a GPU's and the CUDA driver for tests.
     Gpu,
+    /// With real images for GPUs beside those for this machine, which that driver runs in their place.
+    Cubin,
 }
 
 /// How a run has to end.
@@ -109,6 +111,8 @@ pub struct Source {
     pub devices: Vec<u32>,
     /// Why it does not run on the GPUs of the driver for tests, if it does not.
     pub no_gpu: Option<String>,
+    /// Why it has no real images for GPUs.
+    pub no_cubin: Option<String>,
     /// Why it runs on those only, if it does.
     pub only_gpu: Option<String>,
     /// What is wrong with the header.
@@ -214,6 +218,7 @@ impl Source {
             offload: false,
             devices: Vec::new(),
             no_gpu: None,
+            no_cubin: None,
             only_gpu: None,
             error: None,
         }
@@ -284,6 +289,7 @@ impl Source {
             "offload" => self.offload = value == "yes",
             "devices" => self.devices = numbers(value)?,
             "no-gpu" => self.no_gpu = Some(value.into()),
+            "no-cubin" => self.no_cubin = Some(value.into()),
             "only-gpu" => self.only_gpu = Some(value.into()),
             "alone" => self.alone = value == "yes",
             "stress" => self.stress = value == "yes",

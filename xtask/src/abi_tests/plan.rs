@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::build::{Builder, Recipe};
 use super::compilers::{Compiler, Family, OFFLOAD};
+use super::cubin;
 use super::exec::{Ended, Run, contains};
 use super::meta::{Ending, Language, Mode, Source};
 
@@ -104,8 +105,12 @@ impl<'a> Program<'a> {
         };
         let cases = self.cases(builder.library().is_some());
         let runs = cases.iter().flat_map(|&(m, t)| devices.iter().map(move |&d| (m, t, d)));
-        for (mode, threads, devices) in runs.filter(|(mode, _, devices)| *mode != Mode::Gpu || devices.is_some_and(|count| count > 0)) {
-            let verdict = match self.left_out(builder) {
+        for (mode, threads, devices) in runs.filter(|(mode, _, devices)| !matches!(mode, Mode::Gpu | Mode::Cubin) || devices.is_some_and(|count| count > 0)) {
+            let left_out = match mode {
+                Mode::Cubin => self.cubin_options(builder).err(),
+                _ => self.left_out(builder),
+            };
+            let verdict = match left_out {
                 Some(reason) => Verdict::Skipped(reason),
                 None => self.run_case(builder, mode, threads, devices),
             };
@@ -120,7 +125,8 @@ impl<'a> Program<'a> {
 
     /// Builds what [`Program::run_once`] runs. The error is the first line of the compiler's.
     pub fn build_once(&self, builder: &Builder) -> Result<(), String> {
-        match builder.binary(&self.recipe(), self.mode_of_one()).map_err(|message| does_not_build(&message)) {
+        let mode = self.mode_of_one();
+        match builder.binary(&self.recipe(builder, mode), mode).map_err(|message| does_not_build(&message)) {
             Err(Verdict::Failed(what, _)) => Err(what),
             _ => Ok(()),
         }
@@ -134,7 +140,7 @@ impl<'a> Program<'a> {
     /// Builds it and runs it once, preloaded or on GPUs, with most of its devices, with more environment and at most `limit` seconds.
     pub fn run_once(&self, builder: &Builder, threads: u32, more: &[(String, String)], limit: u32) -> Verdict {
         let mode = self.mode_of_one();
-        let binary = match builder.binary(&self.recipe(), mode) {
+        let binary = match builder.binary(&self.recipe(builder, mode), mode) {
             Ok(binary) => binary,
             Err(message) => return does_not_build(&message),
         };
@@ -158,7 +164,8 @@ impl<'a> Program<'a> {
             let count = self.one_count(Mode::Symlink);
             let gpu = (self.runs_on_gpus()).then_some((Mode::Gpu, count));
             let others = self.source.only_gpu.is_none().then_some((Mode::Symlink, count));
-            return [others, gpu].into_iter().flatten().collect();
+            let cubin = self.runs_on_gpus().then_some((Mode::Cubin, count));
+            return [others, gpu, cubin].into_iter().flatten().collect();
         }
         let all = |mode| self.source.threads.iter().map(move |threads| (mode, *threads));
         if !with_library {
@@ -200,6 +207,14 @@ impl<'a> Program<'a> {
         self.compiler.family == Family::Clang && !self.source.devices.is_empty() && self.source.no_gpu.is_none()
     }
 
+    /// What makes a real image for GPUs of it, or why there is none.
+    fn cubin_options(&self, builder: &Builder) -> Result<Vec<String>, String> {
+        match &self.source.no_cubin {
+            Some(reason) => Err(reason.clone()),
+            None => cubin::options(builder.target(), self.compiler),
+        }
+    }
+
     fn is_shared(&self) -> bool {
         self.source.modes.contains(&Mode::Python)
     }
@@ -216,7 +231,7 @@ impl<'a> Program<'a> {
     }
 
     fn run_case(&self, builder: &Builder, mode: Mode, threads: u32, devices: Option<u32>) -> Verdict {
-        let binary = match builder.binary(&self.recipe(), mode) {
+        let binary = match builder.binary(&self.recipe(builder, mode), mode) {
             Ok(binary) => binary,
             Err(message) => return does_not_build(&message),
         };
@@ -236,13 +251,13 @@ impl<'a> Program<'a> {
     /// So many devices for a run. The error is a compiler's message.
     fn add_devices(&self, run: &mut Run, builder: &Builder, mode: Mode, devices: Option<u32>) -> Result<(), String> {
         match mode {
-            Mode::Gpu => run.env.extend(gpus(builder.fake_cuda()?, devices.unwrap_or(1), turn(&self.source.name))),
+            Mode::Gpu | Mode::Cubin => run.env.extend(gpus(builder.fake_cuda()?, devices.unwrap_or(1), turn(&self.source.name))),
             _ => run.env.extend(devices.map(|count| ("GANGWAY_HOST_DEVICES".to_owned(), count.to_string()))),
         }
         Ok(())
     }
 
-    fn recipe(&self) -> Recipe<'_> {
+    fn recipe(&self, builder: &Builder, mode: Mode) -> Recipe<'_> {
         let mut flags = vec![self.opt.to_owned()];
         if self.is_shared() {
             flags.push("-fPIC".into());
@@ -250,12 +265,14 @@ impl<'a> Program<'a> {
         if self.compiler.language == Language::C {
             flags.push("-D_GNU_SOURCE".into());
         }
-        if self.makes_images() {
-            flags.push(OFFLOAD.into());
-        }
+        let offload = match (self.makes_images(), mode) {
+            (false, _) => Vec::new(),
+            (true, Mode::Cubin) => self.cubin_options(builder).unwrap_or_default(),
+            (true, _) => vec![OFFLOAD.into()],
+        };
         let asked = self.source.flags.iter().filter(|(term, _)| self.compiler.matches(term));
         flags.extend(asked.flat_map(|(_, text)| text.split_whitespace().map(str::to_owned)));
-        Recipe { name: &self.source.name, source: &self.source.path, compiler: self.compiler, flags, shared: self.is_shared() }
+        Recipe { name: &self.source.name, source: &self.source.path, compiler: self.compiler, flags, offload, shared: self.is_shared() }
     }
 
     fn prepare(&self, builder: &Builder, mode: Mode, threads: u32, binary: PathBuf) -> Run {
@@ -266,7 +283,7 @@ impl<'a> Program<'a> {
             // Peers spin by default, which with 17 threads on two cores takes minutes.
             (_, None, _) => env.push(("OMP_WAIT_POLICY".into(), "passive".into())),
             (Mode::Preload, Some(library), _) => env.push(("LD_PRELOAD".into(), library.display().to_string())),
-            (Mode::Symlink | Mode::Python | Mode::Gpu, _, Some(directory)) => {
+            (Mode::Symlink | Mode::Python | Mode::Gpu | Mode::Cubin, _, Some(directory)) => {
                 env.push(("LD_LIBRARY_PATH".into(), directory.display().to_string()));
             }
             _ => {}

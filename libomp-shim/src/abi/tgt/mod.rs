@@ -27,8 +27,7 @@ pub mod rest;
 fn device_for(number: i64) -> Option<&'static Slot> {
     match device::place(Here::get(), number) {
         Place::Device(slot) if !register::requires_shared_memory() || slot.device.reaches_host_memory() => {
-            device::program::bring(slot);
-            Some(slot)
+            device::program::bring(slot).then_some(slot)
         }
         Place::Device(slot) => {
             target::refuse_without_shared_memory(slot.number);

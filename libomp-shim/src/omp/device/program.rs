@@ -4,12 +4,12 @@
 //! compilers' tables are the fronts' matter. Registering does nothing else, because constructors do it, in every process.
 
 use core::ffi::CStr;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::Slot;
-use super::interface::{Address, Image, Module};
+use super::interface::{Address, Failure, Image, Module};
 use super::table::{Mapped, Origin};
 use super::transfer::settle;
 use crate::omp::lock::Lock;
@@ -108,6 +108,8 @@ pub struct Loaded {
     /// [`GENERATION`] up to which all has been loaded.
     seen: AtomicU64,
     modules: Mutex<HashMap<u64, Module>>,
+    /// An image could not be loaded before anything was mapped: nobody uses the device.
+    given_up: AtomicBool,
 }
 
 impl Loaded {
@@ -116,40 +118,63 @@ impl Loaded {
     }
 }
 
-/// Loads on `slot` what is new, and enters its variables in the table. Before every construct.
-pub fn bring(slot: &Slot) {
+/// Can the device be used? Loads on it what is new, and enters its variables in the table. Before every construct.
+///
+/// A device that cannot load what the program has for it is not used at all: regions on the host would not see what other constructs map there. Where something is
+/// mapped already, by another program of this process, only the regions run on the host.
+pub fn bring(slot: &Slot) -> bool {
     // ORDERING: Acquire, pairs with `register`.
     let generation = GENERATION.load(Ordering::Acquire);
     // ORDERING: Acquire, pairs with the Release below: what was loaded is seen.
     if slot.programs.seen.load(Ordering::Acquire) == generation {
-        return;
+        // ORDERING: Relaxed; stored before `seen`, which was acquired.
+        return !slot.programs.given_up.load(Ordering::Relaxed);
     }
     slot.programs.lock.lock();
     let known = registry().programs.clone();
     for (number, program) in known {
-        if !slot.programs.modules().contains_key(&number)
-            && let Some(module) = load(slot, number, &program)
-        {
-            slot.programs.modules().insert(number, module);
-            enter_variables(slot, module, &program);
+        if slot.programs.modules().contains_key(&number) {
+            continue;
+        }
+        match load(slot, number, &program) {
+            Ok(Some(module)) => {
+                slot.programs.modules().insert(number, module);
+                enter_variables(slot, module, &program);
+            }
+            Ok(None) => {}
+            Err(why) => give_up(slot, &why),
         }
     }
     // ORDERING: Release, pairs with the Acquire above.
     slot.programs.seen.store(generation, Ordering::Release);
     slot.programs.lock.unlock();
+    // ORDERING: Relaxed; stored by this thread, or before the lock was taken.
+    !slot.programs.given_up.load(Ordering::Relaxed)
+}
+
+fn give_up(slot: &Slot, why: &Failure) {
+    let is_unused = slot.lock().is_unused();
+    // ORDERING: Relaxed; `seen` and the lock publish it.
+    slot.programs.given_up.store(is_unused, Ordering::Relaxed);
+    let what = if is_unused { "the device is not used, its constructs run on the host" } else { "its regions run on the host" };
+    report::warn(format_args!("device {}: {why}; {what}", slot.number));
 }
 
 /// The first image that the device takes.
-fn load(slot: &Slot, number: u64, program: &Program) -> Option<Module> {
+///
+/// # Errors
+/// There is one for it, which cannot be loaded.
+fn load(slot: &Slot, number: u64, program: &Program) -> Result<Option<Module>, Failure> {
+    let mut failed = None;
     for (at, bytes) in program.images.iter().enumerate() {
         let id = number << 8 | at as u64 & 0xFF;
         match slot.device.load(&Image { bytes, id }) {
-            Ok(Some(module)) => return Some(module),
+            Ok(Some(module)) => return Ok(Some(module)),
             Ok(None) => {}
-            Err(why) => report::warn(format_args!("device {}: {why}; its regions run on the host", slot.number)),
+            Err(why) => failed = Some(why),
         }
     }
-    None
+    failed.map_or(Ok(None), Err)
 }
 
 /// Where the device has a function whose address a variable of the image holds.

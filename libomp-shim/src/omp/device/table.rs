@@ -201,6 +201,11 @@ impl Table {
         Self(BTreeMap::new())
     }
 
+    /// Has nothing been mapped, and is there no variable of an image?
+    pub fn is_unused(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// How the `size` bytes from `begin` on lie. With `size` 0: the address, which may also be one before the section of an array
     /// that is mapped, in that array. One behind a mapped range is nowhere.
     pub fn place(&self, begin: usize, size: usize) -> Place {
