@@ -2,8 +2,10 @@
 
 mod common;
 mod driver;
+mod failures;
 mod kernels;
 mod memory;
 mod peers;
+mod pressure;
 mod staging;
 mod streams;
