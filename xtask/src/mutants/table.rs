@@ -77,6 +77,8 @@ pub const MUTANTS: &[Mutant] = &[
     mutant("task_finds_old_bytes", "a task behind a region finds what was there before it", &[("device/coherence.c", "gcc", 4)]),
     mutant("chain_unordered", "regions that follow each other on a GPU do not wait for those before them", &[("device/chain.c", "clang-19", 4), ("device/chain.c", "clang-19", 1)]),
     mutant("chain_ends_early", "a region's end is known before those have ended that it followed on a GPU", &[("device/chain.c", "clang-19", 4)]),
+    mutant("interop_ignores_depend", "interop does not wait for its dependences", &[("device/interop_depend.c", "clang-19", 4)]),
+    mutant("interop_forgets_stream", "interop does not wait for its stream", &[("device/interop_many.c", "clang-19", 4), ("device/interop_depend.c", "clang-19", 4)]),
     // ---- cancellation
     mutant("cancel_ignored", "cancel does nothing", &[("cancel/constructs.c", "gcc", 4)]),
     mutant("cancel_for_ignored", "cancel for does not stop the others", &[("cancel/by_one.c", "gcc", 4)]),

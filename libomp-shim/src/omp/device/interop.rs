@@ -248,7 +248,8 @@ pub fn meet_dependences(here: Here, items: impl Iterator<Item = Dependence> + Cl
 }
 
 fn meet(here: Here, what: &'static str, object: Option<&Interop>, items: impl Iterator<Item = Dependence> + Clone, nowait: bool) {
-    let held = depend::wait_and_hold(here, items.clone());
+    let held = if ult::mutant!(interop_ignores_depend) { None } else { depend::wait_and_hold(here, items.clone()) };
+    let object = object.filter(|_| !ult::mutant!(interop_forgets_stream));
     let marked = object.and_then(|object| Some((object.slot, object.mark().unwrap_or_else(|why| fail(object.slot, what, &why))?)));
     if let (Some((slot, operation)), false) = (marked, nowait) {
         settle(&*slot.device, operation).unwrap_or_else(|why| fail(slot, what, &why));
