@@ -20,6 +20,15 @@ module ompx_lib
             ompx_tray_allreduce, ompx_tray_scatter_file, ompx_tray_gather_file, ompx_run_in, ompx_run_inout, ompx_run_out, &
             ompx_run_task, ompx_dist_alloc, ompx_dist_free, ompx_dist_rank, ompx_dist_device, ompx_dist_get, ompx_dist_put, &
             ompx_set_task_data
+  public :: ompx_access_t, ompx_in, ompx_out, ompx_inout, ompx_mutexinoutset, ompx_inoutset, ompx_cuda_stream, &
+            ompx_cuda_stream_on, ompx_set_task_stream, ompx_cuda_task, ompx_device_any_gpu
+
+  ! A dependence of a task made by ompx_cuda_task, and its kinds.
+  type, bind(c) :: ompx_access_t
+    type(c_ptr) :: address
+    integer(c_int) :: kind
+  end type
+  integer(c_int), parameter :: ompx_in = 1, ompx_out = 2, ompx_inout = 3, ompx_mutexinoutset = 4, ompx_inoutset = 8
 
   ! What the runtime has done since the process was started: numbers of events, none ever shrinks.
   type, bind(c) :: ompx_counters_t
@@ -144,6 +153,37 @@ module ompx_lib
     function ompx_result_set(result, data, bytes) bind(c, name='ompx_result_set') result(code)
       import :: c_int, c_ptr, c_size_t
       type(c_ptr), value, intent(in) :: result, data
+      integer(c_size_t), value, intent(in) :: bytes
+      integer(c_int) :: code
+    end function
+
+    ! Streams of GPUs for tasks: c_null_ptr if there is none.
+    function ompx_cuda_stream() bind(c, name='ompx_cuda_stream') result(stream)
+      import :: c_ptr
+      type(c_ptr) :: stream
+    end function
+    function ompx_cuda_stream_on(device) bind(c, name='ompx_cuda_stream_on') result(stream)
+      import :: c_int, c_ptr
+      integer(c_int), value, intent(in) :: device
+      type(c_ptr) :: stream
+    end function
+    ! The next task only puts work on streams, of this device.
+    function ompx_set_task_stream(device) bind(c, name='ompx_set_task_stream') result(code)
+      import :: c_int
+      integer(c_int), value, intent(in) :: device
+      integer(c_int) :: code
+    end function
+    function ompx_device_any_gpu() bind(c, name='ompx_device_any_gpu') result(device)
+      import :: c_int
+      integer(c_int) :: device
+    end function
+    ! Runs an integer(c_int) function fn(stream, args) bind(c), with type(c_ptr), value :: stream, args, as a task that ends with its work on the
+    ! stream. accesses: c_loc of an array of ompx_access_t; future: c_loc of one, or c_null_ptr.
+    function ompx_cuda_task(device, fn, args, bytes, accesses, count, future) bind(c, name='ompx_cuda_task') result(code)
+      import :: c_int, c_funptr, c_ptr, c_size_t
+      integer(c_int), value, intent(in) :: device, count
+      type(c_funptr), value, intent(in) :: fn
+      type(c_ptr), value, intent(in) :: args, accesses, future
       integer(c_size_t), value, intent(in) :: bytes
       integer(c_int) :: code
     end function
