@@ -76,6 +76,14 @@ const DEAD: u32 = 2;
 #[derive(Default)]
 struct Padded<T>(T);
 
+/// What waits for one rank.
+#[derive(Default)]
+struct Waiting {
+    outbox: Mutex<Outbox>,
+    /// Something does. Stored under the lock.
+    any: AtomicBool,
+}
+
 /// One end of the bridge. See the module.
 pub struct Bridge {
     pub(crate) rank: u32,
@@ -83,7 +91,7 @@ pub struct Bridge {
     pub(crate) settings: Settings,
     pub(crate) config: Config,
     state: AtomicU32,
-    outboxes: Box<[Padded<Mutex<Outbox>>]>,
+    outboxes: Box<[Padded<Waiting>]>,
     listed: Mutex<Vec<u32>>,
     any_listed: AtomicBool,
     orders: Mutex<Vec<Order>>,
@@ -110,7 +118,10 @@ unsafe impl Send for Bridge {}
 /// What has happened so far. Only sums; nothing is published through them except where `engine::collective` says so.
 #[derive(Default)]
 pub(crate) struct Counts {
-    pub(crate) sent: AtomicU64,
+    /// Messages that were left in an outbox.
+    pub(crate) left: AtomicU64,
+    /// Messages that were sent past it, inside the gate.
+    pub(crate) at_once: AtomicU64,
     pub(crate) handled: AtomicU64,
     pub(crate) begun: AtomicU64,
     pub(crate) ended: AtomicU64,
@@ -120,6 +131,14 @@ pub(crate) struct Counts {
     pub(crate) block_bytes: AtomicU64,
     pub(crate) busy: AtomicU64,
     pub(crate) polls: AtomicU64,
+}
+
+impl Counts {
+    /// Messages sent.
+    pub(crate) fn sent(&self) -> u64 {
+        // ORDERING: Relaxed, both; as the sums they are.
+        self.left.load(Relaxed) + self.at_once.load(Relaxed)
+    }
 }
 
 /// Adds to a counter.
@@ -259,7 +278,8 @@ impl Bridge {
     /// Puts a frame into the outbox of `to`. `counter` counts it before anybody can see it. Says whether a packet that takes no
     /// more waits there.
     pub(crate) fn push(&self, to: u32, frame: &Frame<'_>, must: bool, counter: Option<&AtomicU64>) -> Result<bool, i32> {
-        let mut outbox = lock(&self.outboxes[to as usize].0);
+        let Waiting { outbox, any } = &self.outboxes[to as usize].0;
+        let mut outbox = lock(outbox);
         let Ok(full) = outbox.push(frame, &self.settings.limits, must, || self.fresh()) else {
             count(&self.counts.busy, 1);
             return Err(code::BUSY);
@@ -267,6 +287,8 @@ impl Bridge {
         if let Some(counter) = counter {
             count(counter, 1);
         }
+        // ORDERING: Relaxed; `has_nothing_for` says why.
+        any.store(true, Relaxed);
         let newly = !core::mem::replace(&mut outbox.listed, true);
         drop(outbox);
         if newly {
@@ -277,17 +299,27 @@ impl Bridge {
         Ok(full)
     }
 
+    /// Does nothing wait for `to`? What the calling thread has left there does, and what others have before it heard of them.
+    pub(crate) fn has_nothing_for(&self, to: u32) -> bool {
+        // ORDERING: Relaxed; who has left a message, or has heard of one by whoever left it, reads what was stored for it, or something newer. Nothing is read
+        // through it.
+        !self.outboxes[to as usize].0.any.load(Relaxed)
+    }
+
     /// Takes the next packet for `to` out, and says whether more wait; with none left the outbox is unlisted.
     pub(crate) fn pop(&self, to: u32) -> (Option<Packet>, bool) {
-        let mut outbox = lock(&self.outboxes[to as usize].0);
+        let Waiting { outbox, any } = &self.outboxes[to as usize].0;
+        let mut outbox = lock(outbox);
         let packet = outbox.pop();
         outbox.listed = !outbox.is_empty();
+        // ORDERING: Relaxed, as in `push`.
+        any.store(outbox.listed, Relaxed);
         (packet, outbox.listed)
     }
 
     /// Bytes that wait here for `rank`.
     pub fn waiting(&self, rank: u32) -> usize {
-        self.outboxes.get(rank as usize).map_or(0, |o| lock(&o.0).bytes())
+        self.outboxes.get(rank as usize).map_or(0, |o| lock(&o.0.outbox).bytes())
     }
 
     /// Ranks for which something waits that nobody has taken up yet.
@@ -313,7 +345,7 @@ impl Bridge {
     }
 
     /// Runs `work` inside the gate, which the caller has entered, and leaves; what is brought meanwhile is taken up.
-    fn work(&self, work: fn(&mut Engine, &Self) -> Result<usize, Broken>) -> Result<usize, i32> {
+    fn work(&self, work: impl FnOnce(&mut Engine, &Self) -> Result<usize, Broken>) -> Result<usize, i32> {
         INSIDE.set(true);
         // SAFETY: this thread is inside the gate (invariant "one inside"), and callbacks get no reference to the engine.
         let engine = unsafe { &mut *self.engine.get() };
@@ -349,7 +381,7 @@ impl Bridge {
         // ORDERING: Relaxed; sums for people.
         let read = |counter: &AtomicU64| counter.load(Relaxed);
         Counters {
-            messages_sent: read(&c.sent),
+            messages_sent: c.sent(),
             messages_handled: read(&c.handled),
             packets_sent: read(&c.packets_sent),
             packets_received: read(&c.packets_received),

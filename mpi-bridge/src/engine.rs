@@ -13,7 +13,7 @@ mod tokens;
 
 use crate::bridge::{Bridge, Settings, count_inside};
 use crate::fabric::{Broken, Completion, Fabric, Lane, Outcome};
-use crate::packet::Packet;
+use crate::packet::{Frame, Packet};
 use crate::pair::{Channel, Violation};
 use crate::table::{Arrival, Done, IdleFn};
 use crate::wave::{Operation, Waves};
@@ -162,7 +162,7 @@ impl Engine {
         self.send_waiting(bridge)?;
         self.take_in(bridge)?;
         // The usual look of somebody who waits finds nothing. What `hurry` has left is in the lists.
-        if self.events == 0 && self.ripe.is_empty() && self.late.is_empty() && self.pending.is_empty() {
+        if self.events == 0 && self.ripe.is_empty() && self.late.is_empty() && (self.pending.is_empty() || self.waves.wants().is_none()) {
             return Ok(0);
         }
         self.handle_ripe(bridge)?;
@@ -224,6 +224,23 @@ impl Engine {
         Ok(true)
     }
 
+    /// Sends a message that is not in an outbox, if nothing is before it and it may leave now. It fits into a packet.
+    pub fn send_at_once(&mut self, bridge: &Bridge, to: u32, frame: &Frame<'_>) -> Result<bool, Broken> {
+        if !self.channels[to as usize].may_send() || !bridge.has_nothing_for(to) {
+            return Ok(false);
+        }
+        let mut packet = self.spare.pop().unwrap_or_else(|| bridge.fresh());
+        packet.clear();
+        if !packet.append(frame, self.settings.limits.packet) {
+            self.put_aside(bridge, packet);
+            return Ok(false);
+        }
+        count_inside(&bridge.counts.at_once, 1);
+        self.channels[to as usize].seal(&mut packet);
+        self.ship(bridge, to, packet)?;
+        Ok(true)
+    }
+
     fn ship(&mut self, bridge: &Bridge, to: u32, packet: Packet) -> Result<(), Broken> {
         self.events += 1;
         self.sent_to[to as usize] += 1;
@@ -242,7 +259,7 @@ impl Engine {
     /// A packet has left.
     fn sent(&mut self, bridge: &Bridge, at: u32) {
         if let Some(packet) = self.sending.take(at) {
-            bridge.recycle(packet);
+            self.put_aside(bridge, packet);
         }
     }
 
@@ -353,7 +370,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Keeps a packet for the ring; that needs no lock.
+    /// Keeps a packet for the ring, or for sending; that needs no lock.
     fn put_aside(&mut self, bridge: &Bridge, packet: Packet) {
         if self.spare.len() < self.ring.len() { self.spare.push(packet) } else { bridge.recycle(packet) }
     }

@@ -10,7 +10,15 @@ pub const UNIT: usize = 16;
 /// The most blocks one message can announce.
 pub const MOST_BLOCKS: usize = 255;
 
-const MAGIC: u16 = 0x4757;
+/// Changes with what the bytes of a packet mean: ranks compare it at the start.
+pub const FORMAT: u32 = 2;
+/// The first half of a packet's header: the same in each, so shared memory does without it.
+pub const PREFIX: [u8; UNIT / 2] = *b"GWpacket";
+
+/// Where the kind of a packet begins in the last four bytes of its header; what lies below are credits.
+const KIND: u32 = 24;
+/// The credits that one packet gives back are fewer.
+pub const MOST_CREDITS: u32 = 1 << KIND;
 
 /// What a packet is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -76,6 +84,13 @@ impl Packet {
         self.words.as_mut_ptr().cast()
     }
 
+    /// Writes what all packets begin with; the rest goes to what is returned.
+    pub fn begin(&mut self) -> *mut u8 {
+        let (prefix, rest) = self.all_bytes().split_at_mut(PREFIX.len());
+        prefix.copy_from_slice(&PREFIX);
+        rest.as_mut_ptr()
+    }
+
     /// The bytes in use.
     pub fn bytes(&self) -> &[u8] {
         let start = self.words.as_ptr().cast::<u8>();
@@ -91,32 +106,33 @@ impl Packet {
 
     /// Writes the header.
     pub fn seal(&mut self, header: Header) {
+        debug_assert!(header.credits < MOST_CREDITS);
         let to = &mut self.all_bytes()[..UNIT];
-        to[0..2].copy_from_slice(&MAGIC.to_le_bytes());
-        to[2..4].copy_from_slice(&(header.kind as u16).to_le_bytes());
-        to[4..8].copy_from_slice(&header.sequence.to_le_bytes());
-        to[8..12].copy_from_slice(&header.credits.to_le_bytes());
-        to[12..16].fill(0);
+        to[..8].copy_from_slice(&PREFIX);
+        to[8..12].copy_from_slice(&header.sequence.to_le_bytes());
+        to[12..16].copy_from_slice(&(header.credits | (header.kind as u32) << KIND).to_le_bytes());
     }
 
     /// Reads the header; nothing if this is no packet of ours.
     pub fn header(&self) -> Option<Header> {
         let bytes = self.bytes().get(..UNIT)?;
-        let kind = match (half(bytes, 0), half(bytes, 2)) {
-            (MAGIC, 1) => Kind::Frames,
-            (MAGIC, 2) => Kind::Credits,
+        let last = word(bytes, 12);
+        let kind = match last >> KIND {
+            1 => Kind::Frames,
+            2 => Kind::Credits,
             _ => return None,
         };
-        Some(Header { kind, sequence: word(bytes, 4), credits: word(bytes, 8) })
+        bytes.starts_with(&PREFIX).then(|| Header { kind, sequence: word(bytes, 8), credits: last % MOST_CREDITS })
     }
 
     /// Adds a frame; `false`, and nothing done, if it would grow beyond `most` bytes.
     pub fn append(&mut self, frame: &Frame<'_>, most: usize) -> bool {
-        let (at, size) = (self.length, frame.size());
+        let (at, payload) = (self.length, frame.payload());
+        let size = frame.room(payload);
         if at + size > most.min(self.capacity()) {
             return false;
         }
-        frame.write(&mut self.all_bytes()[at..at + size]);
+        frame.write(&mut self.all_bytes()[at..at + size], payload);
         self.length = at + size;
         true
     }
@@ -190,25 +206,28 @@ impl Frame<'_> {
 
     /// Bytes it takes in a packet.
     pub fn size(&self) -> usize {
-        UNIT + UNIT * self.blocks.len() + self.payload().next_multiple_of(UNIT)
+        self.room(self.payload())
+    }
+
+    fn room(&self, payload: usize) -> usize {
+        UNIT + UNIT * self.blocks.len() + payload.next_multiple_of(UNIT)
     }
 
     /// Layout of the header: payload bytes (24 bits) and block count (8), verb, number, word.
-    fn write(&self, to: &mut [u8]) {
-        let sizes = self.payload() as u32 | (self.blocks.len() as u32) << 24;
-        to[0..4].copy_from_slice(&sizes.to_le_bytes());
-        to[4..6].copy_from_slice(&(self.verb as u16).to_le_bytes());
-        to[6..8].copy_from_slice(&self.number.to_le_bytes());
-        to[8..16].copy_from_slice(&self.word.to_le_bytes());
-        let mut at = UNIT;
+    fn write(&self, to: &mut [u8], payload: usize) {
+        let sizes = payload as u32 | (self.blocks.len() as u32) << 24;
+        let (head, mut rest) = to.split_at_mut(UNIT);
+        let code = u64::from(sizes) | (self.verb as u64) << 32 | u64::from(self.number) << 48;
+        head.copy_from_slice(&(u128::from(code) | u128::from(self.word) << 64).to_le_bytes());
         for block in self.blocks {
-            to[at..at + 8].copy_from_slice(&block.bytes.to_le_bytes());
-            to[at + 8..at + 16].copy_from_slice(&u64::from(block.ticket).to_le_bytes());
-            at += UNIT;
+            let (to, behind) = rest.split_at_mut(UNIT);
+            to.copy_from_slice(&(u128::from(block.bytes) | u128::from(block.ticket) << 64).to_le_bytes());
+            rest = behind;
         }
         for piece in self.pieces {
-            to[at..at + piece.len()].copy_from_slice(piece);
-            at += piece.len();
+            let (to, behind) = rest.split_at_mut(piece.len());
+            to.copy_from_slice(piece);
+            rest = behind;
         }
     }
 }

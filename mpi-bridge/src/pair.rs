@@ -33,7 +33,7 @@ impl Limits {
     /// MPICH copy through shared memory at once (4 KiB). `window`: 0 for 32 packets, fewer beyond 1000 ranks, so that what
     /// all ranks together can send to one stays near 512 MiB.
     pub fn new(ranks: u32, window: u32, queue: usize) -> Self {
-        let window = if window == 0 { (32_000 / ranks.max(1)).clamp(4, 32) } else { window.max(2) };
+        let window = if window == 0 { (32_000 / ranks.max(1)).clamp(4, 32) } else { window.clamp(2, crate::packet::MOST_CREDITS - 1) };
         Self { packet: 16 * 1024, batch: 4000, queue: if queue == 0 { 1 << 20 } else { queue }, window }
     }
 }

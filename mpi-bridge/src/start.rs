@@ -9,6 +9,7 @@ use crate::fabric::mpi::{Calls, Mpi};
 use crate::near::carrier::Near;
 use crate::near::reach::Reach;
 use crate::near::segment::{self, Ranks};
+use crate::packet::FORMAT;
 use crate::table::{ABI, Config, code};
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -60,7 +61,7 @@ fn hash_file(path: &str) -> Result<u64, String> {
 /// What all ranks must have alike, with the words for a difference.
 fn identities(config: &Config, settings: &Settings) -> Result<Vec<(String, u64)>, String> {
     let l = settings.limits;
-    let sizes = format!("{ABI} {} {} {} {}", l.packet, l.window, settings.chunk, settings.ring);
+    let sizes = format!("{ABI} {FORMAT} {} {} {} {}", l.packet, l.window, settings.chunk, settings.ring);
     let mut all = vec![
         ("different versions or settings of the bridge".to_string(), hash(0, sizes.as_bytes())),
         ("a different executable".to_string(), hash_file("/proc/self/exe")?),

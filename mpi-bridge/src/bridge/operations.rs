@@ -29,11 +29,32 @@ impl Bridge {
         }
         let full = if blocks.is_empty() {
             let frame = Frame { verb: Verb::Message, number, word: 0, blocks: &[], pieces };
-            self.push(to, &frame, Self::in_callback(), Some(&self.counts.sent))?
+            if flags & crate::table::MORE == 0
+                && let Some(answer) = self.send_at_once(to, &frame)
+            {
+                return answer;
+            }
+            self.push(to, &frame, Self::in_callback(), Some(&self.counts.left))?
         } else {
             self.send_blocks(to, number, pieces, blocks)?
         };
         if full || flags & crate::table::MORE == 0 { self.hurry() } else { Ok(()) }
+    }
+
+    /// Sends a message past the outbox if nobody is inside the gate and nothing waits there; by way of the outbox, if something does. `None`: the caller leaves it there, and asks.
+    fn send_at_once(&self, to: u32, frame: &Frame<'_>) -> Option<Answer> {
+        if Self::in_callback() || !self.gate.try_enter() {
+            return None;
+        }
+        let mut answer = Ok(());
+        let outcome = self.work(|engine, bridge| {
+            if engine.send_at_once(bridge, to, frame)? {
+                return Ok(1);
+            }
+            answer = self.push(to, frame, false, Some(&self.counts.left)).map(|_| ());
+            if answer.is_ok() { engine.hurry(bridge) } else { Ok(0) }
+        });
+        Some(outcome.and(answer))
     }
 
     fn send_blocks(&self, to: u32, number: u16, pieces: &[&[u8]], blocks: &[Block]) -> Result<bool, i32> {
@@ -47,7 +68,7 @@ impl Bridge {
             announced.push(Announced { bytes: block.bytes, ticket });
         }
         let frame = Frame { verb: Verb::Message, number, word: 0, blocks: &announced, pieces };
-        let pushed = self.push(to, &frame, Self::in_callback(), Some(&self.counts.sent));
+        let pushed = self.push(to, &frame, Self::in_callback(), Some(&self.counts.left));
         match pushed {
             Ok(_) => announced.iter().for_each(|a| self.order(Order::Start(a.ticket))),
             Err(_) => self.give_up(&announced),

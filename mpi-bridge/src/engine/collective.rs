@@ -44,7 +44,7 @@ impl Engine {
         let c = &bridge.counts;
         // ORDERING: Relaxed; a wave needs each counter to be no older than the wave itself. What this rank's idle threads did before
         // is ordered by `idle`; what is sent meanwhile makes the sums of the next wave differ.
-        let (sent, handled) = (c.sent.load(Relaxed) + c.begun.load(Relaxed), c.handled.load(Relaxed) + c.ended.load(Relaxed));
+        let (sent, handled) = (c.sent() + c.begun.load(Relaxed), c.handled.load(Relaxed) + c.ended.load(Relaxed));
         match self.waves.ready(sent, handled) {
             Some(Step::Up(parent, sums)) => rise(bridge, parent, sums),
             Some(Step::Down(ends)) => self.verdict(bridge, ends)?,

@@ -5,7 +5,7 @@
 //! is missing, its looks are spared, all but one in [`SELDOM`].
 
 use crate::fabric::{Broken, Completion, Fabric, Lane, Outcome};
-use crate::packet::Packet;
+use crate::packet::{PREFIX, Packet};
 
 use super::segment::Inbox;
 
@@ -82,7 +82,7 @@ impl<F: Fabric> Fabric for Near<F> {
         if let Some(neighbour) = neighbour {
             // SAFETY: as the caller says.
             let bytes = unsafe { core::slice::from_raw_parts(from, length) };
-            if neighbour.sender.push(bytes) {
+            if neighbour.sender.push(bytes.strip_prefix(&PREFIX).unwrap_or_default()) {
                 return Ok(true);
             }
         }
@@ -130,12 +130,12 @@ impl<F: Fabric> Fabric for Near<F> {
             for _ in 0..MOST {
                 let Some(length) = neighbour.receiver.waiting() else { break };
                 let mut packet = room();
-                if length > packet.capacity().min(neighbour.receiver.most()) {
+                if length > neighbour.receiver.most().min(packet.capacity() - PREFIX.len()) {
                     return Err(Broken(format!("{length} bytes in shared memory from rank {} are more than a packet", neighbour.rank)));
                 }
+                packet.set_length(PREFIX.len() + length);
                 // SAFETY: the packet holds as many.
-                unsafe { neighbour.receiver.take(packet.as_mut_ptr(), length) };
-                packet.set_length(length);
+                unsafe { neighbour.receiver.take(packet.begin(), length) };
                 into.push((neighbour.rank, packet));
             }
         }
