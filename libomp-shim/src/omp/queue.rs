@@ -87,13 +87,17 @@ pub fn find(thread: &Thread, look: Look, more: &dyn Fn() -> bool) -> Option<Job>
     if has_its_fill(thread) {
         return None;
     }
-    let task = find_task(thread, look)?;
+    find_task(thread, look).map(|task| begin(thread, task, more))
+}
+
+/// The job that is `task`, which `thread` has taken and may start, for a wait as in [`find`].
+pub fn begin(thread: &Thread, task: NonNull<Task>, more: &dyn Fn() -> bool) -> Job {
     // SAFETY: only the lifetime is erased; the pointer is forgotten by `end_help`, before the closure ends.
     let more = unsafe { core::mem::transmute::<*const (dyn Fn() -> bool + '_), *const (dyn Fn() -> bool + 'static)>(more) };
     // SAFETY: own thread only.
     let helping = unsafe { &mut thread.own().helping };
     *helping = (helping.0.wrapping_add(1), Some(more));
-    Some(task::job(thread, task))
+    task::job(thread, task)
 }
 
 /// Is `thread` alone, and waits for a device already while there is room for no more who do? Then it begins nothing until that has answered. Who does not wait

@@ -318,9 +318,20 @@ pub(super) unsafe fn publish_crowd(worker: &'static Worker) {
 /// Own kernel thread.
 pub(super) unsafe fn publish_crowd_again(worker: &'static Worker) {
     // SAFETY: as the caller says.
+    unsafe {
+        // Not asked again whether it is over.
+        (*worker.own()).meeting = core::ptr::null();
+        publish_crowd_as_before(worker);
+    }
+}
+
+/// [`publish_crowd`] for the code that ran before, on this worker: if nobody has sat down or got up, what was told of those who are suspended holds; what is queued may not.
+///
+/// # Safety
+/// Own kernel thread.
+pub(super) unsafe fn publish_crowd_as_before(worker: &'static Worker) {
+    // SAFETY: as the caller says.
     let own = unsafe { &mut *worker.own() };
-    // Not asked again whether it is over.
-    own.meeting = core::ptr::null();
     if own.published == own.bench.changes() && own.bench.has_nobody_resting() {
         worker.publish_crowd_behind_fence();
     } else {

@@ -194,7 +194,9 @@ pub fn undisturbed<T>(f: impl FnOnce() -> T) -> T {
     let Some(worker) = worker::current().filter(|worker| !worker.is_in_scheduler()) else { return f() };
     worker.enter_scheduler();
     let result = f();
-    enter_program();
+    // SAFETY: own kernel thread, as `f` does not switch; the code that goes on is the one that came.
+    unsafe { look::publish_crowd_as_before(worker) };
+    worker.enter_program();
     result
 }
 
