@@ -42,8 +42,11 @@ pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>
     let running = slot.begin();
     promise.iter_mut().for_each(|promise| promise.begin(&running));
     let after = chain::behind(here, slot, region.items);
-    // SAFETY: as the caller says.
-    let entered = or_fail(slot, "a target region", unsafe { map::enter_as(slot, region.items, keeps) });
+    let entered = match map::values_alone(region.items).filter(|_| !keeps) {
+        Some(entered) => entered,
+        // SAFETY: as the caller says.
+        None => or_fail(slot, "a target region", unsafe { map::enter_as(slot, region.items, keeps) }),
+    };
     let arguments: Vec<usize> = region.arguments.iter().map(|&at| entered.values[at]).collect();
     let mut brought = Brought::room(&entered.wanted);
     let wanted: Vec<_> = entered.wanted.iter().map(|(address, range)| (*address, range.len())).collect();
@@ -90,6 +93,9 @@ pub unsafe fn end(slot: &Slot, items: &[Item], entered: &Entered) {
 /// # Safety
 /// As [`run`].
 unsafe fn end_of_region(slot: &Slot, items: &[Item], entered: &Entered, brought: &Brought, keeps: bool) {
+    if !keeps && map::are_values(items) {
+        return;
+    }
     let pairs = items.iter().zip(&entered.absent);
     let items: Vec<Item> = pairs.filter_map(|(item, &absent)| leaving(item, absent)).collect();
     // SAFETY: as the caller says.

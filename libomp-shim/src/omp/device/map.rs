@@ -25,7 +25,7 @@ use super::transfer::Batch;
 mod enter;
 mod leave;
 
-pub use enter::{Entered, enter, enter_as};
+pub use enter::{Entered, are_values, enter, enter_as, values_alone};
 pub use leave::{Brought, leave, leave_as};
 
 /// What an item says, a set.

@@ -31,6 +31,21 @@ pub struct Entered {
     pub leaves_nothing: bool,
 }
 
+/// Are all items values, for which a device's table need not be asked?
+pub fn are_values(items: &[Item]) -> bool {
+    items.iter().all(|item| item.role == Role::Value)
+}
+
+/// What comes of entering a list of values, if it is one.
+pub fn values_alone(items: &[Item]) -> Option<Entered> {
+    are_values(items).then(|| Entered {
+        values: items.iter().map(|item| item.base).collect(),
+        absent: vec![false; items.len()],
+        leaves_nothing: true,
+        ..Entered::default()
+    })
+}
+
 /// Enters a list on the device `slot` (5.2 §5.8.3).
 ///
 /// # Errors

@@ -307,8 +307,12 @@ pub(super) unsafe extern "C" fn answered(_: *mut c_void, message: *const Message
     // SAFETY: the bridge's message.
     let (mut reader, source) = unsafe { opened(message) };
     let (ticket, failed, word, writes) = (reader.word(), reader.word(), reader.word(), reader.word());
-    // ORDERING: Relaxed; a number that only grows.
-    cluster.peer(source).known.fetch_max(writes, Ordering::Relaxed);
+    let known = &cluster.peer(source).known;
+    // ORDERING: Relaxed, both; a number that only grows.
+    if known.load(Ordering::Relaxed) < writes {
+        // ORDERING: as above.
+        known.fetch_max(writes, Ordering::Relaxed);
+    }
     let outcome = match failed {
         0 => {
             // SAFETY: the room that the launch has told of, which stays until the operation is over.

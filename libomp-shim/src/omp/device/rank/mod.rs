@@ -7,6 +7,8 @@
 //! | [`wire`] | what messages look like |
 //! | [`pending`] | operations that are under way |
 //! | [`remote`] | the device: what a rank asks another for |
+//! | [`launch`], [`region`] | a region as one rank asks for it, and as the other runs it |
+//! | [`codes`] | its code by number |
 //! | [`arena`] | memory of another rank, portioned out here |
 //! | [`serve`] | what a rank does for others; the team that does it is `omp::remote::server` |
 //! | [`steal`] | what ranks with little to do get of others |
@@ -37,10 +39,13 @@ use super::interface::Device;
 use pending::Pending;
 
 pub mod arena;
+pub mod codes;
 pub mod death;
+pub mod launch;
 pub mod link;
 pub mod modules;
 pub mod pending;
+pub mod region;
 pub mod remote;
 pub mod serve;
 pub mod start;
@@ -89,6 +94,8 @@ struct Peer {
     known: AtomicU64,
     /// Small copies that came from it and were made.
     handled: AtomicU64,
+    /// The numbers that it has given for code here.
+    codes: codes::Heard,
     /// Large copies to it that are under way: ticket, and where they go.
     flying: Mutex<Vec<(u64, core::ops::Range<usize>)>>,
 }
@@ -97,7 +104,6 @@ struct Peer {
 #[derive(Default)]
 struct Counts {
     launched: AtomicU64,
-    served: AtomicU64,
     out: AtomicU64,
     back: AtomicU64,
     across: AtomicU64,
@@ -146,7 +152,9 @@ pub fn steals() -> [u64; 4] {
 
 /// Regions sent to other ranks, regions run for others, bytes sent, bytes fetched, bytes fetched because another rank said so.
 pub fn counters() -> [u64; 5] {
-    let Some(c) = cluster().map(|c| &c.counts) else { return [0; 5] };
+    let Some(cluster) = cluster() else { return [0; 5] };
+    let c = &cluster.counts;
     // ORDERING: Relaxed; sums for people.
-    [&c.launched, &c.served, &c.out, &c.back, &c.across].map(|n| n.load(Ordering::Relaxed))
+    let [launched, out, back, across] = [&c.launched, &c.out, &c.back, &c.across].map(|n| n.load(Ordering::Relaxed));
+    [launched, cluster.served.came(), out, back, across]
 }

@@ -1,7 +1,7 @@
 //! Operations that are under way: requests whose answer has not come, copies that have not ended.
 //!
-//! Each has a ticket, a number that is never used again in the process, from 1 on. Who begins an operation asks for its result until it is given, once; what was
-//! not asked for stays. Who waits asks at each look, mostly in vain, so a part in which nothing is to be had is known without its lock.
+//! Each has a ticket, a number that is never used again in the process, from 1 on, and is written down when it is over, or when somebody sleeps until it is. Who begins an
+//! operation asks for its result until it is given, once; what was not asked for stays. Who waits asks at each look, mostly in vain, so a part in which nothing is to be had is known without its lock.
 
 use core::hash::{BuildHasherDefault, Hasher};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -14,7 +14,8 @@ use crate::omp::device::interface::{Failure, Wake};
 pub type Outcome = Result<u64, Failure>;
 
 enum State {
-    Begun(Option<Wake>),
+    /// Under way, and somebody is to be woken at the end.
+    Awaited(Wake),
     Over(Outcome),
 }
 
@@ -44,54 +45,59 @@ impl Hasher for Ticket {
     }
 }
 
-type States = HashMap<u64, State, BuildHasherDefault<Ticket>>;
-
-/// The operations of a process.
-pub struct Pending {
-    last: AtomicU64,
-    under_way: AtomicU64,
-    parts: [Mutex<States>; PARTS],
-    /// By part: outcomes that have not been taken. Changed under the part's lock.
-    to_take: [AtomicU32; PARTS],
+#[derive(Default)]
+struct States {
+    /// Of the operations that are over and not asked for, or awaited.
+    by_ticket: HashMap<u64, State, BuildHasherDefault<Ticket>>,
+    to_take: u32,
+    ended: u64,
 }
 
-impl Default for Pending {
-    fn default() -> Self {
-        Self { last: AtomicU64::new(0), under_way: AtomicU64::new(0), parts: Default::default(), to_take: Default::default() }
-    }
+/// Operations whose tickets have the same remainder.
+#[derive(Default)]
+struct Part {
+    states: Mutex<States>,
+    /// Outcomes that have not been taken, as far as those who ask have to know. Stored under the lock.
+    to_take: AtomicU32,
+    /// Operations that are over. Stored under the lock.
+    ended: AtomicU64,
+}
+
+/// The operations of a process.
+#[derive(Default)]
+pub struct Pending {
+    last: AtomicU64,
+    parts: [Part; PARTS],
 }
 
 impl Pending {
-    fn part(&self, ticket: u64) -> MutexGuard<'_, States> {
-        self.parts[ticket as usize % PARTS].lock().unwrap_or_else(PoisonError::into_inner)
+    fn part(&self, ticket: u64) -> (&Part, MutexGuard<'_, States>) {
+        let part = &self.parts[ticket as usize % PARTS];
+        (part, part.states.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// A ticket for an operation that begins.
     pub fn begin(&self) -> u64 {
-        // ORDERING: Relaxed, both; numbers that differ, and a sum whose zero is looked for when nothing begins any more.
-        let ticket = self.last.fetch_add(1, Ordering::Relaxed) + 1;
-        // ORDERING: as above.
-        self.under_way.fetch_add(1, Ordering::Relaxed);
-        self.part(ticket).insert(ticket, State::Begun(None));
-        ticket
+        // ORDERING: Relaxed; numbers that differ. `count` compares it with the ends, which come later.
+        self.last.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// The operation is over; who waits for it is woken.
     pub fn end(&self, ticket: u64, outcome: Outcome) {
         let before = {
-            let mut part = self.part(ticket);
-            match part.get_mut(&ticket) {
-                Some(state @ State::Begun(_)) => {
-                    // ORDERING: Release, pairs with the Acquire in `take`. Under the lock: who finds the state, and is woken or wakes for it, finds the number.
-                    self.to_take[ticket as usize % PARTS].fetch_add(1, Ordering::Release);
-                    core::mem::replace(state, State::Over(outcome))
-                }
-                _ => return,
+            let (part, mut states) = self.part(ticket);
+            if let Some(State::Over(_)) = states.by_ticket.get(&ticket) {
+                return;
             }
+            states.to_take += 1;
+            states.ended += 1;
+            // ORDERING: Release, pairs with the Acquire in `take`. Under the lock: who finds the state, and is woken or wakes for it, finds the number.
+            part.to_take.store(states.to_take, Ordering::Release);
+            // ORDERING: Release, pairs with the Acquire in `count`: what belongs to the end has been done.
+            part.ended.store(states.ended, Ordering::Release);
+            states.by_ticket.insert(ticket, State::Over(outcome))
         };
-        // ORDERING: Relaxed; see `begin`.
-        self.under_way.fetch_sub(1, Ordering::Relaxed);
-        if let State::Begun(Some(wake)) = before {
+        if let Some(State::Awaited(wake)) = before {
             // SAFETY: `wake_on` was promised that it may be called.
             unsafe { (wake.call)(wake.data) };
         }
@@ -102,18 +108,18 @@ impl Pending {
         if ticket == 0 {
             return Some(Ok(0));
         }
-        let to_take = &self.to_take[ticket as usize % PARTS];
         // ORDERING: Acquire, pairs with the Release in `end`: who was told of the end finds it.
-        if to_take.load(Ordering::Acquire) == 0 {
+        if self.parts[ticket as usize % PARTS].to_take.load(Ordering::Acquire) == 0 {
             return None;
         }
-        let mut part = self.part(ticket);
-        if !matches!(part.get(&ticket), Some(State::Over(_))) {
+        let (part, mut states) = self.part(ticket);
+        if !matches!(states.by_ticket.get(&ticket), Some(State::Over(_))) {
             return None;
         }
-        // ORDERING: Relaxed; under the lock, as where it was added.
-        to_take.fetch_sub(1, Ordering::Relaxed);
-        match part.remove(&ticket) {
+        states.to_take -= 1;
+        // ORDERING: Relaxed; fewer are to be had than was known.
+        part.to_take.store(states.to_take, Ordering::Relaxed);
+        match states.by_ticket.remove(&ticket) {
             Some(State::Over(outcome)) => Some(outcome),
             _ => None,
         }
@@ -121,21 +127,23 @@ impl Pending {
 
     /// `wake` is called when the operation is over, now if it is already.
     pub fn wake_on(&self, ticket: u64, wake: Wake) {
-        let mut part = self.part(ticket);
-        match part.get_mut(&ticket) {
-            Some(State::Begun(nobody)) => *nobody = Some(wake),
-            _ => {
-                drop(part);
-                // SAFETY: as the caller of `Device::wake_on` promises.
-                unsafe { (wake.call)(wake.data) };
-            }
+        let (_, mut states) = self.part(ticket);
+        if let Some(State::Over(_)) = states.by_ticket.get(&ticket) {
+            drop(states);
+            // SAFETY: as the caller of `Device::wake_on` promises.
+            unsafe { (wake.call)(wake.data) };
+        } else {
+            states.by_ticket.insert(ticket, State::Awaited(wake));
         }
     }
 
     /// How many operations are not over.
     pub fn count(&self) -> u64 {
-        // ORDERING: Relaxed; see `begin`.
-        self.under_way.load(Ordering::Relaxed)
+        // ORDERING: Acquire, pairs with the Release in `end`. The ends are read first: they are never more than the beginnings, so where both are equal nothing was
+        // under way when the beginnings were read.
+        let ended: u64 = self.parts.iter().map(|part| part.ended.load(Ordering::Acquire)).sum();
+        // ORDERING: Relaxed; not before the loads above, which acquire.
+        self.last.load(Ordering::Relaxed) - ended
     }
 }
 

@@ -6,15 +6,14 @@ use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::arena::{self, Arena, Given};
+use super::arena::{self, Arena, Given as Returned};
+use super::codes::Given;
 use super::link::MORE;
-use super::wire::{code, hash, mark, verb};
+use super::wire::{hash, verb};
 use super::{Cluster, modules};
-use crate::omp::device::host::MOST_ARGUMENTS;
 use crate::omp::device::image;
-use crate::omp::device::place::held;
 use crate::omp::device::interface::{
-    Address, Code, Convention, Device, Failure, Image, Launch, Module, Operation, Progress, Wake,
+    Address, Device, Failure, Image, Launch, Module, Operation, Progress, Wake,
 };
 use crate::omp::device::transfer;
 
@@ -23,9 +22,11 @@ const SMALL: usize = 4096;
 
 /// Another rank.
 pub struct Rank {
-    cluster: &'static Cluster,
-    rank: u32,
+    pub(super) cluster: &'static Cluster,
+    pub(super) rank: u32,
     name: CString,
+    /// What regions' code is called in launches there.
+    pub(super) codes: Given,
     arena: Mutex<Arena>,
     symbols: Mutex<HashMap<(u64, usize), Option<Address>>>,
     bases: Mutex<HashMap<u64, Option<Address>>>,
@@ -80,7 +81,7 @@ impl Debts {
     }
 
     /// Source, rank, writes; what concerns `except` is left out.
-    fn list(&self, except: u32) -> Vec<[u64; 3]> {
+    pub(super) fn list(&self, except: u32) -> Vec<[u64; 3]> {
         // ORDERING: Relaxed; see `owe`.
         if !self.any.load(Ordering::Relaxed) {
             return Vec::new();
@@ -133,6 +134,7 @@ impl Rank {
             cluster,
             rank,
             name: CString::new(format!("GANGWAY_RANK_{rank}")).unwrap_or_default(),
+            codes: Given::default(),
             arena: Mutex::new(Arena::new(cluster.ranks)),
             symbols: Mutex::default(),
             bases: Mutex::default(),
@@ -158,21 +160,12 @@ impl Rank {
 
     /// Waits for the copies that others have sent to this rank and that we rely on. They are owed until they are made: another region that turns to the
     /// rank meanwhile has to wait for them, too.
-    fn pay(&self) -> Result<(), Failure> {
+    pub(super) fn pay(&self) -> Result<(), Failure> {
         for (source, writes) in self.cluster.debts.of(self.rank) {
             self.ask(verb::AWAIT, &[source.into(), writes], &[])?;
             self.cluster.debts.paid(self.rank, source, writes);
         }
         Ok(())
-    }
-
-    /// What a region on this rank relies on elsewhere.
-    fn debts(&self) -> Vec<[u64; 3]> {
-        let mut list = self.cluster.debts.list(self.rank);
-        for rank in (0..self.cluster.ranks).filter(|&r| r != self.rank) {
-            list.extend(unknown(self.cluster, rank).map(|writes| [self.cluster.rank.into(), rank.into(), writes]));
-        }
-        list
     }
 
     /// Memory with a mapping of its own.
@@ -196,19 +189,6 @@ impl Rank {
     }
 }
 
-fn convention(convention: Convention) -> u64 {
-    match convention {
-        Convention::Array => 0,
-        Convention::Separate => 1,
-        Convention::SeparateAfterEnvironment => 2,
-    }
-}
-
-/// The convention that [`verb::RUN`] calls `word`.
-pub(super) fn convention_of(word: u64) -> Convention {
-    [Convention::Array, Convention::Separate, Convention::SeparateAfterEnvironment][word.min(2) as usize]
-}
-
 impl Device for Rank {
     fn name(&self) -> &CStr {
         &self.name
@@ -230,18 +210,18 @@ impl Device for Rank {
     unsafe fn free(&self, block: Address) {
         let given = lock(&self.arena).give(block);
         let words = match given {
-            Given::Kept => return,
-            Given::Idle(at, size) => [at as u64, size as u64, 0],
-            Given::Ended(at, size) => [at as u64, size as u64, 1],
+            Returned::Kept => return,
+            Returned::Idle(at, size) => [at as u64, size as u64, 0],
+            Returned::Ended(at, size) => [at as u64, size as u64, 1],
         };
-        if matches!(given, Given::Idle(..)) {
+        if matches!(given, Returned::Idle(..)) {
             // It counts as a write: another rank that is told of the block's next use must not write there before it was wiped.
             // ORDERING: Relaxed; see `unknown`.
             self.cluster.peer(self.rank).written.fetch_add(1, Ordering::Relaxed);
         }
         // When the bridge fails all ranks end.
         drop(self.cluster.post(self.rank, verb::RELEASE, &words, &[], MORE));
-        if let Given::Idle(at, size) = given {
+        if let Returned::Idle(at, size) = given {
             lock(&self.arena).add(at, size);
         }
     }
@@ -321,38 +301,7 @@ impl Device for Rank {
     }
 
     unsafe fn run(&self, launch: &Launch<'_>) -> Result<Operation, Failure> {
-        if launch.arguments.len() >= MOST_ARGUMENTS {
-            return Err(Failure(format!("{} arguments are more than {MOST_ARGUMENTS}", launch.arguments.len()).into()));
-        }
-        self.pay()?;
-        let (kind, first, second) = match launch.code {
-            Code::HostFunction(address) => {
-                let Some((identity, offset)) = modules::place(address) else {
-                    return Err(Failure("its code lies in no executable and no shared object".into()));
-                };
-                (code::MODULE, identity, offset)
-            }
-            Code::Loaded(module, _, address) => (code::IMAGE, module.0, address as u64),
-        };
-        let limit = u64::from(launch.thread_limit[0]);
-        let debts = self.debts();
-        let into = launch.into.addr() as u64;
-        let marks = if launch.stolen { mark::STOLEN } else { 0 } | (held::waiting() as u64) << mark::WAITING;
-        // One allocation: nine words, three lists with the lengths of two.
-        let mut words = Vec::with_capacity(11 + 3 * debts.len() + 2 * launch.wanted.len() + launch.arguments.len());
-        words.extend([launch.device as u64, launch.depth.into(), marks]);
-        words.extend([convention(launch.convention), limit, kind, first, second, into]);
-        words.push(debts.len() as u64);
-        words.extend(debts.into_iter().flatten());
-        words.push(launch.wanted.len() as u64);
-        words.extend(launch.wanted.iter().flat_map(|&(at, size)| [at as u64, size as u64]));
-        words.extend(launch.arguments.iter().map(|&a| a as u64));
-        let brought: usize = launch.wanted.iter().map(|(_, size)| size).sum();
-        // ORDERING: Relaxed, both; sums.
-        self.cluster.counts.launched.fetch_add(1, Ordering::Relaxed);
-        // ORDERING: as above.
-        self.cluster.counts.back.fetch_add(brought as u64, Ordering::Relaxed);
-        self.cluster.request(self.rank, verb::RUN, &words, &[]).map(Operation)
+        self.launch(launch).map(Operation)
     }
 
     fn poll(&self, operation: Operation) -> Progress {

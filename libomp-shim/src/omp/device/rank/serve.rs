@@ -14,13 +14,13 @@ use mpi_bridge::table::{HandlerFn, Message};
 
 use super::link::opened;
 use super::pending::Outcome;
-use super::remote::{convention_of, fence, lock};
-use super::wire::{code, mark, verb};
+use super::region::{self, Came, Region, not_here};
+use super::remote::{fence, lock};
+use super::wire::verb;
 use super::{CLUSTER, Cluster, modules, steal};
-use crate::omp::check::{rounds, waits};
-use crate::omp::device::host::run_here;
+use crate::omp::check::rounds;
 use crate::omp::device::image::{self, Object};
-use crate::omp::device::interface::{Code, Convention, Failure, Launch, Module};
+use crate::omp::device::interface::Failure;
 use crate::omp::device::program;
 use crate::omp::lock as omp_lock;
 use crate::omp::persistent::wire::HANDLER as PERSISTENT;
@@ -37,20 +37,6 @@ enum Job {
     Base { identity: u64 },
 }
 
-/// A region as its message describes it.
-struct Region {
-    device: i32,
-    depth: u32,
-    convention: Convention,
-    thread_limit: u32,
-    kind: u64,
-    code: [u64; 2],
-    arguments: Vec<usize>,
-    /// What goes along with the answer, and where it belongs.
-    wanted: Vec<(usize, usize)>,
-    into: u64,
-}
-
 /// A job, who asked for it, and the ticket there.
 struct Order {
     job: Job,
@@ -61,8 +47,10 @@ struct Order {
 /// What a rank has for others.
 #[derive(Default)]
 pub struct Served {
-    /// Regions that are not over.
-    regions: AtomicU64,
+    /// Regions that have come. Handlers alone write it, one at a time.
+    came: AtomicU64,
+    /// Those of them that are over.
+    over: AtomicU64,
     /// Who waits for writes: source, how many, who asks, ticket.
     awaited: Mutex<Vec<(u32, u64, u32, u64)>>,
     /// Guards `objects`, while an image is loaded.
@@ -74,15 +62,23 @@ pub struct Served {
 impl Served {
     /// Regions that are not over.
     pub fn regions(&self) -> u64 {
-        // ORDERING: Relaxed; a load that need not be exact.
-        self.regions.load(Ordering::Relaxed)
+        // ORDERING: Relaxed; a load that need not be exact, read so that it is never below 0.
+        let over = self.over.load(Ordering::Relaxed);
+        // ORDERING: as above.
+        self.came.load(Ordering::Relaxed).saturating_sub(over)
+    }
+
+    /// Regions that have come so far.
+    pub fn came(&self) -> u64 {
+        // ORDERING: Relaxed; a sum for people.
+        self.came.load(Ordering::Relaxed)
     }
 }
 
 // ---- handlers -----------------------------------------------------------------------------------------------------------
 
 /// All handlers, by number.
-pub const HANDLERS: [(u32, HandlerFn); 21] = [
+pub const HANDLERS: [(u32, HandlerFn); 22] = [
     (verb::WRITE, written),
     (verb::RUN, asked_to_run),
     (verb::COPY, asked_to_copy),
@@ -104,6 +100,7 @@ pub const HANDLERS: [(u32, HandlerFn); 21] = [
     (verb::LOOKED, rounds::answered),
     (verb::FETCH, asked_to_fetch),
     PERSISTENT,
+    (verb::AGAIN, asked_to_run_again),
 ];
 
 /// A write of `source` has been made, or a block that it gave back was wiped: answers those that wait for it.
@@ -188,20 +185,13 @@ handlers! {
     /// [`verb::RUN`].
     fn asked_to_run(cluster, reader, source) {
         let ticket = reader.word();
-        let (device, depth, marks) = (reader.word() as i32, reader.word() as u32, reader.word());
-        let (convention, limit) = (convention_of(reader.word()), reader.word() as u32);
-        let (kind, code, into) = (reader.word(), [reader.word(), reader.word()], reader.word());
-        for _ in 0..reader.word() {
-            let (from, rank, writes) = (reader.word() as u32, reader.word() as u32, reader.word());
-            cluster.debts.owe(from, rank, writes);
-        }
-        let wanted = (0..reader.word()).map(|_| (reader.word() as usize, reader.word() as usize)).collect();
-        let arguments = reader.words().map(|word| word as usize).collect();
-        let region = Region { device, depth, convention, thread_limit: limit, kind, code, arguments, wanted, into };
-        steal::region_came(cluster, source, marks & mark::STOLEN != 0, (marks >> mark::WAITING) as u32);
-        // ORDERING: Relaxed; a load that need not be exact.
-        cluster.served.regions.fetch_add(1, Ordering::Relaxed);
-        leave(Order { job: Job::Run(region), source, ticket });
+        take_region(cluster, source, ticket, region::read(cluster, source, &mut reader));
+    }
+
+    /// [`verb::AGAIN`].
+    fn asked_to_run_again(cluster, reader, source) {
+        let ticket = reader.word();
+        take_region(cluster, source, ticket, region::read_again(cluster, source, &mut reader));
     }
 
     /// [`verb::COPY`].
@@ -253,6 +243,21 @@ fn map(size: usize) -> Outcome {
 
 // ---- jobs ---------------------------------------------------------------------------------------------------------------
 
+/// A region has come: counts it, and leaves it for the team.
+fn take_region(cluster: &'static Cluster, source: u32, ticket: u64, came: Result<Came, Failure>) {
+    match came {
+        Ok(Came { region, stolen, waiting }) => {
+            steal::region_came(cluster, source, stolen, waiting);
+            // ORDERING: Relaxed, both; this is in a handler, and the bridge orders those.
+            let came = cluster.served.came.load(Ordering::Relaxed);
+            // ORDERING: as above.
+            cluster.served.came.store(came + 1, Ordering::Relaxed);
+            leave(Order { job: Job::Run(region), source, ticket });
+        }
+        Err(why) => cluster.answer(source, ticket, Err(why), &[]),
+    }
+}
+
 /// Has an order carried out by the team.
 fn leave(order: Order) {
     SERVER.leave(Box::new(move || {
@@ -282,67 +287,11 @@ impl Order {
         };
         cluster.answer(self.source, self.ticket, outcome, &bytes);
         if is_region {
-            // ORDERING: Relaxed; as where it was added.
-            cluster.served.regions.fetch_sub(1, Ordering::Relaxed);
+            // ORDERING: Relaxed; a load that need not be exact.
+            cluster.served.over.fetch_add(1, Ordering::Relaxed);
             steal::region_ended(cluster);
         }
     }
-}
-
-fn not_here(cluster: &Cluster) -> Failure {
-    Failure(format!("rank {} has not loaded the module, or another version of it", cluster.rank).into())
-}
-
-impl Region {
-    /// Puts what is wanted into `bytes`; where it belongs.
-    fn bring_along(&self, bytes: &mut Vec<u8>) -> u64 {
-        for &(at, size) in &self.wanted {
-            // SAFETY: the sender has the memory from us.
-            bytes.extend_from_slice(unsafe { core::slice::from_raw_parts(at as *const u8, size) });
-        }
-        self.into
-    }
-
-    fn run(&self, cluster: &Cluster) -> Result<(), Failure> {
-        let address = match self.kind {
-            code::MODULE => modules::base(self.code[0]).ok_or_else(|| not_here(cluster))? + self.code[1] as usize,
-            _ => self.code[1] as usize,
-        };
-        // ORDERING: Relaxed; a sum.
-        cluster.counts.served.fetch_add(1, Ordering::Relaxed);
-        let launch = Launch {
-            device: self.device,
-            depth: self.depth,
-            stolen: false,
-            code: if self.kind == code::MODULE { Code::HostFunction(address) } else { Code::Loaded(Module(0), c"", address) },
-            convention: self.convention,
-            arguments: &self.arguments,
-            teams: [0; 3],
-            thread_limit: [self.thread_limit, 0, 0],
-            iterations: 0,
-            shared_bytes: 0,
-            wanted: &[],
-            into: ptr::null_mut(),
-            after: &[],
-        };
-        let _noted = waits::runs(address, Vec::new);
-        // SAFETY: the sender's promise (`Device::run`): code and arguments belong together. It has counted the arguments.
-        unsafe { run_here(&launch) };
-        flush();
-        Ok(())
-    }
-}
-
-unsafe extern "C" {
-    /// The C library's standard output.
-    static stdout: *mut libc::FILE;
-}
-
-/// Lets what a region printed leave this process before its end is known: under a launcher standard output is a pipe, and would keep it
-/// until the program ends. Costs some 10 ns when there is nothing.
-fn flush() {
-    // SAFETY: the C library's variable, set before `main`; its streams have locks.
-    unsafe { libc::fflush(stdout) };
 }
 
 /// Loads the image of this identity, once in the process: the number of its object.

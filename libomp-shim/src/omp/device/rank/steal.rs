@@ -13,7 +13,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Mutex;
 
 use mpi_bridge::table::Message;
-use placement::steal::{Place, Thief, Tip};
+use placement::steal::{Amount, Place, Thief, Tip};
 use ult::topology::distance::FARTHEST;
 use ult::victim::{Policy, Selector};
 
@@ -125,6 +125,9 @@ fn place(cluster: &Cluster) -> Option<Place> {
 
 /// A region has come from `source`, stolen or not, where so many wait. Called by the handler of its message.
 pub fn region_came(cluster: &Cluster, source: u32, stolen: bool, waiting: u32) {
+    if env::settings().steal == Amount::Nothing {
+        return;
+    }
     if stolen {
         count(&cluster.stealing.stolen);
     }
@@ -137,6 +140,9 @@ pub fn region_came(cluster: &Cluster, source: u32, stolen: bool, waiting: u32) {
 
 /// A region of this rank has ended. Called while it counts as busy.
 pub fn region_ended(cluster: &Cluster) {
+    if env::settings().steal == Amount::Nothing {
+        return;
+    }
     cluster.stealing.thief(Thief::region_ended);
     look(cluster);
 }

@@ -5,8 +5,8 @@
 pub mod verb {
     /// `[to] bytes`: write them. No answer.
     pub const WRITE: u32 = 1;
-    /// `[ticket, device, depth, marks, convention, thread limit, code, word, word, into, debts, {source, rank, writes}…, wanted, {address, size}…,
-    /// arguments…]`: run a region. The answer's word is `into`, its bytes are what was wanted.
+    /// `[ticket, device, depth, marks, convention + 4 * name, thread limit, code, word, word, into, debts, {source, rank, writes}…, wanted, {address, size}…,
+    /// arguments…]`: run a region. The answer's word is `into`, its bytes are what was wanted. The name is 0, or one more than the code's number from now on (`codes`).
     pub const RUN: u32 = 2;
     /// `[ticket, to, from, size]`: copy.
     pub const COPY: u32 = 3;
@@ -48,6 +48,9 @@ pub mod verb {
     pub const FETCH: u32 = 20;
     /// What persistent tasks are asked, and what they send each other: `omp::persistent::wire`. No answer; many bytes are a block beside it.
     pub const PERSISTENT: u32 = 21;
+    /// `[ticket, number + thread limit, device + depth, marks, arguments…]`: run a region of which an earlier [`RUN`] has said the code, under this number; it relies on no
+    /// write elsewhere, and nothing is wanted. The first of two is the lower half of the word. Without arguments it fits into a cell of shared memory.
+    pub const AGAIN: u32 = 22;
 }
 
 /// Bits of the marks in [`verb::RUN`].
@@ -56,6 +59,8 @@ pub mod mark {
     pub const STOLEN: u64 = 1;
     /// The bits from here on: how many regions wait at the sender.
     pub const WAITING: u32 = 8;
+    /// The bits of the convention from here on: the name.
+    pub const NAME: u32 = 2;
 }
 
 /// What says which code a region is, in [`verb::RUN`].
@@ -90,8 +95,14 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// What travels as a word.
+pub trait Word: Copy {}
+impl Word for u64 {}
+impl Word for usize {}
+
 /// The bytes of words.
-pub fn bytes(words: &[u64]) -> &[u8] {
+pub fn bytes<W: Word>(words: &[W]) -> &[u8] {
+    const { assert!(size_of::<W>() == WORD) };
     // SAFETY: words are bytes, and live as long.
     unsafe { core::slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) }
 }
@@ -118,12 +129,12 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let mut message = bytes(&[5, 6]).to_vec();
+        let mut message = bytes(&[5_u64, 6]).to_vec();
         message.extend_from_slice(b"name");
         let mut reader = Reader(&message);
         assert_eq!((reader.word(), reader.word(), reader.0), (5, 6, &b"name"[..]));
         assert_eq!(reader.word(), 0, "nothing is left");
-        assert_eq!(Reader(bytes(&[1, 2, 3])).words().collect::<Vec<_>>(), [1, 2, 3]);
+        assert_eq!(Reader(bytes(&[1_u64, 2, 3])).words().collect::<Vec<_>>(), [1, 2, 3]);
     }
 
     #[test]
