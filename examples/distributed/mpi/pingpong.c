@@ -1,8 +1,12 @@
 /* ../pingpong.c by MPI calls: the messages alone that its tasks need. Rank 1 answers rank 0; further ranks have nothing to do.
  *
- *     mpicc -O2 pingpong.c -o pingpong-mpi && mpirun -n 2 ./pingpong-mpi [rounds [messages of a round]] */
+ *     mpicc -O2 pingpong.c -o pingpong-mpi && mpirun -n 2 ./pingpong-mpi [rounds [messages of a round]] [runtime]
+ *
+ * With `runtime` only the first of its sizes, as a runtime has to send them under a program of which it knows nothing: any thread may call MPI, who asks does other things
+ * beside, and who serves knows neither who will ask nor how much. */
 #include "../pingpong.h"
 #include <mpi.h>
+#include <string.h>
 
 enum { WINDOW = 64 };
 
@@ -24,6 +28,39 @@ static void round_trips(long count)
             block[0]++;
             block[back - 1]++;
             MPI_Send(block, back, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
+        }
+    }
+}
+
+/* The same without blocking, and without knowing what will come. */
+static void requests(long count)
+{
+    for (long i = 0; i < count; i++) {
+        MPI_Request requests[2];
+        MPI_Status statuses[2];
+        int done = 0;
+        if (rank == 0) {
+            unsigned char first = block[0];
+            static unsigned char answer[OUT];
+            MPI_Irecv(answer, back, MPI_BYTE, 1, 2, MPI_COMM_WORLD, &requests[0]);
+            MPI_Isend(block, there, MPI_BYTE, 1, 1, MPI_COMM_WORLD, &requests[1]);
+            while (!done)
+                MPI_Testall(2, requests, &done, statuses);
+            wrong += answer[0] != (unsigned char)(first + 1);
+            block[0] = answer[0];
+        } else if (rank == 1) {
+            MPI_Message message;
+            int bytes;
+            while (!done)
+                MPI_Improbe(MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &done, &message, statuses);
+            MPI_Get_count(statuses, MPI_BYTE, &bytes);
+            wrong += bytes != there;
+            MPI_Mrecv(block, bytes, MPI_BYTE, &message, statuses);
+            block[0]++;
+            block[back - 1]++;
+            MPI_Isend(block, back, MPI_BYTE, statuses[0].MPI_SOURCE, 2, MPI_COMM_WORLD, &requests[0]);
+            for (done = 0; !done;)
+                MPI_Test(&requests[0], &done, MPI_STATUS_IGNORE);
         }
     }
 }
@@ -67,8 +104,9 @@ static void answered(long count)
 int main(int argc, char **argv)
 {
     struct times all[3 + SIZES];
-    int ranks, count = 0;
-    MPI_Init(&argc, &argv);
+    int ranks, count = 0, level = MPI_THREAD_SINGLE, runtime = argc > 1 && strcmp(argv[argc - 1], "runtime") == 0;
+    MPI_Init_thread(&argc, &argv, runtime ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
+    argc -= runtime;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     rounds = argc > 1 ? atol(argv[1]) : 3;
@@ -79,6 +117,11 @@ int main(int argc, char **argv)
     }
     block = calloc(1, LARGEST);
     there = IN, back = OUT;
+    if (runtime) {
+        all[count++] = measure("256 B in, 64 B out", requests, messages, MPI_Wtime);
+        wrong += level != MPI_THREAD_MULTIPLE;
+        goto end;
+    }
     all[count++] = measure("256 B in, 64 B out", round_trips, messages, MPI_Wtime);
     all[count++] = measure("stream", stream, 50 * messages, MPI_Wtime);
     all[count++] = measure("stream, each answered", answered, 50 * messages, MPI_Wtime);
@@ -88,6 +131,7 @@ int main(int argc, char **argv)
         snprintf(what, sizeof what, "%d B in and out", sizes[s]);
         all[count++] = measure(what, round_trips, 1 + messages * ONCE / (ONCE + sizes[s]), MPI_Wtime);
     }
+end:
     if (rank == 0)
         print_times(all, count, wrong);
     free(block);

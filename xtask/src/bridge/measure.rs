@@ -56,13 +56,18 @@ fn messages(places: &Places, mpi: &Mpi, report: &mut Report) {
     }
 }
 
-/// A program with what is before it on its command line, and after.
+/// A program with what is before it on its command line, and behind the arguments of all.
 struct Lane {
     title: String,
     line: Vec<String>,
+    last: Vec<String>,
 }
 
 impl Lane {
+    fn of(title: &str, line: Vec<String>, last: &[&str]) -> Lane {
+        Lane { title: title.into(), line, last: words(last) }
+    }
+
     /// An example on ranks. `launch` ends where the number of ranks has to follow.
     fn example(room: &Room<'_>, title: &str, (launch, ranks): (Vec<String>, u32), mode: &str, more: &[&str], program: &Path) -> Lane {
         let mut line = launch;
@@ -70,7 +75,7 @@ impl Lane {
         line.extend(examples::settings(room, mode));
         line.extend(words(more));
         line.push(program.display().to_string());
-        Lane { title: title.into(), line }
+        Lane::of(title, line, &[])
     }
 }
 
@@ -79,7 +84,7 @@ fn in_turn(room: &Room<'_>, lanes: &[Lane], rounds: usize, arguments: &[&str]) -
     let mut columns: Vec<Column> = lanes.iter().map(|lane| Column::new(&lane.title)).collect();
     for _ in 0..rounds {
         for (lane, column) in lanes.iter().zip(&mut columns) {
-            let line = [lane.line.clone(), words(arguments)].concat();
+            let line = [lane.line.clone(), words(arguments), lane.last.clone()].concat();
             let ran = exec::run(&line, &environment(&[]), &room.places.root, LIMIT);
             let is_right = ran.stdout.lines().next().is_some_and(|answer| answer.ends_with("right"));
             if let Some(problem) = ran.problem.or((!is_right).then(|| "does not say that its answer is right".into())) {
@@ -101,7 +106,8 @@ fn by_mpi(places: &Places, mpi: &Mpi, name: &str) -> Result<PathBuf, String> {
 /// Tasks on another rank beside the messages that they need.
 fn pingpong(room: &Room<'_>, mpi: &Mpi) -> Result<(), String> {
     let alone = by_mpi(room.places, mpi, "pingpong")?.display().to_string();
-    let mut lanes = vec![Lane { title: "plain MPI".into(), line: [mpi.bound(), words(&["2", &alone])].concat() }];
+    let by_mpi = |title: &str, more: &[&str]| Lane::of(title, [mpi.bound(), words(&["2", &alone])].concat(), more);
+    let mut lanes = vec![by_mpi("plain MPI", &[]), by_mpi("MPI as a runtime calls it (times)", &["runtime"])];
     for (compiler, progress) in [(Compiler::Gcc, "dedicated"), (Compiler::Clang, "dedicated"), (Compiler::Gcc, "idle")] {
         if compiler.command().is_none() {
             continue;
