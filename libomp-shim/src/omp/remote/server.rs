@@ -9,7 +9,7 @@
 //!
 //! *From the message to the task.* A worker with nothing to do asks its contexts for jobs, on the stack on which jobs run. There the thread looks for messages, and what one
 //! has brought is its job: a task that was never in a deque. Nothing is switched for it. When the thread's own code took it, two switches and two more looks lay
-//! between the message and the task, 0.3 of the 1.25 us of an empty region.
+//! between the message and the task, 0.3 us of what was 1.25 for an empty region.
 //!
 //! *Nobody is passed over.* Of the contexts of one thread only the newest is asked for jobs (`docs/protocols/wait.md`). A task that waits inside of a
 //! region of its own, a target region among them, is asked for that region's tasks, not for the team's; with one such task per thread, what has come, and
