@@ -110,6 +110,12 @@ pub fn cholesky(tiles: usize, tile: u64) -> Graph {
 pub struct Random(u64);
 
 impl Random {
+    /// Those of this seed.
+    #[must_use]
+    pub const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
     /// The next one.
     pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);

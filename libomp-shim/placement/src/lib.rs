@@ -15,6 +15,10 @@
 //! | [`rates`] | measured rates of ranks |
 //! | [`directory`] | which copies of host storage there are on devices, which are valid, where a new one is filled from |
 //! | [`record`] | a graph from what tasks were seen to read and write |
+//! | [`times`] | how long tasks take: running means by function and size; what a device has to do by them |
+//! | [`ahead`] | what devices will have once the tasks that were placed have ended |
+//! | [`forecast`] | when they will have ended |
+//! | [`order`] | in which order placed tasks begin: priority, remaining path, time |
 //! | [`steal`] | regions that wait for their device, and devices that steal them |
 //! | [`examples`] | graphs to try policies on |
 //!
@@ -27,15 +31,18 @@
 
 #![forbid(unsafe_code)]
 
+pub mod ahead;
 pub mod choice;
 pub mod directory;
 pub mod examples;
 pub mod file;
+pub mod forecast;
 pub mod graph;
 pub mod heft;
 pub mod insertion;
 pub mod manual;
 pub mod online;
+pub mod order;
 pub mod planned;
 pub mod policy;
 pub mod rates;
@@ -44,6 +51,7 @@ pub mod replay;
 pub mod simulate;
 pub mod space;
 pub mod steal;
+pub mod times;
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,6 @@
 
 use core::cmp::Reverse;
 
-use crate::Time;
 use crate::policy::{Policy, Request, View};
 
 /// Devices in turns, those without room left out (XSCALA, algorithm 8).
@@ -50,14 +49,13 @@ impl Policy for EarliestStart {
     }
 }
 
-/// Nanoseconds that a task takes, before any has ended.
-const TASK: Time = 1_000_000;
-
-/// The device with the least to do, where the time that the task's data would take to get there counts as well: all tasks of all devices are taken to be as long as
-/// those are on average.
+/// The device on which the task has run first ([`View::finish`]): behind what the device has, behind what the task waits for, and behind the copies that it needs. All of it
+/// is time, as far as it is known ([`crate::times`]). Of those that are equally good the one where most of the tasks ran that it waits for, then the one that has most
+/// of its data: a chain stays where it is.
 ///
 /// Rejected: a MiB that is there counts as one task less. Where tasks take 100 ms and a block 7 ms to come, that leaves 64 tasks in a row where the block
-/// of 64 MiB is (`benchmarks/src/data.rs`: 17 times the even share).
+/// of 64 MiB is (`benchmarks/src/data.rs`: 17 times the even share). All tasks of all devices as long as the average: long ones then pile up behind each other. Parla's sum of data
+/// that are there, data that are not, and the *number* of tasks: a chain, of which many tasks are placed ahead, looks like a queue and is scattered (`benchmarks/src/gpu`).
 #[derive(Clone, Debug, Default)]
 pub struct LeastLoaded {
     turn: usize,
@@ -69,10 +67,7 @@ impl Policy for LeastLoaded {
     }
 
     fn choose(&mut self, _: Request, devices: &[View]) -> Option<usize> {
-        let (tasks, waits) = devices.iter().fold((0, 0), |(n, sum): (u64, Time), view| (n + u64::from(view.running), sum.saturating_add(view.wait)));
-        let each = waits.checked_div(tasks).filter(|&each| each > 0).unwrap_or(TASK);
-        let key = |view: &View| (each.saturating_mul(u64::from(view.running)).saturating_add(view.bring), Reverse(view.present));
-        least(&mut self.turn, devices, key)
+        least(&mut self.turn, devices, |view| (view.finish(), Reverse(view.near), Reverse(view.present)))
     }
 }
 

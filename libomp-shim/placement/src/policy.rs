@@ -27,8 +27,14 @@ pub struct View {
     pub running: u32,
     /// Nanoseconds until it has run what it has, as far as known.
     pub wait: Time,
-    /// Nanoseconds until the task's data would be there.
+    /// Nanoseconds until the task's data would be there; behind what it waits for, where tasks are placed before that has ended.
     pub bring: Time,
+    /// Nanoseconds that copies take for that, by themselves.
+    pub moves: Time,
+    /// Nanoseconds that the task is taken to run there; 0 where nothing tells devices apart.
+    pub cost: Time,
+    /// Tasks that it waits for that ran there.
+    pub near: u32,
 }
 
 impl View {
@@ -42,6 +48,29 @@ impl View {
     #[must_use]
     pub fn start(&self) -> Time {
         self.wait.max(self.bring)
+    }
+
+    /// What counts: when the task would have run, and half of what copies take for it once more. They may be made while the device runs others, but then they are in the way of other copies; and estimates are
+    /// not exact. With all of it small tasks stay where their data are and wait there, with none of it they are scattered (`docs/gpu-model.md`).
+    #[must_use]
+    pub fn finish(&self) -> Time {
+        self.start().saturating_add(self.cost).saturating_add(self.moves / 2)
+    }
+}
+
+impl View {
+    /// Would the task leave its data? If what it waits for has not ended yet it is placed later then: there may be tasks by that time which belong to the other device. `all` are the devices that it might go to.
+    #[must_use]
+    pub fn is_hasty(&self, all: &[Self]) -> bool {
+        let home = all.iter().map(|view| view.moves).min().unwrap_or(0);
+        self.moves > home
+    }
+
+    /// How much sooner the task would have run on another device than on this one; `None`: no sooner, or there is no room. A device that has nothing to do takes the task of others that gains
+    /// most by it.
+    #[must_use]
+    pub fn gain(&self, other: &Self) -> Option<Time> {
+        self.finish().checked_sub(other.finish()).filter(|&gain| gain > 0 && other.fits())
     }
 }
 

@@ -103,6 +103,9 @@ impl<'a> Running<'a> {
             running,
             wait,
             bring: self.bring(task, device),
+            moves: self.bring(task, device),
+            cost: self.machine.cost(&self.graph.tasks()[task], device),
+            ..View::default()
         }
     }
 }

@@ -267,15 +267,40 @@ fn turns_skip_who_has_no_room() {
 }
 
 #[test]
-fn least_loaded_weighs_data_against_tasks() {
-    let view = |running, wait, bring| View { running, wait, bring, room: 1, ..View::default() };
+fn least_loaded_weighs_data_against_time() {
+    let view = |wait, bring| View { wait, bring, moves: bring, room: 1, ..View::default() };
     let choose = |views: &[View]| LeastLoaded::default().choose(Request::default(), views);
-    assert_eq!(choose(&[view(1, 0, 0), view(0, 0, 0)]), Some(1));
-    assert_eq!(choose(&[view(1, 0, 0), view(0, 0, 1_000_001)]), Some(0), "a task takes 1 ms as far as anybody knows");
-    assert_eq!(choose(&[view(1, 0, 0), view(0, 0, 999_999)]), Some(1));
-    assert_eq!(choose(&[view(2, 20_000, 0), view(0, 0, 999_999)]), Some(0), "10 us, as is known");
-    assert_eq!(choose(&[view(2, 1 << 30, 0), view(1, 0, 300 << 20)]), Some(1), "one tells about the other");
-    assert_eq!(choose(&[view(0, 0, 0), View { present: 1, ..view(0, 0, 0) }]), Some(1));
+    assert_eq!(choose(&[view(100, 0), view(0, 0)]), Some(1));
+    assert_eq!([choose(&[view(100, 0), view(0, 60)]), choose(&[view(100, 0), view(0, 70)])], [Some(1), Some(0)], "copies count half once more");
+    let many = View { running: 9, ..view(10, 0) };
+    assert_eq!(choose(&[View { running: 1, ..view(100, 0) }, many]), Some(1), "time counts, not how many there are");
+    assert_eq!(choose(&[View { cost: 50, ..view(0, 0) }, View { cost: 20, ..view(20, 0) }]), Some(1), "a faster device, though it is busy");
+    assert_eq!(choose(&[view(100, 0), View { need: 2, ..view(0, 0) }]), Some(0), "no room");
+    assert_eq!(choose(&[view(0, 0), View { present: 1, ..view(0, 0) }]), Some(1));
+    assert_eq!(choose(&[View { present: 1, ..view(0, 0) }, View { near: 1, ..view(0, 0) }]), Some(1));
+}
+
+#[test]
+fn least_loaded_leaves_a_chain_where_it_is() {
+    // What it waits for ends in 100, on the first device, which has nothing else to do; the others have nothing at all.
+    let home = View { wait: 100, bring: 100, near: 1, room: 1, ..View::default() };
+    let idle = View { wait: 0, bring: 101, moves: 1, room: 1, ..View::default() };
+    let mut least = LeastLoaded::default();
+    for _ in 0..9 {
+        assert_eq!(least.choose(Request::default(), &[home, idle, idle]), Some(0));
+    }
+    // Nor if copies take no time.
+    let free = View { bring: 100, moves: 0, ..idle };
+    assert_eq!((0..3).map(|_| least.choose(Request::default(), &[free, free, home])).collect::<Vec<_>>(), [Some(2); 3]);
+}
+
+#[test]
+fn who_takes_tasks_from_others_gains_by_it() {
+    let late = View { wait: 100, cost: 10, room: 1, ..View::default() };
+    let idle = View { bring: 40, moves: 40, cost: 10, room: 1, ..View::default() };
+    assert_eq!((late.gain(&idle), idle.gain(&late), late.gain(&View { need: 2, ..idle })), (Some(40), None, None));
+    assert_eq!(late.gain(&late), None, "nothing gained");
+    assert!(idle.is_hasty(&[late, idle]) && !late.is_hasty(&[late, idle]), "it would leave its data");
 }
 
 #[test]

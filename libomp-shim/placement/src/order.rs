@@ -1,0 +1,310 @@
+//! In which order tasks that are placed begin: the queues of devices ([`Order`]).
+//!
+//! First counts the `priority` clause; then the remaining path: the estimated time of the task and of the longest chain of tasks behind it, so that what holds up most goes first; then the task's own
+//! time, then the order of creation.
+//!
+//! A program makes tasks one after the other, so a path is not known when a task is made: each later task that waits for it may lengthen it, and with it those of
+//! all before it. That is raised step by step, from the last task backwards, and at most [`STEPS`] of them at a time: what is left over is done with the next task that comes or ends. For a chain of *n* tasks that is
+//! *n* steps each otherwise. Latest first: a later raise takes an earlier one along that it meets.
+//!
+//! Rejected: raising a path only if it grows by an eighth. Errors add up along a chain, and paths end at nine times the last task's. Heaps with what is out of date left in them: a task is
+//! raised as often as there are tasks behind it.
+
+use core::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use crate::Time;
+
+/// Steps of raising at a time; to sort a queue anew counts as [`SORT`].
+const STEPS: u32 = 16;
+/// See [`STEPS`].
+const SORT: u32 = 6;
+
+/// A task; not that of another one which has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Id {
+    at: u32,
+    serial: u32,
+}
+
+/// What comes first is less.
+type Key = (Reverse<i32>, Reverse<Time>, Reverse<Time>, u64, Id);
+
+#[derive(Clone, Debug, Default)]
+struct Node {
+    serial: u32,
+    priority: i32,
+    cost: Time,
+    path: Time,
+    number: u64,
+    before: Vec<Id>,
+    /// What the path is to become, where that waits.
+    raise: Time,
+    queue: Option<usize>,
+    has_begun: bool,
+}
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub struct Order {
+    nodes: Vec<Node>,
+    free: Vec<u32>,
+    queues: Vec<BTreeSet<Key>>,
+    raises: Vec<Id>,
+    number: u64,
+}
+
+impl Order {
+    /// So many queues, empty.
+    #[must_use]
+    pub fn new(queues: usize) -> Self {
+        Self { queues: vec![BTreeSet::new(); queues], ..Self::default() }
+    }
+
+    /// The task, if it has not ended.
+    fn node(&mut self, id: Id) -> Option<&mut Node> {
+        self.nodes.get_mut(id.at as usize).filter(|node| node.serial == id.serial)
+    }
+
+    /// A task is made, with its `priority` clause and estimated time, that waits for these. Those that have ended do not matter.
+    pub fn add(&mut self, priority: i32, cost: Time, before: &[Id]) -> Id {
+        let at = self.free.pop().unwrap_or_else(|| {
+            self.nodes.push(Node::default());
+            self.nodes.len() as u32 - 1
+        });
+        self.number += 1;
+        let (number, node) = (self.number, &mut self.nodes[at as usize]);
+        node.before.clear();
+        node.before.extend_from_slice(before);
+        *node = Node { priority, cost, path: cost, number, raise: 0, queue: None, has_begun: false, before: core::mem::take(&mut node.before), serial: node.serial };
+        let id = Id { at, serial: node.serial };
+        before.iter().for_each(|&pred| self.lengthen(pred, cost));
+        self.raise();
+        id
+    }
+
+    /// The task's time is known better: its path changes by as much.
+    pub fn expect(&mut self, id: Id, cost: Time) {
+        let Some(node) = self.node(id) else { return };
+        let (path, queue) = ((node.path - node.cost).saturating_add(cost), node.queue);
+        if node.cost != cost {
+            // Taken out by its old key.
+            self.remove(id);
+            if let Some(node) = self.node(id) {
+                (node.cost, node.path) = (cost, path);
+            }
+            if let Some(queue) = queue {
+                self.push(id, queue);
+            }
+        }
+    }
+
+    /// The way behind a task is so long at least.
+    fn lengthen(&mut self, id: Id, behind: Time) {
+        let Some(node) = self.node(id).filter(|node| !node.has_begun) else { return };
+        let path = node.cost.saturating_add(behind);
+        if path > node.path.max(node.raise) {
+            let waits = core::mem::replace(&mut node.raise, path) > 0;
+            if !waits {
+                self.raises.push(id);
+            }
+        }
+    }
+
+    /// Some steps of what is to be raised.
+    fn raise(&mut self) {
+        let mut steps = 0;
+        while steps < STEPS
+            && let Some(id) = self.raises.pop()
+        {
+            steps += self.raise_one(id);
+        }
+    }
+
+    fn raise_one(&mut self, id: Id) -> u32 {
+        let Some(node) = self.node(id) else { return 1 };
+        let path = core::mem::take(&mut node.raise);
+        if path <= node.path || node.has_begun {
+            return 1;
+        }
+        let queue = node.queue;
+        self.sort(id, queue, path);
+        let before = core::mem::take(&mut self.nodes[id.at as usize].before);
+        before.iter().for_each(|&pred| self.lengthen(pred, path));
+        let steps = before.len() as u32;
+        self.nodes[id.at as usize].before = before;
+        steps.max(1) + if queue.is_some() { SORT } else { 0 }
+    }
+
+    /// The task has this path, in its queue as well.
+    fn sort(&mut self, id: Id, queue: Option<usize>, path: Time) {
+        if let Some(queue) = queue {
+            let key = self.key(id);
+            self.queues[queue].remove(&key);
+        }
+        self.nodes[id.at as usize].path = path;
+        if let Some(queue) = queue {
+            let key = self.key(id);
+            self.queues[queue].insert(key);
+        }
+    }
+
+    fn key(&self, id: Id) -> Key {
+        let node = &self.nodes[id.at as usize];
+        (Reverse(node.priority), Reverse(node.path), Reverse(node.cost), node.number, id)
+    }
+
+    /// The task stands in this queue from here on, and in no other.
+    pub fn push(&mut self, id: Id, queue: usize) {
+        self.remove(id);
+        let Some(node) = self.node(id) else { return };
+        node.queue = Some(queue);
+        let key = self.key(id);
+        self.queues[queue].insert(key);
+    }
+
+    /// The task stands in no queue.
+    pub fn remove(&mut self, id: Id) {
+        if let Some(queue) = self.node(id).and_then(|node| node.queue.take()) {
+            let key = self.key(id);
+            self.queues[queue].remove(&key);
+        }
+    }
+
+    /// The tasks of a queue, the first one first.
+    pub fn queue(&self, queue: usize) -> impl DoubleEndedIterator<Item = Id> {
+        self.queues[queue].iter().map(|key| key.4)
+    }
+
+    /// The first one.
+    #[must_use]
+    pub fn first(&self, queue: usize) -> Option<Id> {
+        self.queues[queue].first().map(|key| key.4)
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self, queue: usize) -> usize {
+        self.queues[queue].len()
+    }
+
+    /// None?
+    #[must_use]
+    pub fn is_empty(&self, queue: usize) -> bool {
+        self.queues[queue].is_empty()
+    }
+
+    /// Which of two tasks comes first.
+    #[must_use]
+    pub fn compare(&self, a: Id, b: Id) -> core::cmp::Ordering {
+        self.key(a).cmp(&self.key(b))
+    }
+
+    /// The remaining path, as far as it was raised.
+    #[must_use]
+    pub fn path(&self, id: Id) -> Time {
+        self.nodes.get(id.at as usize).filter(|node| node.serial == id.serial).map_or(0, |node| node.path)
+    }
+
+    /// The task begins: it stands in no queue, and nothing lengthens its path.
+    pub fn begin(&mut self, id: Id) {
+        self.remove(id);
+        if let Some(node) = self.node(id) {
+            node.has_begun = true;
+        }
+    }
+
+    /// The task has ended.
+    pub fn end(&mut self, id: Id) {
+        self.remove(id);
+        if let Some(node) = self.node(id) {
+            node.serial = node.serial.wrapping_add(1);
+            self.free.push(id.at);
+        }
+        self.raise();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settle(order: &mut Order) {
+        while !order.raises.is_empty() {
+            order.raise();
+        }
+    }
+
+    #[test]
+    fn priority_then_path_then_time_then_age() {
+        let mut order = Order::new(1);
+        let [old, young] = [5, 5].map(|cost| order.add(0, cost, &[]));
+        let (long, urgent, chain) = (order.add(0, 9, &[]), order.add(1, 1, &[]), order.add(0, 2, &[]));
+        let behind = order.add(0, 8, &[chain]);
+        [old, young, long, urgent, chain].into_iter().for_each(|id| order.push(id, 0));
+        assert_eq!(order.queue(0).collect::<Vec<_>>(), [urgent, chain, long, old, young], "2 and 8 behind it are more than 9");
+        assert_eq!(order.path(behind), 8);
+    }
+
+    #[test]
+    fn later_tasks_raise_what_stands_in_a_queue() {
+        let mut order = Order::new(2);
+        let (a, b) = (order.add(0, 10, &[]), order.add(0, 12, &[]));
+        order.push(a, 1);
+        order.push(b, 1);
+        assert_eq!(order.queue(1).next(), Some(b));
+        let last = order.add(0, 3, &[a]);
+        assert_eq!((order.queue(1).next(), order.path(a), order.len(1)), (Some(a), 13, 2));
+        order.begin(a);
+        order.add(0, 100, &[last]);
+        assert_eq!((order.path(last), order.path(a)), (103, 13), "what runs is raised no more");
+        order.end(a);
+        let fresh = order.add(0, 1, &[a]);
+        assert_eq!(order.path(fresh), 1, "in the place of the one that has ended, which it does not wait for");
+        assert_eq!(order.queue(1).collect::<Vec<_>>(), [b]);
+    }
+
+    /// However it was made: the paths are the longest ones, once all is raised.
+    #[test]
+    fn in_the_end_paths_are_right() {
+        for seed in 0..50 {
+            let random = &mut crate::examples::Random::new(seed);
+            let mut order = Order::new(1);
+            let (mut ids, mut tasks): (Vec<Id>, Vec<(Time, Vec<usize>)>) = (Vec::new(), Vec::new());
+            for at in 0..200_usize {
+                let before: Vec<usize> = (0..random.between(0, 3)).filter(|_| at > 0).map(|_| random.between(at.saturating_sub(9) as u64, at as u64 - 1) as usize).collect();
+                let (cost, preds) = (random.between(1, 50), before.iter().map(|&b| ids[b]).collect::<Vec<_>>());
+                ids.push(order.add(0, cost, &preds));
+                order.push(ids[at], 0);
+                tasks.push((cost, before));
+            }
+            settle(&mut order);
+            let mut paths: Vec<Time> = tasks.iter().map(|t| t.0).collect();
+            for at in (0..tasks.len()).rev() {
+                tasks[at].1.iter().for_each(|&b| paths[b] = paths[b].max(tasks[b].0 + paths[at]));
+            }
+            assert_eq!(ids.iter().map(|&id| order.path(id)).collect::<Vec<_>>(), paths, "seed {seed}");
+            let queue: Vec<Time> = order.queue(0).map(|id| order.path(id)).collect();
+            assert!(queue.is_sorted_by(|a, b| a >= b) && queue.len() == 200);
+        }
+    }
+
+    /// A chain, the worst case: what is left over does not grow with the square of its length.
+    #[test]
+    fn a_chain_is_raised_in_few_steps() {
+        let mut order = Order::new(1);
+        let mut last: Vec<Id> = Vec::new();
+        for _ in 0..10_000 {
+            let id = order.add(0, 1, &last);
+            last = vec![id];
+        }
+        let first = Id { at: 0, serial: 0 };
+        let mut rounds = 0;
+        while !order.raises.is_empty() {
+            order.raise();
+            rounds += 1;
+        }
+        assert_eq!(order.path(first), 10_000);
+        assert!(rounds < 2_000, "{rounds} rounds of {STEPS} steps");
+    }
+}
