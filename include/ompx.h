@@ -96,8 +96,8 @@ OMPX_API size_t ompx_get_counters(ompx_counters_t *out, size_t size);
  * called before. What goes wrong ends all ranks with a line. The arguments are not changed. */
 OMPX_API int ompx_cluster_init(int *argc, char ***argv);
 
-/* A number for the device clause of target regions, also as default device: the runtime chooses the device, one that runs few
- * regions of this process and has much of what the region maps. Without devices the region runs on the host. Data constructs that
+/* A number for the device clause of target regions, also as default device: the runtime chooses the device, one on which the
+ * region has soon run, as far as times of regions and copies are known. Without devices the region runs on the host. Data constructs that
  * stand alone (target data, enter data, update) have to name a device; with this number they end the program. */
 OMPX_API int ompx_device_any(void);
 

@@ -5,8 +5,10 @@
 use core::cell::Cell;
 use core::ops::Range;
 use core::sync::atomic::{AtomicU32, Ordering};
+use std::time::Instant;
 
 use super::interface::{Address, Device, Failure, Operation, Progress, Wake};
+use super::place::pace;
 use super::table::Mapped;
 use crate::omp::env;
 use crate::omp::task::Flags;
@@ -16,6 +18,11 @@ use crate::omp::thread::{Here, Own, Thread};
 pub struct Batch<'a> {
     device: &'a dyn Device,
     begun: Vec<Operation>,
+    /// Bytes that come from the host, and from other devices; others are under way too if `mixed`.
+    sizes: [usize; 2],
+    mixed: bool,
+    /// When the first one was begun that is not over.
+    since: Option<Instant>,
     /// Single words on their way: boxed, so that they stay where they are.
     #[allow(clippy::vec_box, reason = "the device reads them where they are while the vector grows")]
     words: Vec<Box<usize>>,
@@ -24,12 +31,13 @@ pub struct Batch<'a> {
 impl<'a> Batch<'a> {
     /// Nothing yet.
     pub fn new(device: &'a dyn Device) -> Self {
-        Self { device, begun: Vec::new(), words: Vec::new() }
+        Self { device, begun: Vec::new(), sizes: [0; 2], mixed: false, since: None, words: Vec::new() }
     }
 
     fn begun(&mut self, operation: Operation) {
         if operation != Operation::DONE {
             self.begun.push(operation);
+            self.since.get_or_insert_with(Instant::now);
         }
     }
 
@@ -40,6 +48,7 @@ impl<'a> Batch<'a> {
     pub unsafe fn copy_in(&mut self, to: Address, from: usize, size: usize) -> Result<(), Failure> {
         // SAFETY: as the caller says.
         let operation = unsafe { self.device.copy_in(to, from as *const u8, size) }?;
+        self.sizes[0] += size;
         self.begun(operation);
         Ok(())
     }
@@ -51,6 +60,7 @@ impl<'a> Batch<'a> {
     pub unsafe fn copy_out(&mut self, to: usize, from: Address, size: usize) -> Result<(), Failure> {
         // SAFETY: as the caller says.
         let operation = unsafe { self.device.copy_out(to as *mut u8, from, size) }?;
+        self.mixed = true;
         self.begun(operation);
         Ok(())
     }
@@ -62,6 +72,7 @@ impl<'a> Batch<'a> {
     pub unsafe fn copy_across(&mut self, to: Address, peer: u64, from: Address, size: usize) -> Result<(), Failure> {
         // SAFETY: as the caller says.
         let operation = unsafe { self.device.copy_across(to, peer, from, size) }?;
+        self.sizes[1] += size;
         self.begun(operation);
         Ok(())
     }
@@ -106,7 +117,13 @@ impl<'a> Batch<'a> {
     pub fn finish(self) -> Result<(), Failure> {
         // All are waited for: the memory they use may go only then.
         let results: Vec<_> = self.begun.into_iter().map(|o| settle(self.device, o)).collect();
-        results.into_iter().collect()
+        let outcome: Result<(), Failure> = results.into_iter().collect();
+        match (self.sizes, self.since) {
+            ([bytes, 0], Some(since)) if !self.mixed && outcome.is_ok() => pace::copied(self.device, false, bytes, since.elapsed()),
+            ([0, bytes], Some(since)) if !self.mixed && outcome.is_ok() => pace::copied(self.device, true, bytes, since.elapsed()),
+            _ => {}
+        }
+        outcome
     }
 }
 

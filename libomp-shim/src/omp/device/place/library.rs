@@ -29,7 +29,7 @@ const _: () = assert!(size_of::<CDevice>() == 48);
 
 impl From<&View> for CDevice {
     fn from(view: &View) -> Self {
-        let &View { need, room, present, running, wait, bring } = view;
+        let &View { need, room, present, running, wait, bring, .. } = view;
         Self { need, room, present, wait, bring, running, reserved: 0 }
     }
 }

@@ -1,9 +1,12 @@
 //! What a device has to do, as far as this process knows, and how much of its memory is in use.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::time::Instant;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{graph, held};
+use placement::times::{Backlog, Kind};
+
+use super::pace::Pace;
+use super::{graph, held, times};
 use crate::omp::device::{Running, Slot};
 
 /// Of one device.
@@ -19,6 +22,11 @@ pub struct Load {
     ended: AtomicU64,
     /// How long they took together, in nanoseconds.
     taken: AtomicU64,
+    /// How long those will take that were placed and have not ended, and how many they are.
+    backlog: Mutex<Backlog>,
+    placed: AtomicU32,
+    /// How fast copies to it are.
+    pub(super) pace: Pace,
 }
 
 /// Nanoseconds that a region is taken to last before one has ended.
@@ -45,6 +53,33 @@ impl Load {
         let ended = self.ended.load(Ordering::Relaxed);
         // ORDERING: as above.
         self.taken.load(Ordering::Relaxed).checked_div(ended).unwrap_or(UNKNOWN)
+    }
+
+    fn backlog(&self) -> MutexGuard<'_, Backlog> {
+        self.backlog.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Nanoseconds until the device has run what it has, of which `running` regions have begun. Those that name the device take as long as the others did on average.
+    pub(super) fn wait(&self, running: u32) -> u64 {
+        // ORDERING: Relaxed; a load that need not be exact.
+        let named = running.saturating_add(self.sent()).saturating_sub(self.placed.load(Ordering::Relaxed));
+        self.backlog().wait(times::now()).saturating_add(u64::from(named).saturating_mul(self.usual_time()))
+    }
+
+    fn place(&self, expected: u64) {
+        self.backlog().place(expected);
+        // ORDERING: Relaxed; as in `wait`.
+        self.placed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A region that was placed will not run, or has: it began then.
+    fn forget(&self, expected: u64, began: Option<u64>) {
+        match began {
+            Some(began) => self.backlog().end(expected, began),
+            None => self.backlog().take(expected),
+        }
+        // ORDERING: Relaxed; as in `wait`.
+        self.placed.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Bytes were mapped.
@@ -101,23 +136,31 @@ pub struct Promise {
     bytes: u64,
     /// Those of them that no mapping stands for.
     own: u64,
+    /// What tells it apart, and how long it will take.
+    kind: Kind,
+    expected: u64,
     has_begun: bool,
-    launched: Option<Instant>,
+    /// When its code was launched.
+    launched: Option<u64>,
+    has_landed: bool,
     /// The depth of nesting at which it is one of those that are under way to the device ([`held`]), as long as it is.
     share: Option<usize>,
     stolen: bool,
 }
 
 impl Promise {
-    /// The region needs so many bytes there, `own` of them besides its mappings. Under the policy's lock.
-    pub(super) fn new(slot: &'static Slot, number: u32, bytes: u64, own: u64) -> Self {
+    /// The region of this kind needs so many bytes there, `own` of them besides its mappings. Under the policy's lock.
+    pub(super) fn new(slot: &'static Slot, number: u32, (bytes, own): (u64, u64), kind: Kind) -> Self {
+        let expected = times::expected(kind);
+        slot.placing.place(expected);
         // ORDERING: Relaxed, all three; the policy's lock orders them for those who choose.
         PROMISES.fetch_add(1, Ordering::Relaxed);
         // ORDERING: as above.
         slot.placing.sent.fetch_add(1, Ordering::Relaxed);
         // ORDERING: as above.
         slot.placing.promised.fetch_add(bytes, Ordering::Relaxed);
-        Self { slot, number, bytes, own: own.min(bytes), has_begun: false, launched: None, share: None, stolen: false }
+        let own = own.min(bytes);
+        Self { slot, number, bytes, own, kind, expected, has_begun: false, launched: None, has_landed: false, share: None, stolen: false }
     }
 
     /// Where it runs.
@@ -144,6 +187,8 @@ impl Promise {
         // ORDERING: as above.
         slot.placing.promised.fetch_add(bytes, Ordering::Relaxed);
         self.slot.placing.give(self.bytes);
+        self.slot.placing.forget(self.expected, None);
+        slot.placing.place(self.expected);
         there_may_be_room();
         (self.slot, self.bytes, self.stolen) = (slot, bytes, true);
     }
@@ -167,13 +212,18 @@ impl Promise {
     pub fn launch(&mut self) {
         self.slot.placing.give(self.bytes - self.own);
         self.bytes = self.own;
-        self.launched = Some(Instant::now());
+        let now = times::now();
+        self.slot.placing.backlog().begin(self.expected, now);
+        self.launched = Some(now);
     }
 
     /// Its code has ended.
     pub fn land(&mut self) {
         let Some(launched) = self.launched.take() else { return };
-        let taken = u64::try_from(launched.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let taken = times::now().saturating_sub(launched);
+        self.slot.placing.forget(self.expected, Some(launched));
+        times::ended(self.kind, taken);
+        self.has_landed = true;
         // ORDERING: Relaxed, both; an estimate.
         self.slot.placing.taken.fetch_add(taken, Ordering::Relaxed);
         // ORDERING: as above.
@@ -190,6 +240,9 @@ impl Drop for Promise {
             // ORDERING: Relaxed; as in `new`.
             self.slot.placing.sent.fetch_sub(1, Ordering::Relaxed);
         }
+        if !self.has_landed {
+            self.slot.placing.forget(self.expected, self.launched);
+        }
         self.slot.placing.give(self.bytes);
         // ORDERING: Release, pairs with `Promises::now`.
         PROMISES.fetch_add(ENDED - 1, Ordering::Release);
@@ -201,12 +254,32 @@ mod tests {
     use super::*;
     use crate::omp::device::host::HostImage;
 
+    const KIND: Kind = Kind { function: 1, bytes: 100, device: 0 };
+
     /// What is promised and what is mapped never counts less than what the region needs, and nothing is left of it.
+    #[test]
+    fn a_device_has_to_do_what_was_placed_there_and_has_not_ended() {
+        let slot: &'static Slot = Box::leak(Box::new(Slot::new(0, Box::new(HostImage::new(0, 0)))));
+        let kind = Kind { function: 2, bytes: 1 << 20, device: 0 };
+        times::ended(kind, 5_000_000_000);
+        let (load, mut first, second) = (&slot.placing, Promise::new(slot, 0, (0, 0), kind), Promise::new(slot, 1, (0, 0), kind));
+        assert_eq!(load.wait(0), 10_000_000_000);
+        let running = slot.begin();
+        first.begin(&running);
+        first.launch();
+        assert!((9_000_000_000..10_000_000_000).contains(&load.wait(slot.load())), "it has begun: {}", load.wait(slot.load()));
+        first.land();
+        assert_eq!(load.wait(0), second.expected, "the mean may have become less, not for what was placed");
+        assert!(times::expected(kind) < 5_000_000_000);
+        drop((first, second, running));
+        assert_eq!(load.wait(slot.load()), 0);
+    }
+
     #[test]
     fn memory_counts_from_the_choice_to_the_end() {
         let slot: &'static Slot = Box::leak(Box::new(Slot::new(0, Box::new(HostImage::new(0, 0)))));
         let load = &slot.placing;
-        let (before, mut promise) = (Promises::now().given_back, Promise::new(slot, 0, 100, 20));
+        let (before, mut promise) = (Promises::now().given_back, Promise::new(slot, 0, (100, 20), KIND));
         assert_eq!((load.in_use(), load.sent(), slot.load()), (100, 1, 0));
         let running = slot.begin();
         promise.begin(&running);
@@ -222,14 +295,15 @@ mod tests {
         assert_ne!(Promises::now().given_back, before);
         assert!(load.usual_time() < UNKNOWN * 1000, "one has ended");
         let other: &'static Slot = Box::leak(Box::new(Slot::new(1, Box::new(HostImage::new(1, 0)))));
-        let (mut moved, before) = (Promise::new(slot, 2, 100, 20), Promises::now().given_back);
+        let (mut moved, before) = (Promise::new(slot, 2, (100, 20), KIND), Promises::now().given_back);
         moved.carry_over(other, 120);
         assert_eq!((load.in_use(), load.sent()), (0, 0), "there is room again where it was");
         assert_ne!(Promises::now().given_back, before);
         assert_eq!((other.placing.in_use(), other.placing.sent(), moved.is_stolen(), moved.slot().number), (120, 1, true, 1));
         drop(moved);
         assert_eq!((other.placing.in_use(), other.placing.sent()), (0, 0));
-        drop(Promise::new(slot, 1, 7, 9));
+        assert_eq!([load.wait(0), other.placing.wait(0), load.wait(2)], [0, 0, 2 * load.usual_time()], "nothing is left but those that name the device");
+        drop(Promise::new(slot, 1, (7, 9), KIND));
         assert_eq!((load.in_use(), load.sent()), (0, 0), "a region that was discarded");
     }
 }

@@ -6,9 +6,12 @@
 //! | [`policies`] | the policy in force: `OMPX_SCHED`, `ompx_set_sched` |
 //! | [`graph`] | the graph of the regions: recording it, planning by it (`OMPX_GRAPH`) |
 //! | [`rates`] | how long copies take: measured (`OMPX_RATES`), or taken for granted |
+//! | [`pace`] | how fast copies to devices are that nobody has measured before |
 //! | [`library`] | policies from shared objects of the user's |
 //! | [`held`] | regions that wait for their device, and may be stolen |
 //! | [`hints`] | what the program declares before a region |
+//! | [`times`] | how long regions take, by code and size of data |
+//! | [`writers`] | where regions ran that others wait for |
 //!
 //! A choice and the promise that follows from it are made under one lock, so that two regions cannot both count on the last room. With
 //! `OMPX_DEVICE_MEMORY` a region for which no device has room now waits for other regions of this process to end; where none is under way, or inside of
@@ -18,8 +21,9 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use placement::policy::{Request, View};
+use placement::times::Kind;
 
-use super::map::{self, Item, Need};
+use super::map::{self, Flags, Item, Need};
 use super::{Slot, keep, rank, transfer, usable};
 use crate::omp::env::{self, TargetOffload};
 use crate::omp::persistent::dist::Section;
@@ -34,8 +38,11 @@ pub mod held;
 pub mod hints;
 pub mod library;
 pub mod load;
+pub mod pace;
 pub mod policies;
 pub(super) mod rates;
+mod times;
+mod writers;
 
 /// How many sections of distributed memory the program may name for a region.
 pub const SECTIONS: usize = 4;
@@ -77,21 +84,37 @@ pub fn next_number() -> u32 {
 const WORTH_STAYING: u64 = 1 << 20;
 
 /// The device as the policy sees it, and whether that is all of it: a table that somebody works with is not waited for, and nothing counts as present then.
-fn view(slot: &Slot, items: &[Item], region: &Announced, limit: Option<u64>) -> (View, bool) {
+fn view(slot: &Slot, items: &[Item], region: &Announced, code: usize, limit: Option<u64>) -> (View, bool) {
     let table = slot.try_lock();
     let need = Need::of(items, table.as_deref());
     let near = keep::near(slot, items, table.as_deref());
     let (own, far) = region.distributed(slot);
     let load = &slot.placing;
+    let bring = rates::bring(slot.number, need.to.saturating_sub(near) + far);
     let view = View {
         need: need.fresh + need.private + region.scratch,
         room: limit.map_or(u64::MAX, |limit| limit.saturating_sub(load.in_use())),
         present: need.present + near + own,
         running: slot.load() + load.sent(),
-        wait: u64::from(slot.load() + load.sent()) * load.usual_time(),
-        bring: rates::bring(slot.number, need.to.saturating_sub(near) + far),
+        wait: load.wait(slot.load()),
+        bring,
+        moves: bring,
+        cost: times::expected(kind(slot, items, region, code)),
+        near: written_there(slot, items),
     };
     (view, table.is_some())
+}
+
+/// What tells the region apart, as far as its time is concerned.
+fn kind(slot: &Slot, items: &[Item], region: &Announced, code: usize) -> Kind {
+    let (own, far) = region.distributed(slot);
+    times::kind(slot, code, Need::of(items, None).fresh + own + far)
+}
+
+/// How many of the region's items a region on the device has written last.
+fn written_there(slot: &Slot, items: &[Item]) -> u32 {
+    let read = items.iter().filter_map(Item::on_device).filter(|(_, flags)| flags.has(Flags::TO));
+    read.filter(|(range, _)| writers::of(range.start) == Some(slot.number)).count() as u32
 }
 
 /// The device for a region; `None`: the host.
@@ -141,7 +164,7 @@ struct Nowhere {
 fn try_choose(region: Announced, code: usize, items: &[Item], limit: Option<u64>) -> Result<Placed, Nowhere> {
     let slots = usable();
     let mut policy = policies::in_force(slots.len(), limit);
-    let (views, seen): (Vec<View>, Vec<bool>) = slots.iter().map(|slot| view(slot, items, &region, limit)).unzip();
+    let (views, seen): (Vec<View>, Vec<bool>) = slots.iter().map(|slot| view(slot, items, &region, code, limit)).unzip();
     // A policy of the user's may answer anything.
     let chosen = policy.choose(Request { task: Some(region.number as usize) }, &views);
     let chosen = chosen.and_then(|chosen| Some((slots.get(chosen)?, views.get(chosen).filter(|view| view.fits())?)));
@@ -153,7 +176,9 @@ fn try_choose(region: Announced, code: usize, items: &[Item], limit: Option<u64>
     // Data that are there are not promised; they may be gone by the time when a region that waited begins.
     let stays = view.present >= WORTH_STAYING || limit.is_some() && view.present > 0;
     let may_move = held::is_used() && policy.lets_steal() && !stays && map::is_complete(items);
-    let promise = Promise::new(slot, region.number, view.need, private + region.scratch);
+    let promise = Promise::new(slot, region.number, (view.need, private + region.scratch), kind(slot, items, &region, code));
+    let written = items.iter().filter_map(Item::on_device).filter(|(_, flags)| flags.has(Flags::FROM));
+    written.for_each(|(range, _)| writers::note(range.start, slot.number));
     Ok(Placed { promise, may_move, elsewhere: fresh + private + region.scratch })
 }
 
@@ -166,7 +191,7 @@ fn say_that_nobody_has_room(region: Announced, items: &[Item], limit: Option<u64
         return;
     }
     *said = true;
-    let views = usable().iter().map(|slot| view(slot, items, &region, limit).0);
+    let views = usable().iter().map(|slot| view(slot, items, &region, 0, limit).0);
     let (need, room) = views.map(|view| (view.need, view.room)).min_by_key(|(need, room)| need.saturating_sub(*room)).unwrap_or_default();
     let number = region.number;
     let what = format!("no device has room for target region {number}, which needs {need} bytes where {room} are free");

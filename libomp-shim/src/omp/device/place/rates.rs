@@ -1,4 +1,4 @@
-//! How long copies to a device take: what `gangway autotune` measured between the ranks, or the same for all.
+//! How long copies to a device take: what `gangway autotune` measured between the ranks; for other devices what was seen of copies so far ([`super::pace`]); or the same for all.
 //!
 //! `OMPX_RATES` names the file, or says `off`; without it the machine's file in the user's cache is read, if there is one. It is read when the first
 //! device is chosen, and only where ranks are devices.
@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use placement::graph::{Device, Machine};
 use placement::rates::{self, Rates};
 
-use crate::omp::device::rank;
+use crate::omp::device::{get, rank};
 use crate::omp::{env, report};
 
 /// Bytes per nanosecond that copies to a device are taken to make (1 GB/s), and what they take at least, where nothing was measured.
@@ -64,8 +64,13 @@ pub(in crate::omp::device) fn between(from: Option<i32>, to: i32, bytes: u64) ->
             let rank_of = |device: i32| device as usize + rank::first_device(cluster);
             rates.between(from.map_or(cluster.rank as usize, rank_of), rank_of(to)).time(bytes)
         }
-        (_, None) => LATENCY + bytes / RATE,
+        (_, None) => LATENCY + seen(from.is_some(), to, bytes).unwrap_or(bytes / RATE),
     }
+}
+
+/// The same without latency, by the copies that were made so far.
+fn seen(from_device: bool, to: i32, bytes: u64) -> Option<u64> {
+    get(to)?.placing.pace.time(from_device, bytes)
 }
 
 /// The devices as the policies that plan see them.

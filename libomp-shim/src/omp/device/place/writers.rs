@@ -1,0 +1,52 @@
+//! Where regions ran that others wait for: on which device storage was written last by a region whose device the runtime chose.
+//!
+//! What a region waits for, as far as it matters where that ran, is the tasks that wrote what it reads; so this goes by the addresses of what regions map, not by `depend` clauses. It
+//! breaks ties only: of devices that are equally good a chain stays on the one where it is. So a table of fixed size is enough, in which one address may push out another, and a region that was
+//! stolen counts where it was placed first.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+
+/// Addresses that are known at a time.
+const SIZE: usize = 1024;
+/// An address, and a device's number plus 1 in the lowest bits; 0: none.
+static WRITERS: [AtomicU64; SIZE] = [const { AtomicU64::new(0) }; SIZE];
+const DEVICE: u32 = 16;
+
+fn entry(address: usize) -> &'static AtomicU64 {
+    let mixed = (address as u64 >> 4).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    &WRITERS[(mixed >> 54) as usize % SIZE]
+}
+
+/// A region on the device writes what begins there.
+pub(super) fn note(address: usize, device: i32) {
+    let Some(number) = u64::try_from(device).ok().filter(|number| number + 1 < 1 << DEVICE) else { return };
+    // ORDERING: Relaxed; one word, and a hint.
+    entry(address).store((address as u64) << DEVICE | (number + 1), Ordering::Relaxed);
+}
+
+/// The device that did so last, if it is known.
+pub(super) fn of(address: usize) -> Option<i32> {
+    // ORDERING: Relaxed; see `note`.
+    let word = entry(address).load(Ordering::Relaxed);
+    let is_it = word >> DEVICE == (address as u64) << DEVICE >> DEVICE;
+    let number = (word & ((1 << DEVICE) - 1)).checked_sub(1).filter(|_| is_it)?;
+    i32::try_from(number).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_writer_is_known() {
+        let base = 0x7f00_1234_0000;
+        assert_eq!(of(base), None);
+        note(base, 3);
+        note(base + 64, 0);
+        note(base, 2);
+        assert_eq!([of(base), of(base + 64), of(base + 32)], [Some(2), Some(0), None]);
+        note(base, -1);
+        note(base, 1 << 16);
+        assert_eq!(of(base), Some(2), "no number of a device's");
+    }
+}
