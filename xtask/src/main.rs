@@ -12,6 +12,7 @@ mod conformance;
 mod demo;
 mod exec;
 mod factorizations;
+mod gpu_model;
 mod lanes;
 mod mutants;
 mod placement;
@@ -63,6 +64,8 @@ cargo xtask <command>
 
   placement            placement policies on the graphs of examples and on random ones, in virtual time (docs/placement.md)
                          --check  compare docs/placement.md instead
+  gpu-model            automatic mapping to GPUs against fixed mappings, in virtual time (docs/gpu-model.md)
+                         --check  compare docs/gpu-model.md instead
 
   --library FILE       with all commands: this library instead of a release build";
 
@@ -140,6 +143,12 @@ fn dispatch(
             let check = options.flag("--check");
             nothing_left(options)?;
             placement::run(places, check, report);
+            Ok(report.finish() == 0)
+        }
+        "gpu-model" => {
+            let check = options.flag("--check");
+            nothing_left(options)?;
+            gpu_model::run(places, check, report);
             Ok(report.finish() == 0)
         }
         "bridge" => mpi_bridge(options, places, report),

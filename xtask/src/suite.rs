@@ -6,7 +6,7 @@
 use crate::programs::Places;
 use crate::report::Report;
 use crate::conformance::{self, Suite};
-use crate::{abi_tests, bench, bridge, conform, exec, factorizations, mutants, placement, setup, symbols};
+use crate::{abi_tests, bench, bridge, conform, exec, factorizations, gpu_model, mutants, placement, setup, symbols};
 use std::fs;
 use std::process::{Command, Stdio};
 
@@ -39,6 +39,9 @@ pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
     tests(places, "crates", &["test", "--no-fail-fast"], &[], report);
     placement::run(places, true, report);
     if !quick {
+        report.step("models in virtual time");
+        tests(places, "models in virtual time", &["test", "--no-fail-fast", "--release", "-p", "benchmarks", "--lib"], &[], report);
+        gpu_model::run(places, true, report);
         report.step("models");
         models(places, report);
     }

@@ -1,0 +1,150 @@
+//! The tables of `docs/gpu-model.md`: what is compared, and the generated part of the page. It is the same on every machine.
+
+use placement::online::{EarliestStart, LeastLoaded};
+use placement::policy::Policy;
+use std::fmt::Write;
+
+use super::fixed;
+use super::flawed::{Counting, LoadAlone};
+use super::machine::{A100, Machine, RTX};
+use super::programs::{self, Program};
+use super::world::{AHEAD, EAGER, Mapping, Outcome, Setting, USUAL, simulate};
+
+/// Before the generated part of the page.
+pub const MARK: &str = "<!-- from here on: cargo run --release -p benchmarks --bin gpu -- --write -->\n";
+/// How often the stencil is applied: as in the thesis.
+const TIMES: usize = 500;
+/// Steps of the search for better fixed mappings, and programs of how many tasks are searched.
+const TRIES: u64 = 300;
+const SEARCHED: usize = 1000;
+/// Seeds of mappings by chance: the middle one of so many counts.
+const SEEDS: u64 = 3;
+
+/// A policy's run.
+#[must_use]
+pub fn run(program: &Program, machine: Machine, setting: Setting, policy: &mut dyn Policy) -> Outcome {
+    simulate(program, machine, setting, Mapping::Policy(policy))
+}
+
+/// The library's.
+#[must_use]
+pub fn automatic(program: &Program, machine: Machine, setting: Setting) -> Outcome {
+    run(program, machine, setting, &mut LeastLoaded::default())
+}
+
+fn by_chance(program: &Program, machine: Machine) -> u64 {
+    let span = |seed| simulate(program, machine, USUAL, Mapping::Fixed(&fixed::by_chance(program, machine.gpus, seed))).span;
+    let mut spans: Vec<u64> = (1..=SEEDS).map(span).collect();
+    spans.sort_unstable();
+    spans[spans.len() / 2]
+}
+
+fn in_turns(program: &Program, machine: Machine) -> u64 {
+    let turns: Vec<usize> = (0..program.tasks.len()).map(|at| at % machine.gpus).collect();
+    simulate(program, machine, USUAL, Mapping::Fixed(&turns)).span
+}
+
+fn gigabytes(outcome: &Outcome) -> f64 {
+    outcome.moved.iter().sum::<u64>() as f64 / 1e9
+}
+
+/// A row of the first tables.
+fn compared(program: &Program, machine: Machine) -> String {
+    let ((name, gpus), best) = fixed::best(program, machine, USUAL);
+    let ratio = |span: u64| span as f64 / best.span as f64;
+    let (auto, ahead) = (automatic(program, machine, USUAL), automatic(program, machine, AHEAD));
+    let parla = run(program, machine, EAGER, &mut Counting);
+    let is_searched = machine.gpus > 1 && program.tasks.len() <= SEARCHED;
+    let searched = if is_searched { format!("{:.3}", ratio(fixed::searched(program, machine, USUAL, &gpus, TRIES))) } else { "-".into() };
+    format!(
+        "| {} | {} | {name} | {:.1} | **{:.3}** | {:.3} | {:.2} | {:.2} | {:.2} | {searched} | {:.1} / {:.1} |",
+        program.name,
+        machine.gpus,
+        best.span as f64 / 1e6,
+        ratio(auto.span),
+        ratio(ahead.span),
+        ratio(parla.span),
+        ratio(in_turns(program, machine)),
+        ratio(by_chance(program, machine)),
+        gigabytes(&auto),
+        gigabytes(&best),
+    )
+}
+
+fn comparison(page: &mut String, machine: Machine) {
+    let _ = writeln!(page, "\n## {}: automatic against the best fixed mapping\n", machine.name);
+    let _ = writeln!(
+        page,
+        "| program | GPUs | best fixed mapping | ms | automatic | placed ahead | Parla's sum | in turns | by chance | after a search | GB moved: automatic / fixed |"
+    );
+    let _ = writeln!(page, "|---|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|");
+    for program in programs::all(&machine, TIMES) {
+        for gpus in [1, 2, 4] {
+            let _ = writeln!(page, "{}", compared(&program, machine.with(gpus)));
+        }
+    }
+}
+
+/// Something left out, each.
+fn parts(page: &mut String, machine: Machine) {
+    let _ = writeln!(page, "\n## {}, 4 GPUs: with something left out (the stencil applied 100 times)\n", machine.name);
+    let _ = writeln!(page, "| program | automatic | no prefetch | in the order of creation | nothing taken from others | `estmc` | load alone |\n|---|---:|---:|---:|---:|---:|---:|");
+    for program in programs::all(&machine, TIMES / 5) {
+        let (_, best) = fixed::best(&program, machine, USUAL);
+        let ratio = |outcome: Outcome| format!("{:.3}", outcome.span as f64 / best.span as f64);
+        let row = [
+            automatic(&program, machine, USUAL),
+            automatic(&program, machine, Setting { prefetch: false, ..USUAL }),
+            automatic(&program, machine, Setting { by_path: false, ..USUAL }),
+            automatic(&program, machine, Setting { steals: false, ..USUAL }),
+            run(&program, machine, USUAL, &mut EarliestStart::default()),
+            run(&program, machine, USUAL, &mut LoadAlone::default()),
+        ];
+        let _ = writeln!(page, "| {} | {} |", program.name, row.map(ratio).join(" | "));
+    }
+}
+
+/// Little memory.
+fn pressure(page: &mut String) {
+    let _ = writeln!(page, "\n## Little memory, 4 GPUs: automatic (placed ahead) against the best fixed mapping, copies evicted\n");
+    let _ = writeln!(page, "| program | machine | a quarter of the memory | an eighth |\n|---|---|---:|---:|");
+    for machine in [RTX, A100] {
+        for program in programs::all(&machine, TIMES / 5).into_iter().filter(is_large) {
+            let cell = |part: u64| {
+                let machine = Machine { memory: machine.memory / part, ..machine };
+                let (_, best) = fixed::best(&program, machine, USUAL);
+                let (auto, ahead) = (automatic(&program, machine, USUAL), automatic(&program, machine, AHEAD));
+                let ratio = |outcome: &Outcome| outcome.span as f64 / best.span as f64;
+                format!("{:.2} ({:.2}); {} / {}", ratio(&auto), ratio(&ahead), auto.evicted, best.evicted)
+            };
+            let _ = writeln!(page, "| {} | {} | {} | {} |", program.name, machine.name, cell(4), cell(8));
+        }
+    }
+}
+
+/// Do its data matter to a small memory?
+fn is_large(program: &Program) -> bool {
+    program.sizes.iter().sum::<u64>() > 3_000_000_000 && program.name != "300 independent"
+}
+
+/// The generated part.
+#[must_use]
+pub fn generate() -> String {
+    let mut page = String::new();
+    [RTX, A100].into_iter().for_each(|machine| comparison(&mut page, machine));
+    [RTX, A100].into_iter().for_each(|machine| parts(&mut page, machine));
+    pressure(&mut page);
+    page
+}
+
+/// Real nanoseconds per task on this machine: for the order of tasks, and for their placement.
+#[must_use]
+pub fn costs() -> String {
+    let mut lines = String::new();
+    for program in programs::all(&A100, TIMES) {
+        let outcome = automatic(&program, A100, USUAL);
+        let each = |time: std::time::Duration| time.as_nanos() / program.tasks.len() as u128;
+        let _ = writeln!(lines, "{}: {} ns for the order of tasks, {} ns for placing one", program.name, each(outcome.order), each(outcome.mapping));
+    }
+    lines
+}

@@ -1,0 +1,304 @@
+//! The simulator: events, the life of a task, and where it goes.
+//!
+//! A task is *made*; it is *placed* on a GPU ([`placing`]). It is *admitted* when all that it waits for is admitted: then it has its room on the GPU, for which others' copies may have to go, and each of its copies sets out as soon as the task has ended
+//! that writes it. Room is only given to tasks whose predecessors have theirs, so that the first of those that have it can always run: no deadlock, however little room there is.
+
+use core::ops::Range;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::time::{Duration, Instant};
+
+use placement::ahead::{self, Ahead};
+use placement::directory::Directory;
+use placement::forecast::{Forecast, Handle};
+use placement::order::{Id, Order};
+use placement::policy::Policy;
+use placement::times::{Kind, Times};
+
+use super::Time;
+use super::machine::{Machine, STREAMS};
+use super::programs::Program;
+use copies::Copying;
+
+mod copies;
+mod kernels;
+mod placing;
+
+/// Nanoseconds between the creation of two tasks.
+const CREATE: Time = 2_000;
+/// Tasks of a GPU that have room there, or wait for copies: beyond those in streams some whose copies come meanwhile.
+const ADMITTED: usize = 2 * STREAMS;
+
+/// Nanoseconds from the end of a task to the launch of one that was placed only then: the host has to see the one and to begin the other.
+const HOST: Time = 10_000;
+
+/// What may differ between runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// Copies set out before all that the task waits for has ended.
+    pub prefetch: bool,
+    /// Tasks for each GPU that are placed, wait for no other task, and have not ended.
+    pub placed: usize,
+    /// Tasks for each GPU that are placed and wait for others; 0: none, and what a task's end is followed by is known [`HOST`] later.
+    pub ahead: usize,
+    /// A task that would leave its data waits until it is ready, and few are placed of which nobody knows how long they take.
+    pub patient: bool,
+    /// A GPU that has nothing to do takes tasks from others.
+    pub steals: bool,
+    /// Tasks begin by their remaining path, not in the order of creation.
+    pub by_path: bool,
+}
+
+/// The library's: tasks are placed when they are ready.
+pub const USUAL: Setting = Setting { prefetch: true, placed: 2 * STREAMS, ahead: 0, patient: true, steals: true, by_path: true };
+/// The same, some of them before.
+pub const AHEAD: Setting = Setting { ahead: STREAMS, ..USUAL };
+/// As Parla's mapper: every task as soon as it is made, in that order, once and for all.
+pub const EAGER: Setting = Setting { prefetch: true, placed: usize::MAX, ahead: usize::MAX, patient: false, steals: false, by_path: false };
+
+/// Who says where tasks go.
+pub enum Mapping<'a> {
+    /// Whoever is asked when there is one to be placed.
+    Policy(&'a mut dyn Policy),
+    /// The GPU of each task.
+    Fixed(&'a [usize]),
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// Until the last task has ended.
+    pub span: Time,
+    /// Bytes from the host, to it, and between GPUs.
+    pub moved: [u64; 3],
+    /// Copies that went for want of room.
+    pub evicted: u64,
+    /// Tasks that a GPU took from another one.
+    pub stolen: u64,
+    /// Nanoseconds that each GPU computed.
+    pub busy: Vec<Time>,
+    /// Where each task ran.
+    pub places: Vec<usize>,
+    /// Real time for the order of tasks, and for their placement.
+    pub order: Duration,
+    /// See `order`.
+    pub mapping: Duration,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    /// The next task is made.
+    Make,
+    /// The task that was just placed can be launched.
+    Told(usize),
+    /// This copy is there.
+    Copied(usize),
+    /// This kernel has ended.
+    Ended(usize),
+}
+
+/// A task on its way.
+#[derive(Clone, Default)]
+struct Job {
+    id: Option<Id>,
+    before: Vec<usize>,
+    after: Vec<usize>,
+    /// Per use: who writes what it reads.
+    writers: Vec<Option<usize>>,
+    uses: Vec<ahead::Use>,
+    kind: Kind,
+    /// Predecessors that have not ended, are not placed, have no room.
+    unended: usize,
+    unplaced: usize,
+    unadmitted: usize,
+    is_made: bool,
+    is_placed: bool,
+    is_admitted: bool,
+    has_ended: bool,
+    gpu: usize,
+    expected: Time,
+    handle: Option<Handle>,
+    began: Time,
+    /// Uses whose copies have set out.
+    entered: Vec<bool>,
+    /// Copies that are not there, and whether the host is still at work for it.
+    missing: usize,
+}
+
+#[derive(Clone, Default)]
+struct Gpu {
+    /// Tasks placed there that have not ended.
+    placed: u32,
+    /// Tasks that have room and have not begun.
+    admitted: Vec<usize>,
+    running: Vec<usize>,
+    filled: f64,
+    used: u64,
+    sends: bool,
+    receives: bool,
+    /// Tasks that wait for a copy which is on its way.
+    filling: BTreeMap<usize, Vec<usize>>,
+}
+
+struct World<'a> {
+    machine: Machine,
+    setting: Setting,
+    program: &'a Program,
+    mapping: Mapping<'a>,
+    jobs: Vec<Job>,
+    by_id: BTreeMap<Id, usize>,
+    gpus: Vec<Gpu>,
+    starts: Vec<usize>,
+    directory: Directory,
+    ahead: Ahead,
+    forecast: Forecast,
+    times: Times,
+    /// A queue for each GPU, and two of tasks to be placed: those that wait for nobody, the others.
+    order: Order,
+    copies: Vec<Copying>,
+    /// Tasks that are placed and have not ended, and those of them that wait for others.
+    under_way: usize,
+    early: usize,
+    made: usize,
+    ended: usize,
+    events: BinaryHeap<Reverse<(Time, u64, Event)>>,
+    serial: u64,
+    now: Time,
+    outcome: Outcome,
+}
+
+/// Runs it to its end.
+///
+/// # Panics
+/// If the program cannot run on: a mistake of the model.
+#[must_use]
+pub fn simulate<'a>(program: &'a Program, machine: Machine, setting: Setting, mapping: Mapping<'a>) -> Outcome {
+    let mut world = World::new(program, machine, setting, mapping);
+    world.at(0, Event::Make);
+    while let Some(Reverse((now, _, event))) = world.events.pop() {
+        world.now = now;
+        world.handle(event);
+    }
+    assert_eq!(world.ended, program.tasks.len(), "every task ends");
+    world.outcome.places = world.jobs.iter().map(|job| job.gpu).collect();
+    world.outcome
+}
+
+/// Who waits for whom: writers for all before, readers for the last writer.
+fn jobs(program: &Program) -> Vec<Job> {
+    let mut jobs = vec![Job::default(); program.tasks.len()];
+    let mut last: Vec<(Option<usize>, Vec<usize>)> = vec![(None, Vec::new()); program.sizes.len()];
+    for (at, task) in program.tasks.iter().enumerate() {
+        let mut before = Vec::new();
+        for used in &task.uses {
+            let (writer, readers) = &mut last[used.datum];
+            before.extend(*writer);
+            jobs[at].writers.push(writer.filter(|_| used.reads));
+            if used.writes {
+                before.append(readers);
+                *writer = Some(at);
+            } else {
+                readers.push(at);
+            }
+            let bytes = program.sizes[used.datum];
+            jobs[at].uses.push(ahead::Use { datum: used.datum, bytes, reads: used.reads, writes: used.writes });
+            jobs[at].kind.bytes += bytes;
+        }
+        before.sort_unstable();
+        before.dedup();
+        before.iter().for_each(|&one| jobs[one].after.push(at));
+        let count = before.len();
+        jobs[at] = Job { before, unended: count, unplaced: count, unadmitted: count, entered: vec![false; task.uses.len()], ..core::mem::take(&mut jobs[at]) };
+        jobs[at].kind.function = task.function;
+    }
+    jobs
+}
+
+impl<'a> World<'a> {
+    fn new(program: &'a Program, machine: Machine, setting: Setting, mapping: Mapping<'a>) -> Self {
+        let mut end = 0;
+        let starts = program.sizes.iter().map(|&size| {
+            end += size as usize;
+            end - size as usize
+        });
+        let mut world = Self {
+            machine,
+            setting,
+            program,
+            mapping,
+            jobs: jobs(program),
+            by_id: BTreeMap::new(),
+            gpus: vec![Gpu::default(); machine.gpus],
+            starts: starts.collect(),
+            directory: Directory::new(),
+            ahead: Ahead::new(),
+            forecast: Forecast::new(machine.gpus),
+            times: Times::new(),
+            order: Order::new(machine.gpus + 2),
+            copies: Vec::new(),
+            under_way: 0,
+            early: 0,
+            made: 0,
+            ended: 0,
+            events: BinaryHeap::new(),
+            serial: 0,
+            now: 0,
+            outcome: Outcome { busy: vec![0; machine.gpus], ..Outcome::default() },
+        };
+        (0..program.sizes.len()).for_each(|datum| world.lay(datum));
+        world
+    }
+
+    fn at(&mut self, time: Time, event: Event) {
+        self.serial += 1;
+        self.events.push(Reverse((time, self.serial, event)));
+    }
+
+    fn range(&self, datum: usize) -> Range<usize> {
+        self.starts[datum]..self.starts[datum] + self.program.sizes[datum] as usize
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Make => self.make(),
+            Event::Told(task) => self.jobs[task].missing -= 1,
+            Event::Copied(copy) => self.copied(copy),
+            Event::Ended(task) => self.end(task),
+        }
+        self.place_all();
+        (0..self.gpus.len()).for_each(|gpu| self.admit_all(gpu));
+        self.steal_all();
+        self.start_copies();
+        (0..self.gpus.len()).for_each(|gpu| self.start_kernels(gpu));
+    }
+
+    /// The next task comes to be.
+    fn make(&mut self) {
+        if self.made == self.jobs.len() {
+            return;
+        }
+        let task = self.made;
+        self.made += 1;
+        let expected = self.times.expected(self.jobs[task].kind);
+        let before: Vec<Id> = self.jobs[task].before.iter().filter_map(|&b| self.jobs[b].id.filter(|_| self.setting.by_path)).collect();
+        let begin = Instant::now();
+        let id = self.order.add(0, if self.setting.by_path { expected } else { 0 }, &before);
+        self.outcome.order += begin.elapsed();
+        self.by_id.insert(id, task);
+        (self.jobs[task].id, self.jobs[task].expected, self.jobs[task].is_made) = (Some(id), expected, true);
+        self.wait_for_place(task);
+        self.at(self.now + CREATE, Event::Make);
+    }
+
+    fn task_of(&self, id: Id) -> usize {
+        self.by_id[&id]
+    }
+
+    fn queue(&mut self, task: usize, queue: usize) {
+        if let Some(id) = self.jobs[task].id {
+            let begin = Instant::now();
+            self.order.push(id, queue);
+            self.outcome.order += begin.elapsed();
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Room on GPUs, and copies: when a task is admitted, what sets out when, what goes for want of room.
+
+use placement::directory::{Block, From, Number, Save, Victim};
+
+use super::super::Time;
+use super::{ADMITTED, Event, STREAMS, World};
+
+/// Bytes of a copy that is let in before large ones.
+const SMALL: u64 = 1 << 20;
+
+/// A copy that waits for its engines, or is made.
+pub(super) struct Copying {
+    what: What,
+    from: Option<usize>,
+    to: Option<usize>,
+    bytes: u64,
+    /// The path of the task that asked first: longest first.
+    path: Time,
+    has_begun: bool,
+    is_over: bool,
+}
+
+enum What {
+    /// A task reads the datum.
+    Fill(usize, From),
+    /// It goes to the host, for room.
+    Save(Save),
+}
+
+impl World<'_> {
+    /// The datum is where it is to be in the beginning.
+    pub(super) fn lay(&mut self, datum: usize) {
+        let Some(gpu) = self.program.lies[datum].map(|at| at % self.gpus.len()) else { return };
+        let range = self.range(datum);
+        self.directory.add(gpu as Number, &range, datum, datum, None);
+        self.directory.filled(gpu as Number, &range, From::Nowhere);
+        self.directory.give(gpu as Number, &range, true);
+        self.gpus[gpu].used += range.len() as u64;
+        self.ahead.lies(datum, self.program.sizes[datum], gpu as Number);
+    }
+
+    pub(super) fn free(&mut self, gone: &[Block]) {
+        for block in gone {
+            self.gpus[block.device as usize].used -= self.program.sizes[block.block];
+        }
+    }
+
+    /// Tasks get room there, in their order; the first that finds none holds up those behind it.
+    pub(super) fn admit_all(&mut self, gpu: usize) {
+        let most = if self.setting.prefetch { ADMITTED } else { STREAMS };
+        while self.gpus[gpu].admitted.len() + self.gpus[gpu].running.len() < most
+            && let Some(id) = self.order.first(gpu)
+        {
+            let task = self.task_of(id);
+            if !self.make_room(task, gpu) {
+                return;
+            }
+            self.order.remove(id);
+            self.admit(task, gpu);
+        }
+    }
+
+    /// Room for all that the task uses: what is there is held, what is not gets its place.
+    fn make_room(&mut self, task: usize, gpu: usize) -> bool {
+        let device = gpu as Number;
+        let ranges: Vec<_> = self.jobs[task].uses.iter().map(|used| (used.datum, self.range(used.datum))).collect();
+        let (there, absent): (Vec<_>, Vec<_>) = ranges.into_iter().partition(|(_, range)| self.directory.reuse(device, range, None).is_some());
+        let need: u64 = absent.iter().map(|(_, range)| range.len() as u64).sum();
+        if !self.evict(gpu, need) {
+            for (_, range) in there {
+                let gone = self.directory.give(device, &range, false);
+                self.free(&gone);
+            }
+            return false;
+        }
+        for (datum, range) in absent {
+            self.directory.add(device, &range, datum, datum, None);
+        }
+        self.gpus[gpu].used += need;
+        true
+    }
+
+    /// So many bytes are free there, or will be.
+    fn evict(&mut self, gpu: usize, need: u64) -> bool {
+        while self.gpus[gpu].used + need > self.machine.memory {
+            match self.directory.victim(gpu as Number) {
+                Victim::Gone(block) => {
+                    self.free(&[block]);
+                    self.ahead.gone(block.device, block.block);
+                    self.outcome.evicted += 1;
+                }
+                Victim::Save(save) => {
+                    let (from, bytes) = (save.device as usize, save.host.len() as u64);
+                    self.ask(Copying { what: What::Save(save), from: Some(from), to: None, bytes, path: Time::MAX, has_begun: false, is_over: false });
+                    return false;
+                }
+                Victim::Busy | Victim::None => return false,
+            }
+        }
+        true
+    }
+
+    fn ask(&mut self, copying: Copying) {
+        self.copies.push(copying);
+    }
+
+    fn admit(&mut self, task: usize, gpu: usize) {
+        self.jobs[task].is_admitted = true;
+        self.gpus[gpu].admitted.push(task);
+        self.enter(task);
+        for at in 0..self.jobs[task].after.len() {
+            let next = self.jobs[task].after[at];
+            self.jobs[next].unadmitted -= 1;
+            if self.setting.prefetch {
+                self.wait_for_room(next);
+            }
+        }
+    }
+
+    /// Copies of the task's data set out, of those that are written.
+    pub(super) fn enter(&mut self, task: usize) {
+        let (gpu, path) = (self.jobs[task].gpu, self.jobs[task].id.map_or(0, |id| self.order.path(id)));
+        for at in 0..self.jobs[task].uses.len() {
+            let job = &mut self.jobs[task];
+            let is_written = job.writers[at].is_none_or(|writer| writer == usize::MAX);
+            if !job.uses[at].reads || !is_written || core::mem::replace(&mut job.entered[at], true) {
+                continue;
+            }
+            let datum = job.uses[at].datum;
+            self.fill(task, gpu, datum, path);
+        }
+        self.tell_if_brought(task);
+    }
+
+    /// All that the task reads is there.
+    fn tell_if_brought(&mut self, task: usize) {
+        let job = &self.jobs[task];
+        let has_entered = job.uses.iter().zip(&job.entered).all(|(used, entered)| *entered || !used.reads);
+        if let Some(handle) = job.handle.filter(|_| job.missing == 0 && has_entered) {
+            self.forecast.brought(handle);
+        }
+    }
+
+    fn fill(&mut self, task: usize, gpu: usize, datum: usize, path: Time) {
+        let range = self.range(datum);
+        if let Some(tasks) = self.gpus[gpu].filling.get_mut(&datum) {
+            tasks.push(task);
+            self.jobs[task].missing += 1;
+            return;
+        }
+        if self.directory.has(gpu as Number, &range) {
+            return;
+        }
+        let used = self.directory.reuse(gpu as Number, &range, Some(&self.machine)).expect("it has its place");
+        let from = match used.from {
+            From::Device(other, _) => Some(other as usize),
+            From::Host => None,
+            From::Nowhere => unreachable!("it is not valid there"),
+        };
+        assert!(from.is_some() || !self.directory.is_stale(&range), "the host's bytes are old");
+        self.gpus[gpu].filling.insert(datum, vec![task]);
+        self.jobs[task].missing += 1;
+        self.ask(Copying { what: What::Fill(datum, used.from), from, to: Some(gpu), bytes: range.len() as u64, path, has_begun: false, is_over: false });
+    }
+
+    /// Copies begin whose engines are free: small ones first, then those for the longest path.
+    pub(super) fn start_copies(&mut self) {
+        if self.copies.iter().all(|copy| copy.is_over) {
+            self.copies.clear();
+        }
+        let mut waiting: Vec<usize> = (0..self.copies.len()).filter(|&at| !self.copies[at].has_begun).collect();
+        waiting.sort_by_key(|&at| (self.copies[at].bytes > SMALL, core::cmp::Reverse(self.copies[at].path), at));
+        for at in waiting {
+            let Copying { from, to, bytes, .. } = self.copies[at];
+            if from.is_some_and(|gpu| self.gpus[gpu].sends) || to.is_some_and(|gpu| self.gpus[gpu].receives) {
+                continue;
+            }
+            self.engines(from, to, true);
+            self.copies[at].has_begun = true;
+            let way = match (from, to) {
+                (None, _) => 0,
+                (_, None) => 1,
+                _ => 2,
+            };
+            self.outcome.moved[way] += bytes;
+            self.at(self.now + self.machine.copy(from, to, bytes), Event::Copied(at));
+        }
+    }
+
+    fn engines(&mut self, from: Option<usize>, to: Option<usize>, busy: bool) {
+        if let Some(gpu) = from {
+            self.gpus[gpu].sends = busy;
+        }
+        if let Some(gpu) = to {
+            self.gpus[gpu].receives = busy;
+        }
+    }
+
+    pub(super) fn copied(&mut self, copy: usize) {
+        let Copying { from, to, .. } = self.copies[copy];
+        self.engines(from, to, false);
+        self.copies[copy].is_over = true;
+        match (&self.copies[copy].what, to) {
+            (What::Save(save), _) => {
+                let gone = self.directory.saved(save);
+                self.ahead.saved(self.starts.partition_point(|&start| start <= save.host.start) - 1);
+                self.free(&gone);
+            }
+            (&What::Fill(datum, from), Some(gpu)) => {
+                let range = self.range(datum);
+                let mut gone = self.directory.filled(gpu as Number, &range, from);
+                gone.extend(self.directory.give(gpu as Number, &range, false));
+                self.free(&gone);
+                let tasks = self.gpus[gpu].filling.remove(&datum).unwrap_or_default();
+                for task in tasks {
+                    self.jobs[task].missing -= 1;
+                    self.tell_if_brought(task);
+                }
+            }
+            (What::Fill(..), None) => unreachable!("a copy for a task goes to its GPU"),
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The compute engine: which task runs, and what its end brings about.
+
+use placement::directory::Number;
+
+use super::super::machine::{LAUNCH, STREAMS};
+use super::{Event, World};
+
+impl World<'_> {
+    /// Kernels begin, in their order, as long as the GPU is not full.
+    pub(super) fn start_kernels(&mut self, gpu: usize) {
+        while self.gpus[gpu].running.len() < STREAMS {
+            let of = &self.gpus[gpu];
+            let ready = of.admitted.iter().copied().filter(|&task| self.jobs[task].missing == 0 && self.jobs[task].unended == 0);
+            let first = ready.min_by(|&a, &b| match (self.jobs[a].id, self.jobs[b].id) {
+                (Some(a), Some(b)) => self.order.compare(a, b),
+                _ => a.cmp(&b),
+            });
+            // One that does not fit holds up those behind it: the hardware takes kernels in turn.
+            let Some(task) = first.filter(|&task| of.filled + self.program.tasks[task].share <= 1.0 + 1e-9) else { return };
+            self.begin(task, gpu);
+        }
+    }
+
+    fn begin(&mut self, task: usize, gpu: usize) {
+        let (now, work) = (self.now, &self.program.tasks[task]);
+        let of = &mut self.gpus[gpu];
+        of.admitted.retain(|&other| other != task);
+        of.running.push(task);
+        of.filled += work.share;
+        if let Some(handle) = self.jobs[task].handle {
+            self.forecast.begin(handle, now);
+        }
+        self.jobs[task].began = now;
+        if let Some(id) = self.jobs[task].id {
+            self.order.begin(id);
+        }
+        self.at(now + LAUNCH + work.time, Event::Ended(task));
+    }
+
+    pub(super) fn end(&mut self, task: usize) {
+        let (gpu, work) = (self.jobs[task].gpu, &self.program.tasks[task]);
+        let began = self.jobs[task].began;
+        let of = &mut self.gpus[gpu];
+        of.running.retain(|&other| other != task);
+        of.filled -= work.share;
+        of.placed -= 1;
+        if let Some(handle) = self.jobs[task].handle.take() {
+            self.forecast.end(handle);
+        }
+        self.under_way -= 1;
+        self.times.ended(self.jobs[task].kind, self.now - began);
+        self.outcome.busy[gpu] += self.now - began;
+        self.outcome.span = self.now;
+        self.ended += 1;
+        self.jobs[task].has_ended = true;
+        self.ahead.ended(gpu as Number, &self.jobs[task].uses);
+        for used in &work.uses {
+            let range = self.range(used.datum);
+            let gone = self.directory.give(gpu as Number, &range, used.writes);
+            self.free(&gone);
+        }
+        self.release(task);
+        if let Some(id) = self.jobs[task].id {
+            let begin = std::time::Instant::now();
+            self.order.end(id);
+            self.outcome.order += begin.elapsed();
+            self.by_id.remove(&id);
+        }
+    }
+
+    /// Whoever waits for the task waits for one less.
+    fn release(&mut self, task: usize) {
+        for at in 0..self.jobs[task].after.len() {
+            let next = self.jobs[task].after[at];
+            let job = &mut self.jobs[next];
+            job.unended -= 1;
+            let writers = job.writers.iter_mut().filter(|writer| **writer == Some(task));
+            // Written: the mark of `enter`.
+            writers.for_each(|writer| *writer = Some(usize::MAX));
+            let (is_ready, is_placed) = (job.unended == 0, job.is_placed);
+            self.early -= usize::from(is_ready && is_placed);
+            if job.is_admitted {
+                self.enter(next);
+            } else if !is_placed {
+                self.wait_for_place(next);
+            } else if !self.setting.prefetch {
+                self.wait_for_room(next);
+            }
+        }
+    }
+}

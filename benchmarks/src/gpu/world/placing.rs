@@ -1,0 +1,197 @@
+//! Which GPU a task goes to, and when that is said.
+//!
+//! A task is placed when all that it waits for has ended, the first by [`Order`](placement::order::Order) first, as long as few are placed that have not ended. *Ahead*, when all that it waits for is placed, it can be placed where most of its data
+//! will be, if the policy wants it there: then it follows them in a stream of the GPU, without the host. One that would do better elsewhere waits until it is ready, since by then tasks may have come that belong
+//! there; even so what is placed ahead makes its GPU look busier than others whose next tasks are not made yet, and blocks wander about (`docs/gpu-model.md`, the stencil): not the default. Of functions of which none has ended, so that nobody knows how long they take, few are placed.
+
+use placement::directory::Number;
+use placement::forecast::Handle;
+use placement::order::Id;
+use placement::policy::{Request, View};
+use std::time::Instant;
+
+use super::super::Time;
+use super::{Event, HOST, Job, Mapping, World};
+
+/// Tasks for each GPU that are placed while nobody knows how long the next one takes.
+const UNKNOWN: usize = 2;
+
+/// Tasks that are looked at, if the first ones had better wait.
+const LOOKED_AT: usize = 8;
+
+impl World<'_> {
+    /// The task is to be placed, if it may.
+    pub(super) fn wait_for_place(&mut self, task: usize) {
+        let (job, gpus) = (&self.jobs[task], self.gpus.len());
+        if !job.is_made || job.is_placed {
+            return;
+        }
+        if job.unended == 0 {
+            self.queue(task, gpus);
+        } else if job.unplaced == 0 && (self.setting.ahead > 0 || self.is_fixed()) {
+            self.queue(task, gpus + 1);
+        }
+    }
+
+    pub(super) fn is_fixed(&self) -> bool {
+        matches!(self.mapping, Mapping::Fixed(_))
+    }
+
+    pub(super) fn place_all(&mut self) {
+        let gpus = self.gpus.len();
+        while self.place_some(gpus) || self.place_some(gpus + 1) {}
+    }
+
+    /// Places the first tasks of a queue; false if there are none that may be placed now.
+    fn place_some(&mut self, queue: usize) -> bool {
+        let first: Vec<Id> = self.order.queue(queue).take(LOOKED_AT).collect();
+        let mut has_placed = false;
+        for id in first {
+            let task = self.task_of(id);
+            if !self.may_place(task) {
+                break;
+            }
+            has_placed |= self.place(task);
+        }
+        has_placed
+    }
+
+    /// Are few enough under way?
+    fn may_place(&self, task: usize) -> bool {
+        let (job, gpus) = (&self.jobs[task], self.gpus.len());
+        let is_known = self.times.knows(job.kind);
+        if self.is_fixed() || !self.setting.patient {
+            true
+        } else if job.unended > 0 {
+            is_known && self.early < self.setting.ahead * gpus
+        } else {
+            let of_each = if is_known { self.setting.placed } else { UNKNOWN.min(self.setting.placed) };
+            self.under_way - self.early < of_each * gpus
+        }
+    }
+
+    /// What the task waits for that was placed and has not ended.
+    fn before(&self, task: usize) -> Vec<Handle> {
+        self.jobs[task].before.iter().filter_map(|&before| self.jobs[before].handle).collect()
+    }
+
+    /// What the policy is told of a GPU, by a fresh forecast.
+    fn view(&self, task: usize, gpu: usize, before: &[Handle]) -> View {
+        let (job, found) = (&self.jobs[task], self.ahead.find(gpu as Number, &self.jobs[task].uses, &self.machine));
+        let overflow = (self.ahead.held(gpu as Number) + found.fresh).saturating_sub(self.machine.memory).min(found.fresh);
+        // What goes for it is written back, or brought again.
+        let evicts = if overflow > 0 { self.machine.copy(Some(gpu), None, overflow) } else { 0 };
+        let moves = found.bring + evicts;
+        let arrives = self.forecast.arrives(gpu, self.forecast.ready(before).max(self.now), moves);
+        View {
+            need: 0,
+            room: u64::MAX,
+            present: found.present,
+            running: self.gpus[gpu].placed,
+            wait: self.forecast.begins(gpu, arrives, job.expected) - self.now,
+            bring: arrives - self.now,
+            moves,
+            cost: job.expected,
+            near: found.near,
+        }
+    }
+
+    /// Places the task, unless that is better done later.
+    fn place(&mut self, task: usize) -> bool {
+        self.jobs[task].expected = self.times.expected(self.jobs[task].kind);
+        if let Some(id) = self.jobs[task].id.filter(|_| self.setting.by_path) {
+            self.order.expect(id, self.jobs[task].expected);
+        }
+        let (begin, before) = (Instant::now(), self.before(task));
+        let Some((gpu, bring)) = self.choose(task, &before) else { return false };
+        if let Some(id) = self.jobs[task].id {
+            self.order.remove(id);
+        }
+        let &Job { kind, expected, .. } = &self.jobs[task];
+        self.ahead.place(gpu as Number, &self.jobs[task].uses);
+        // Who places everything at once does without.
+        self.jobs[task].handle = self.setting.patient.then(|| self.forecast.place(gpu, kind, expected, bring, &before));
+        self.outcome.mapping += begin.elapsed();
+        self.gpus[gpu].placed += 1;
+        self.under_way += 1;
+        if self.jobs[task].unended > 0 {
+            self.early += 1;
+        } else {
+            self.jobs[task].missing += 1;
+            self.at(self.now + HOST, Event::Told(task));
+        }
+        (self.jobs[task].gpu, self.jobs[task].is_placed) = (gpu, true);
+        for at in 0..self.jobs[task].after.len() {
+            let next = self.jobs[task].after[at];
+            self.jobs[next].unplaced -= 1;
+            self.wait_for_place(next);
+        }
+        self.wait_for_room(task);
+        true
+    }
+
+    /// The GPU for a task, and how long its copies take.
+    fn choose(&mut self, task: usize, before: &[Handle]) -> Option<(usize, Time)> {
+        if let Mapping::Fixed(gpus) = self.mapping {
+            return Some((gpus[task], 0));
+        }
+        self.forecast.look(self.now, &self.times);
+        let views: Vec<View> = (0..self.gpus.len()).map(|gpu| self.view(task, gpu, before)).collect();
+        let Mapping::Policy(policy) = &mut self.mapping else { unreachable!("nothing else there is") };
+        let gpu = policy.choose(Request { task: Some(task) }, &views).expect("all fit");
+        let is_hasty = self.setting.patient && self.jobs[task].unended > 0 && views[gpu].is_hasty(&views);
+        (!is_hasty).then_some((gpu, views[gpu].moves))
+    }
+
+    /// The task is to be admitted next, if it may.
+    pub(super) fn wait_for_room(&mut self, task: usize) {
+        let job = &self.jobs[task];
+        let waits = if self.setting.prefetch { job.unadmitted } else { job.unended };
+        let (is_placed, gpu) = (job.is_placed && !job.is_admitted, job.gpu);
+        if is_placed && waits == 0 {
+            self.queue(task, gpu);
+        }
+    }
+
+    pub(super) fn steal_all(&mut self) {
+        if !self.setting.steals || self.is_fixed() {
+            return;
+        }
+        for gpu in 0..self.gpus.len() {
+            while self.gpus[gpu].admitted.is_empty() && self.gpus[gpu].running.is_empty() && self.order.is_empty(gpu) && self.steal(gpu) {
+                self.admit_all(gpu);
+            }
+        }
+    }
+
+    /// The GPU takes a task from another one, if that pays.
+    fn steal(&mut self, gpu: usize) -> bool {
+        let others = (0..self.gpus.len()).filter(|&other| other != gpu);
+        let candidates = others.flat_map(|other| self.order.queue(other).rev().take(8)).map(|id| self.task_of(id));
+        let candidates: Vec<usize> = candidates.collect();
+        if candidates.is_empty() {
+            return false;
+        }
+        self.forecast.look(self.now, &self.times);
+        let gains = candidates.into_iter().filter_map(|task| {
+            let (job, before) = (&self.jobs[task], self.before(task));
+            let (begin, cost) = self.forecast.of(job.handle?)?;
+            let (from, to) = (self.view(task, job.gpu, &before), View { cost, ..self.view(task, gpu, &before) });
+            // It stands in its queue already.
+            let from = View { bring: 0, moves: 0, wait: begin - self.now, cost, ..from };
+            Some((from.gain(&to)?, to.moves, task))
+        });
+        let Some((_, bring, task)) = gains.max() else { return false };
+        let from = self.jobs[task].gpu;
+        if let Some(handle) = self.jobs[task].handle {
+            self.forecast.carry(handle, gpu, bring);
+        }
+        self.gpus[from].placed -= 1;
+        self.gpus[gpu].placed += 1;
+        self.ahead.carried(from as Number, gpu as Number, &self.jobs[task].uses);
+        self.jobs[task].gpu = gpu;
+        self.outcome.stolen += 1;
+        self.queue(task, gpu);
+        true
+    }
+}
