@@ -6,7 +6,8 @@
 
 use super::map::Item;
 use super::keep;
-use super::place::{self, Announced, Promise, hints};
+use super::lent::ANY_GPU;
+use super::place::{self, Among, Announced, Promise, hints};
 use crate::omp::report;
 use crate::omp::thread::Here;
 
@@ -15,8 +16,14 @@ pub const ANY: i32 = 0x4000_0000;
 
 /// Does a construct with this number leave the choice to the runtime?
 pub fn is_any(here: Here, number: i64) -> bool {
-    let default = number == crate::omp::target::DEFAULT_DEVICE && here.task.icv.get().default_device == ANY;
-    default || number == i64::from(ANY)
+    among(here, number).is_some()
+}
+
+/// Which devices a construct with this number leaves to the runtime to choose from; `None`: it names one.
+fn among(here: Here, number: i64) -> Option<Among> {
+    let named = super::number(here, number);
+    let stands_for = |any: i32| named == i64::from(any);
+    if stands_for(ANY) { Some(Among::All) } else { stands_for(ANY_GPU).then_some(Among::Gpus) }
 }
 
 /// A region is created by the calling task, if the choice is the runtime's: it gets its number, and the memory that the task has declared for
@@ -24,7 +31,7 @@ pub fn is_any(here: Here, number: i64) -> bool {
 pub fn announce(here: Here, number: i64, nowait: bool) -> Option<Announced> {
     let (scratch, data) = (hints::take_memory(here.task), hints::take_data(here.task));
     let keeps = || nowait && keep::is_to_keep(here);
-    is_any(here, number).then(|| Announced { number: place::next_number(), scratch, data, keeps: keeps(), entry: 0 })
+    among(here, number).map(|among| Announced { number: place::next_number(), scratch, data, keeps: keeps(), entry: 0, among })
 }
 
 /// Whether a region with this list keeps what it maps; one that was announced to and cannot is preceded by what makes all of it valid on the host, so that the list
@@ -56,6 +63,6 @@ pub fn device(here: Here, region: Announced, code: usize, items: &[Item]) -> (i6
 /// Ends the program that leaves the device of a data construct to the runtime: later constructs could not find the data.
 pub fn refuse_for_data(here: Here, number: i64) {
     if is_any(here, number) {
-        report::end("ompx_device_any() names a device for target regions only, not for data constructs; the program stops");
+        report::end("ompx_device_any() and ompx_device_any_gpu() name a device for target regions only, not for data constructs; the program stops");
     }
 }

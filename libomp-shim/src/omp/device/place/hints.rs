@@ -17,6 +17,12 @@ pub struct ByTask<T> {
     list: Mutex<Vec<(usize, T)>>,
 }
 
+impl<T> Default for ByTask<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<T> ByTask<T> {
     /// Nothing yet.
     pub const fn new() -> Self {

@@ -60,6 +60,24 @@ pub struct Announced {
     pub keeps: bool,
     /// The code of its task, where a compiler made the task; else 0.
     pub entry: usize,
+    /// Which devices may run it.
+    pub among: Among,
+}
+
+/// Devices that the runtime may choose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Among {
+    /// Any.
+    #[default]
+    All,
+    /// GPUs.
+    Gpus,
+}
+
+impl Among {
+    fn has(self, slot: &Slot) -> bool {
+        self == Self::All || slot.device.orders_operations()
+    }
 }
 
 impl Announced {
@@ -121,7 +139,7 @@ fn written_there(slot: &Slot, items: &[Item]) -> u32 {
 pub fn choose(here: Here, region: Announced, code: usize, items: &[Item]) -> Option<Promise> {
     let limit = env::settings().device_memory;
     loop {
-        if usable().is_empty() {
+        if !usable().iter().any(|slot| region.among.has(slot)) {
             target::refuse_if_mandatory(here, i64::from(super::choose::ANY));
             return None;
         }
@@ -164,7 +182,11 @@ struct Nowhere {
 fn try_choose(region: Announced, code: usize, items: &[Item], limit: Option<u64>) -> Result<Placed, Nowhere> {
     let slots = usable();
     let mut policy = policies::in_force(slots.len(), limit);
-    let (views, seen): (Vec<View>, Vec<bool>) = slots.iter().map(|slot| view(slot, items, &region, code, limit)).unzip();
+    let (mut views, seen): (Vec<View>, Vec<bool>) = slots.iter().map(|slot| view(slot, items, &region, code, limit)).unzip();
+    for (view, _) in views.iter_mut().zip(slots).filter(|(_, slot)| !region.among.has(slot)) {
+        // It does not fit there: that is what every policy asks.
+        (view.need, view.room) = (view.need.max(1), 0);
+    }
     // A policy of the user's may answer anything.
     let chosen = policy.choose(Request { task: Some(region.number as usize) }, &views);
     let chosen = chosen.and_then(|chosen| Some((slots.get(chosen)?, views.get(chosen).filter(|view| view.fits())?)));
