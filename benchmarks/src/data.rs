@@ -342,7 +342,8 @@ impl<'a> World<'a> {
         let missing = |rank: usize| read.iter().filter(|range| !self.directory.has(rank as Number, range)).map(|range| range.len() as u64).sum::<u64>();
         let view = |&rank: &usize| {
             let running = self.ranks[rank].tasks;
-            View { room: u64::MAX, running, wait: usual * u64::from(running), bring: missing(rank) / BANDWIDTH, ..View::default() }
+            let bring = missing(rank) / BANDWIDTH;
+            View { room: u64::MAX, running, wait: usual * u64::from(running), bring, moves: bring, ..View::default() }
         };
         let views: Vec<View> = candidates.iter().map(view).collect();
         let chosen = self.policy.choose(Request { task: Some(task) }, &views);

@@ -18,7 +18,7 @@
 //! ([`Ways`]). When many devices want the same large datum at once, few have it; those that come when each place sends it to somebody already do better to wait until
 //! one more has it ([`Directory::should_wait`]). So the places double with each round, where the host alone would send it as often as there are devices.
 //!
-//! Rejected: the host whenever it can. That disturbs no rank, and a block for 1000 ranks takes 7 times as long, for 10,000 38 times (the model in `benchmarks/src/data.rs`).
+//! Rejected: the host whenever it can. That disturbs no rank, and a block for 1000 ranks takes 6 times as long, for 10,000 31 times (the model in `benchmarks/src/data.rs`).
 
 use core::ops::Range;
 use std::collections::BTreeMap;
