@@ -104,6 +104,9 @@ OMPX_API int ompx_device_any(void);
 /* The same for GPUs alone: the runtime chooses one of them. Without GPUs: as without devices. */
 OMPX_API int ompx_device_any_gpu(void);
 
+/* The same for other MPI ranks. Without ranks: as without devices. */
+OMPX_API int ompx_device_any_rank(void);
+
 /* How the runtime chooses that device: from here on by this policy, a text as in OMPX_SCHED (docs/placement.md), such as "rrmc" or
  * "heftmc:lambda=0.7". Returns 0, or -1 and a line on standard error when there is no such policy; then nothing changes. */
 OMPX_API int ompx_set_sched(const char *policy);

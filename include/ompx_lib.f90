@@ -21,7 +21,7 @@ module ompx_lib
             ompx_run_task, ompx_dist_alloc, ompx_dist_free, ompx_dist_rank, ompx_dist_device, ompx_dist_get, ompx_dist_put, &
             ompx_set_task_data
   public :: ompx_access_t, ompx_in, ompx_out, ompx_inout, ompx_mutexinoutset, ompx_inoutset, ompx_cuda_stream, &
-            ompx_cuda_stream_on, ompx_set_task_stream, ompx_cuda_task, ompx_device_any_gpu
+            ompx_cuda_stream_on, ompx_set_task_stream, ompx_cuda_task, ompx_device_any_gpu, ompx_device_any_rank
 
   ! A dependence of a task made by ompx_cuda_task, and its kinds.
   type, bind(c) :: ompx_access_t
@@ -174,6 +174,10 @@ module ompx_lib
       integer(c_int) :: code
     end function
     function ompx_device_any_gpu() bind(c, name='ompx_device_any_gpu') result(device)
+      import :: c_int
+      integer(c_int) :: device
+    end function
+    function ompx_device_any_rank() bind(c, name='ompx_device_any_rank') result(device)
       import :: c_int
       integer(c_int) :: device
     end function

@@ -1,4 +1,4 @@
-// what: regions whose GPU is the runtime's choice run on one, and on the host where there is none
+// what: regions whose GPU is the runtime's choice run on one, and on the host where there is none; those for a rank, which there are none, too
 // offload: yes
 // devices: 1,3
 // threads: 1,4
@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include "ompx.h"
 #pragma weak ompx_device_any_gpu
+#pragma weak ompx_device_any_rank
 enum { REGIONS = 60, N = 500 };
 
 int main(void)
@@ -38,6 +39,12 @@ int main(void)
 #pragma omp target map(to : here)
     here = 1;
     CHECK(gpus ? here == 0 : here == 1);
+    /* There are no ranks. */
+    omp_set_default_device(ompx_device_any_rank());
+    here = 0;
+#pragma omp target map(to : here)
+    here = 1;
+    CHECK(here == 1);
     free(a);
     return check_result();
 }

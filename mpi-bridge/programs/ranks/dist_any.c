@@ -48,6 +48,13 @@ static void weighs(void)
 #pragma omp target device(ompx_device_any()) map(from : second)
     second = omp_get_device_num();
     CHECK_EQ(first != second, devices > 1);
+    /* Among ranks, which all devices are here; among GPUs, which none is: the host. */
+#pragma omp target device(ompx_device_any_rank()) map(from : first)
+    first = omp_is_initial_device();
+#pragma omp target device(ompx_device_any_gpu()) map(from : second)
+    second = omp_is_initial_device();
+    CHECK_EQ(first, 0);
+    CHECK_EQ(second, 1);
     CHECK_EQ(ompx_dist_free(x), 0);
 }
 

@@ -5,7 +5,7 @@ use core::ptr;
 
 use super::remote::{readable, result};
 use crate::omp::depend::{Dependence, Kind};
-use crate::omp::device::lent;
+use crate::omp::device::{choose, lent};
 use crate::omp::device::work::{self, Function, Work};
 use crate::omp::remote::bytes::Bytes;
 use crate::omp::remote::future;
@@ -49,6 +49,12 @@ pub extern "C-unwind" fn ompx_set_task_stream(device: c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn ompx_device_any_gpu() -> c_int {
     lent::ANY_GPU
+}
+
+/// `ompx_device_any_rank`: stands for the rank that the runtime chooses.
+#[unsafe(no_mangle)]
+pub extern "C" fn ompx_device_any_rank() -> c_int {
+    choose::ANY_RANK
 }
 
 /// `ompx_access_t`.

@@ -14,6 +14,9 @@ use crate::omp::thread::Here;
 /// The number that stands for any device.
 pub const ANY: i32 = 0x4000_0000;
 
+/// The number that stands for any other rank.
+pub const ANY_RANK: i32 = 0x4000_0002;
+
 /// Does a construct with this number leave the choice to the runtime?
 pub fn is_any(here: Here, number: i64) -> bool {
     among(here, number).is_some()
@@ -23,7 +26,8 @@ pub fn is_any(here: Here, number: i64) -> bool {
 fn among(here: Here, number: i64) -> Option<Among> {
     let named = super::number(here, number);
     let stands_for = |any: i32| named == i64::from(any);
-    if stands_for(ANY) { Some(Among::All) } else { stands_for(ANY_GPU).then_some(Among::Gpus) }
+    let numbers = [(ANY, Among::All), (ANY_GPU, Among::Gpus), (ANY_RANK, Among::Ranks)];
+    numbers.into_iter().find_map(|(any, among)| stands_for(any).then_some(among))
 }
 
 /// A region is created by the calling task, if the choice is the runtime's: it gets its number, and the memory that the task has declared for
@@ -63,6 +67,6 @@ pub fn device(here: Here, region: Announced, code: usize, items: &[Item]) -> (i6
 /// Ends the program that leaves the device of a data construct to the runtime: later constructs could not find the data.
 pub fn refuse_for_data(here: Here, number: i64) {
     if is_any(here, number) {
-        report::end("ompx_device_any() and ompx_device_any_gpu() name a device for target regions only, not for data constructs; the program stops");
+        report::end("ompx_device_any(), _any_gpu() and _any_rank() name a device for target regions only, not for data constructs; the program stops");
     }
 }

@@ -72,11 +72,19 @@ pub enum Among {
     All,
     /// GPUs.
     Gpus,
+    /// Other ranks.
+    Ranks,
 }
 
 impl Among {
+    /// Is the device one of them?
     fn has(self, slot: &Slot) -> bool {
-        self == Self::All || slot.device.orders_operations()
+        match self {
+            Self::All => true,
+            Self::Gpus => slot.device.orders_operations(),
+            // They are the only devices where there are any.
+            Self::Ranks => rank::cluster().is_some(),
+        }
     }
 }
 
