@@ -49,6 +49,8 @@ pub struct Recipe<'a> {
     pub flags: Vec<String>,
     /// What makes images for devices, when compiling and linking.
     pub offload: Vec<String>,
+    /// Images are not marked as a GPU's.
+    pub unmarked: bool,
     /// Build a shared object.
     pub shared: bool,
 }
@@ -98,7 +100,7 @@ impl Builder {
         let object = self.object(recipe)?;
         match (mode, &self.library) {
             (Mode::Link, Some(library)) => self.link_with(recipe, &object, library),
-            (Mode::Gpu, _) => self.marked(&self.link(recipe, &object)?),
+            (Mode::Gpu, _) if !recipe.unmarked => self.marked(&self.link(recipe, &object)?),
             _ => self.link(recipe, &object),
         }
     }

@@ -61,6 +61,7 @@ fn printed(directory: &Path, builder: &Builder, compiler: &Compiler) -> Result<T
         compiler,
         flags: vec!["-O0".into()],
         offload: Vec::new(),
+        unmarked: false,
         shared: false,
     };
     let binary = builder.binary(&recipe, Mode::Own)?;

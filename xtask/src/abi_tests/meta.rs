@@ -111,6 +111,8 @@ pub struct Source {
     pub devices: Vec<u32>,
     /// Why it does not run on the GPUs of the driver for tests, if it does not.
     pub no_gpu: Option<String>,
+    /// Why its images are not marked as a GPU's: the GPUs find none that they can use.
+    pub unmarked: Option<String>,
     /// Why it has no real images for GPUs.
     pub no_cubin: Option<String>,
     /// Why it runs on those only, if it does.
@@ -218,6 +220,7 @@ impl Source {
             offload: false,
             devices: Vec::new(),
             no_gpu: None,
+            unmarked: None,
             no_cubin: None,
             only_gpu: None,
             error: None,
@@ -289,6 +292,7 @@ impl Source {
             "offload" => self.offload = value == "yes",
             "devices" => self.devices = numbers(value)?,
             "no-gpu" => self.no_gpu = Some(value.into()),
+            "unmarked" => self.unmarked = Some(value.into()),
             "no-cubin" => self.no_cubin = Some(value.into()),
             "only-gpu" => self.only_gpu = Some(value.into()),
             "alone" => self.alone = value == "yes",

@@ -272,7 +272,8 @@ impl<'a> Program<'a> {
         };
         let asked = self.source.flags.iter().filter(|(term, _)| self.compiler.matches(term));
         flags.extend(asked.flat_map(|(_, text)| text.split_whitespace().map(str::to_owned)));
-        Recipe { name: &self.source.name, source: &self.source.path, compiler: self.compiler, flags, offload, shared: self.is_shared() }
+        let unmarked = self.source.unmarked.is_some();
+        Recipe { name: &self.source.name, source: &self.source.path, compiler: self.compiler, flags, offload, unmarked, shared: self.is_shared() }
     }
 
     fn prepare(&self, builder: &Builder, mode: Mode, threads: u32, binary: PathBuf) -> Run {

@@ -27,7 +27,11 @@ pub mod rest;
 fn device_for(number: i64) -> Option<&'static Slot> {
     match device::place(Here::get(), number) {
         Place::Device(slot) if !register::requires_shared_memory() || slot.device.reaches_host_memory() => {
-            device::program::bring(slot).then_some(slot)
+            let may_be_used = device::program::bring(slot);
+            if !may_be_used {
+                target::refuse_without_code(slot.number);
+            }
+            may_be_used.then_some(slot)
         }
         Place::Device(slot) => {
             target::refuse_without_shared_memory(slot.number);

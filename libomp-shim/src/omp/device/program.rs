@@ -110,9 +110,17 @@ pub struct Loaded {
     modules: Mutex<HashMap<u64, Module>>,
     /// An image could not be loaded before anything was mapped: nobody uses the device.
     given_up: AtomicBool,
+    /// There are programs with images, and none of them has one for the device.
+    without_code: AtomicBool,
 }
 
 impl Loaded {
+    /// May constructs of programs with images use the device? After [`bring`].
+    fn may_be_used(&self) -> bool {
+        // ORDERING: Relaxed, both; stored before `seen`, which was acquired, or by the calling thread.
+        !self.given_up.load(Ordering::Relaxed) && !self.without_code.load(Ordering::Relaxed)
+    }
+
     fn modules(&self) -> MutexGuard<'_, HashMap<u64, Module>> {
         self.modules.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -120,18 +128,18 @@ impl Loaded {
 
 /// Can the device be used? Loads on it what is new, and enters its variables in the table. Before every construct.
 ///
-/// A device that cannot load what the program has for it is not used at all: regions on the host would not see what other constructs map there. Where something is
+/// A device for which no program has an image, or that cannot load it, is not used at all: regions on the host would not see what other constructs map there. Where something is
 /// mapped already, by another program of this process, only the regions run on the host.
 pub fn bring(slot: &Slot) -> bool {
     // ORDERING: Acquire, pairs with `register`.
     let generation = GENERATION.load(Ordering::Acquire);
     // ORDERING: Acquire, pairs with the Release below: what was loaded is seen.
     if slot.programs.seen.load(Ordering::Acquire) == generation {
-        // ORDERING: Relaxed; stored before `seen`, which was acquired.
-        return !slot.programs.given_up.load(Ordering::Relaxed);
+        return slot.programs.may_be_used();
     }
     slot.programs.lock.lock();
     let known = registry().programs.clone();
+    let has_programs = !known.is_empty();
     for (number, program) in known {
         if slot.programs.modules().contains_key(&number) {
             continue;
@@ -145,11 +153,12 @@ pub fn bring(slot: &Slot) -> bool {
             Err(why) => give_up(slot, &why),
         }
     }
+    // ORDERING: Relaxed; `seen` publishes it.
+    slot.programs.without_code.store(has_programs && slot.programs.modules().is_empty(), Ordering::Relaxed);
     // ORDERING: Release, pairs with the Acquire above.
     slot.programs.seen.store(generation, Ordering::Release);
     slot.programs.lock.unlock();
-    // ORDERING: Relaxed; stored by this thread, or before the lock was taken.
-    !slot.programs.given_up.load(Ordering::Relaxed)
+    slot.programs.may_be_used()
 }
 
 fn give_up(slot: &Slot, why: &Failure) {
