@@ -7,6 +7,8 @@
 const SECTIONS: usize = 40;
 const SECTION_SIZE: usize = 58;
 const SECTION_COUNT: usize = 60;
+/// Bytes that say what a section is.
+const SECTION: usize = 64;
 const SYMBOL: usize = 24;
 const SYMBOL_TABLE: u32 = 2;
 const OBJECT: u8 = 1;
@@ -27,9 +29,10 @@ fn long(bytes: &[u8], from: usize) -> Option<usize> {
     at(bytes, from).and_then(|b| usize::try_from(u64::from_le_bytes(b)).ok())
 }
 
-/// Where section `number` begins in the table of sections.
+/// Where section `number` begins in the table of sections; all of what is said about it is in the image.
 fn section(image: &[u8], number: usize) -> Option<usize> {
-    long(image, SECTIONS)?.checked_add(number.checked_mul(half(image, SECTION_SIZE)?)?)
+    let begin = long(image, SECTIONS)?.checked_add(number.checked_mul(half(image, SECTION_SIZE)?)?)?;
+    (begin.checked_add(SECTION)? <= image.len()).then_some(begin)
 }
 
 /// A section's bytes.
