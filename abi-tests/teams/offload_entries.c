@@ -51,7 +51,6 @@ int main(void)
     __tgt_interop_init(0, gtid, &object, 1, 0, 0, 0, 0);
     CHECK(object == 0);
     __tgt_interop_use(0, gtid, &object, 0, 0, 0, 0);
-    object = &data;
     __tgt_interop_destroy(0, gtid, &object, 0, 0, 0, 0);
     CHECK(object == 0 && data == 5);
     CHECK(__kmpc_omp_get_target_async_handle_ptr(gtid) == 0);
