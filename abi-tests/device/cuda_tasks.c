@@ -7,19 +7,12 @@
 // ours: ompx_cuda_stream
 // only-gpu: it uses streams; cuda_tasks_refused.c checks what is said without
 #include "check.h"
-#include <dlfcn.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
-#include "ompx.h"
-#pragma weak ompx_get_counters
-#pragma weak ompx_cuda_stream
-#pragma weak ompx_cuda_stream_on
-#pragma weak ompx_cuda_task
-#pragma weak ompx_set_task_stream
-#pragma weak ompx_device_any_gpu
-#pragma weak ompx_future_wait
-#pragma weak ompx_future_free
+#include "chained.h"
+#include "cuda_driver.h"
+#include "streams.h"
 enum { N = 2000, LINKS = 60 };
 #define BYTES (N * sizeof(long))
 
@@ -28,19 +21,9 @@ static copy_function copy_in, copy_out, copy_within;
 
 static void find_driver(void)
 {
-    void *driver = dlopen(getenv("OMPX_CUDA"), RTLD_NOW | RTLD_NOLOAD);
-    CHECK(driver != NULL);
-    copy_in = (copy_function)dlsym(driver, "cuMemcpyHtoDAsync_v2");
-    copy_out = (copy_function)dlsym(driver, "cuMemcpyDtoHAsync_v2");
-    copy_within = (copy_function)dlsym(driver, "cuMemcpyDtoDAsync_v2");
-    CHECK(copy_in && copy_out && copy_within);
-}
-
-static uint64_t chained(void)
-{
-    ompx_counters_t counters = {0};
-    ompx_get_counters(&counters, sizeof counters);
-    return counters.regions_chained;
+    copy_in = (copy_function)cuda("cuMemcpyHtoDAsync_v2");
+    copy_out = (copy_function)cuda("cuMemcpyDtoHAsync_v2");
+    copy_within = (copy_function)cuda("cuMemcpyDtoDAsync_v2");
 }
 
 /* Tasks by the directive: without a word before them they begin when those before them have ended, with one as soon as those have queued their work. */

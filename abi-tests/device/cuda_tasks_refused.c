@@ -10,14 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "ompx.h"
-#pragma weak ompx_cuda_stream
-#pragma weak ompx_cuda_stream_on
-#pragma weak ompx_cuda_task
-#pragma weak ompx_set_task_stream
-#pragma weak ompx_device_any_gpu
-#pragma weak ompx_future_wait
-#pragma weak ompx_future_free
+#include "streams.h"
 
 static int lines, was;
 

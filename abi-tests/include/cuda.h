@@ -1,20 +1,10 @@
 /* What a program that calls CUDA's driver does: its functions, from the library that the runtime has opened, and streams of interop objects. */
 #ifndef CUDA_H
 #define CUDA_H
-#include <dlfcn.h>
+#include "cuda_driver.h"
 #include "device.h"
 
 typedef void *CUstream;
-
-/* A function of the driver. */
-static void *cuda(const char *name)
-{
-    void *driver = dlopen(getenv("OMPX_CUDA"), RTLD_NOW | RTLD_NOLOAD);
-    void *found = driver ? dlsym(driver, name) : NULL;
-    if (!found)
-        fprintf(stderr, "the driver has no %s\n", name), abort();
-    return found;
-}
 
 /* Is it of a GPU? */
 static int is_of_a_gpu(omp_interop_t object)

@@ -154,12 +154,13 @@ impl Backlog {
         self.begun = self.begun.saturating_sub(u128::from(began));
     }
 
-    /// How long it takes from now on, one task after the other. What has run longer than expected counts as a quarter of what was expected: such a device is not idle.
+    /// How long it takes from now on, one task after the other. What has run longer than expected takes as long again as it is late, and a quarter of what was expected at least: such a
+    /// device is not idle. A quarter alone let tasks pile up where many late ones had been placed while nothing was known of them.
     #[must_use]
     pub fn wait(&self, now: Time) -> Time {
         let passed = (u128::from(self.count) * u128::from(now)).saturating_sub(self.begun);
-        let left = self.running - Time::try_from(passed).unwrap_or(Time::MAX).min(self.running);
-        self.expected.saturating_add(left.max(self.running.div_ceil(4)))
+        let passed = Time::try_from(passed).unwrap_or(Time::MAX);
+        self.expected.saturating_add(self.running.abs_diff(passed).max(self.running.div_ceil(4)))
     }
 }
 
@@ -202,7 +203,7 @@ mod tests {
         [100, 50, 7].into_iter().for_each(|expected| backlog.place(expected));
         assert_eq!(backlog.wait(1000), 157);
         backlog.begin(100, 1000);
-        assert_eq!([1000, 1040, 1100, 2000].map(|now| backlog.wait(now)), [157, 117, 82, 82], "what is late is not over");
+        assert_eq!([1000, 1040, 1100, 1110, 2000].map(|now| backlog.wait(now)), [157, 117, 82, 82, 957], "what is late is not over");
         backlog.end(100, 1000);
         backlog.take(7);
         assert_eq!(backlog.wait(1200), 50);

@@ -4,7 +4,8 @@ use core::ffi::{c_int, c_void};
 use core::ptr;
 
 use super::remote::{readable, result};
-use crate::omp::depend::{Dependence, Kind};
+use crate::abi::kmpc::task::kind;
+use crate::omp::depend::Dependence;
 use crate::omp::device::{choose, lent};
 use crate::omp::device::work::{self, Function, Work};
 use crate::omp::remote::bytes::Bytes;
@@ -65,14 +66,11 @@ pub struct Access {
     kind: c_int,
 }
 
-/// As in [`crate::abi::kmpc::task`].
-fn kind(word: c_int) -> Option<Kind> {
-    match word {
-        1 => Some(Kind::In),
-        2 | 3 => Some(Kind::Out),
-        4 => Some(Kind::MutexInOutSet),
-        8 => Some(Kind::InOutSet),
-        _ => None,
+impl Access {
+    /// The numbers of kinds are those of clang's lists.
+    fn decode(self) -> Option<Dependence> {
+        let kind = u8::try_from(self.kind).ok().and_then(kind)?;
+        Some(Dependence { address: Some(self.address.addr()), kind })
     }
 }
 
@@ -97,9 +95,7 @@ pub unsafe extern "C-unwind" fn ompx_cuda_task(
         readable(accesses.cast(), count)?;
         // SAFETY: as the caller says.
         let accesses = if count == 0 { &[] } else { unsafe { core::slice::from_raw_parts(accesses, count) } };
-        if accesses.iter().any(|access| kind(access.kind).is_none()) {
-            return Err(Fault::Type);
-        }
+        let items: Vec<Dependence> = accesses.iter().map(|access| access.decode()).collect::<Option<_>>().ok_or(Fault::Type)?;
         // SAFETY: as the caller says.
         let arguments = unsafe { Bytes::copy(arguments.cast(), bytes) }.ok_or(Fault::Memory)?;
         if !lent::exists(device) {
@@ -110,8 +106,8 @@ pub unsafe extern "C-unwind" fn ompx_cuda_task(
             // SAFETY: as the caller says. Written before the task can end.
             unsafe { future.write(handle) };
         }
-        let items = accesses.iter().map(|access| Dependence { address: Some(access.address.addr()), kind: kind(access.kind).unwrap_or(Kind::Out) });
-        work::create(Here::get(), Work { device, function, arguments, future: made }, items)
+        work::create(Here::get(), Work { device, function, arguments, future: made }, items.into_iter());
+        Ok(())
     };
     result("ompx_cuda_task", create())
 }

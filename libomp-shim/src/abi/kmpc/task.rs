@@ -228,13 +228,18 @@ impl DependInfo {
     fn decode(self) -> Dependence {
         // `omp_all_memory` is a flag, or an address that no object has.
         let all_memory = self.flags & 0x80 != 0 || self.base == usize::MAX;
-        let kind = match self.flags & 0xF {
-            1 => Kind::In,
-            4 => Kind::MutexInOutSet,
-            8 => Kind::InOutSet,
-            _ => Kind::Out,
-        };
-        Dependence { address: (!all_memory).then_some(self.base), kind }
+        Dependence { address: (!all_memory).then_some(self.base), kind: kind(self.flags & 0xF).unwrap_or(Kind::Out) }
+    }
+}
+
+/// The kind that a number stands for.
+pub fn kind(number: u8) -> Option<Kind> {
+    match number {
+        1 => Some(Kind::In),
+        2 | 3 => Some(Kind::Out),
+        4 => Some(Kind::MutexInOutSet),
+        8 => Some(Kind::InOutSet),
+        _ => None,
     }
 }
 

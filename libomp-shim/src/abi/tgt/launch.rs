@@ -7,7 +7,7 @@ use super::device_for;
 use super::lists::{Arrays, List};
 use super::mapper::Mapper;
 use crate::abi::kmpc::parallel::Location;
-use crate::omp::device::{chain, choose, keep};
+use crate::omp::device::{Slot, chain, choose, keep};
 use crate::omp::device::place::{Promise, hints};
 use crate::omp::device::construct::{self, Region};
 use crate::omp::device::interface::{Code, Convention};
@@ -72,6 +72,7 @@ unsafe fn launch(device: i64, host: *const c_void, arrays: &Arrays, shape: Shape
         NOT_OFFLOADED
     };
     let Some(slot) = device_for(device) else { return on_host() };
+    note_launch(slot);
     let Some((module, name, address)) = program::region(slot, host.addr()) else {
         target::refuse_without_code(slot.number);
         return on_host();
@@ -95,9 +96,11 @@ unsafe fn launch(device: i64, host: *const c_void, arrays: &Arrays, shape: Shape
     OFFLOADED
 }
 
-/// The running task launches a region. If it is one of target constructs, its code does so first.
-fn note_launch(here: Here) {
-    if here.task.flags().has(Flags::OFFLOADED) && !here.task.flags().has(Flags::QUEUES) && let Some(entry) = task::entry(here.task) {
+/// The running task launches a region. If it is one of target constructs, its code does so first: worth knowing where its next instance may be queued.
+fn note_launch(slot: &Slot) {
+    let task = Here::get().task;
+    let may_be_new = task.flags().has(Flags::OFFLOADED) && !task.flags().has(Flags::QUEUES);
+    if may_be_new && slot.device.orders_operations() && let Some(entry) = task::entry(task) {
         chain::learn(entry);
     }
 }
@@ -117,7 +120,6 @@ struct Chosen {
 /// The compiler's list.
 unsafe fn chosen(device: i64, host: *const c_void, arrays: &Arrays) -> Chosen {
     let here = Here::get();
-    note_launch(here);
     if arrays.have_mappers() {
         chain::wait(here.task); // they read what they map
     }

@@ -21,7 +21,7 @@ pub struct Batch<'a> {
     /// Bytes that come from the host, and from other devices; others are under way too if `mixed`.
     sizes: [usize; 2],
     mixed: bool,
-    /// When the first one was begun that is not over.
+    /// When the first large one was begun that is not over.
     since: Option<Instant>,
     /// Single words on their way: boxed, so that they stay where they are.
     #[allow(clippy::vec_box, reason = "the device reads them where they are while the vector grows")]
@@ -34,10 +34,12 @@ impl<'a> Batch<'a> {
         Self { device, begun: Vec::new(), sizes: [0; 2], mixed: false, since: None, words: Vec::new() }
     }
 
-    fn begun(&mut self, operation: Operation) {
+    fn begun(&mut self, operation: Operation, size: usize) {
         if operation != Operation::DONE {
             self.begun.push(operation);
-            self.since.get_or_insert_with(Instant::now);
+            if size >= pace::LARGE {
+                self.since.get_or_insert_with(Instant::now);
+            }
         }
     }
 
@@ -49,7 +51,7 @@ impl<'a> Batch<'a> {
         // SAFETY: as the caller says.
         let operation = unsafe { self.device.copy_in(to, from as *const u8, size) }?;
         self.sizes[0] += size;
-        self.begun(operation);
+        self.begun(operation, size);
         Ok(())
     }
 
@@ -61,7 +63,7 @@ impl<'a> Batch<'a> {
         // SAFETY: as the caller says.
         let operation = unsafe { self.device.copy_out(to as *mut u8, from, size) }?;
         self.mixed = true;
-        self.begun(operation);
+        self.begun(operation, size);
         Ok(())
     }
 
@@ -73,7 +75,7 @@ impl<'a> Batch<'a> {
         // SAFETY: as the caller says.
         let operation = unsafe { self.device.copy_across(to, peer, from, size) }?;
         self.sizes[1] += size;
-        self.begun(operation);
+        self.begun(operation, size);
         Ok(())
     }
 

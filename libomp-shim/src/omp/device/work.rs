@@ -33,21 +33,14 @@ pub struct Work {
 
 const _: () = assert!(align_of::<Work>() <= align_of::<Task>());
 
-/// Creates the task, as a child of the running one.
-///
-/// # Errors
-/// There is no such device with streams.
-pub fn create(here: Here, work: Work, items: impl ExactSizeIterator<Item = Dependence> + Clone) -> Result<(), Fault> {
-    if !lent::exists(work.device) {
-        return Err(Fault::Device);
-    }
+/// Creates the task, as a child of the running one. Its device [exists](lent::exists).
+pub fn create(here: Here, work: Work, items: impl ExactSizeIterator<Item = Dependence> + Clone) {
     // Untied: while it waits for its device its thread may begin others.
     let flags = Flags::UNTIED.with(Flags::OFFLOADED).with(Flags::QUEUES);
     let task = Task::allocate(here, size_of::<Work>(), run, flags);
     // SAFETY: a fresh task with room for it.
     unsafe { task.as_ref().payload().cast::<Work>().write(work) };
     if items.len() == 0 { task::submit(here, task) } else { depend::submit(here, task, items) }
-    Ok(())
 }
 
 /// Why it did not come about.

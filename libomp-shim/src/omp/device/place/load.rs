@@ -59,11 +59,11 @@ impl Load {
         self.backlog.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Nanoseconds until the device has run what it has, of which `running` regions have begun. Those that name the device take as long as the others did on average.
-    pub(super) fn wait(&self, running: u32) -> u64 {
+    /// Nanoseconds from `now` until the device has run what it has, of which `running` regions have begun. Those that name the device take as long as the others did on average.
+    pub(super) fn wait(&self, running: u32, now: u64) -> u64 {
         // ORDERING: Relaxed; a load that need not be exact.
         let named = running.saturating_add(self.sent()).saturating_sub(self.placed.load(Ordering::Relaxed));
-        self.backlog().wait(times::now()).saturating_add(u64::from(named).saturating_mul(self.usual_time()))
+        self.backlog().wait(now).saturating_add(u64::from(named).saturating_mul(self.usual_time()))
     }
 
     fn place(&self, expected: u64) {
@@ -149,9 +149,8 @@ pub struct Promise {
 }
 
 impl Promise {
-    /// The region of this kind needs so many bytes there, `own` of them besides its mappings. Under the policy's lock.
-    pub(super) fn new(slot: &'static Slot, number: u32, (bytes, own): (u64, u64), kind: Kind) -> Self {
-        let expected = times::expected(kind);
+    /// The region of this kind, which is expected to take so long, needs so many bytes there, `own` of them besides its mappings. Under the policy's lock.
+    pub(super) fn new(slot: &'static Slot, number: u32, (bytes, own): (u64, u64), (kind, expected): (Kind, u64)) -> Self {
         slot.placing.place(expected);
         // ORDERING: Relaxed, all three; the policy's lock orders them for those who choose.
         PROMISES.fetch_add(1, Ordering::Relaxed);
@@ -262,24 +261,24 @@ mod tests {
         let slot: &'static Slot = Box::leak(Box::new(Slot::new(0, Box::new(HostImage::new(0, 0)))));
         let kind = Kind { function: 2, bytes: 1 << 20, device: 0 };
         times::ended(kind, 5_000_000_000);
-        let (load, mut first, second) = (&slot.placing, Promise::new(slot, 0, (0, 0), kind), Promise::new(slot, 1, (0, 0), kind));
-        assert_eq!(load.wait(0), 10_000_000_000);
+        let (load, mut first, second) = (&slot.placing, Promise::new(slot, 0, (0, 0), (kind, times::expected(kind))), Promise::new(slot, 1, (0, 0), (kind, times::expected(kind))));
+        assert_eq!(load.wait(0, times::now()), 10_000_000_000);
         let running = slot.begin();
         first.begin(&running);
         first.launch();
-        assert!((9_000_000_000..10_000_000_000).contains(&load.wait(slot.load())), "it has begun: {}", load.wait(slot.load()));
+        assert!((9_000_000_000..10_000_000_000).contains(&load.wait(slot.load(), times::now())), "it has begun: {}", load.wait(slot.load(), times::now()));
         first.land();
-        assert_eq!(load.wait(0), second.expected, "the mean may have become less, not for what was placed");
+        assert_eq!(load.wait(0, times::now()), second.expected, "the mean may have become less, not for what was placed");
         assert!(times::expected(kind) < 5_000_000_000);
         drop((first, second, running));
-        assert_eq!(load.wait(slot.load()), 0);
+        assert_eq!(load.wait(slot.load(), times::now()), 0);
     }
 
     #[test]
     fn memory_counts_from_the_choice_to_the_end() {
         let slot: &'static Slot = Box::leak(Box::new(Slot::new(0, Box::new(HostImage::new(0, 0)))));
         let load = &slot.placing;
-        let (before, mut promise) = (Promises::now().given_back, Promise::new(slot, 0, (100, 20), KIND));
+        let (before, mut promise) = (Promises::now().given_back, Promise::new(slot, 0, (100, 20), (KIND, 1)));
         assert_eq!((load.in_use(), load.sent(), slot.load()), (100, 1, 0));
         let running = slot.begin();
         promise.begin(&running);
@@ -295,15 +294,15 @@ mod tests {
         assert_ne!(Promises::now().given_back, before);
         assert!(load.usual_time() < UNKNOWN * 1000, "one has ended");
         let other: &'static Slot = Box::leak(Box::new(Slot::new(1, Box::new(HostImage::new(1, 0)))));
-        let (mut moved, before) = (Promise::new(slot, 2, (100, 20), KIND), Promises::now().given_back);
+        let (mut moved, before) = (Promise::new(slot, 2, (100, 20), (KIND, 1)), Promises::now().given_back);
         moved.carry_over(other, 120);
         assert_eq!((load.in_use(), load.sent()), (0, 0), "there is room again where it was");
         assert_ne!(Promises::now().given_back, before);
         assert_eq!((other.placing.in_use(), other.placing.sent(), moved.is_stolen(), moved.slot().number), (120, 1, true, 1));
         drop(moved);
         assert_eq!((other.placing.in_use(), other.placing.sent()), (0, 0));
-        assert_eq!([load.wait(0), other.placing.wait(0), load.wait(2)], [0, 0, 2 * load.usual_time()], "nothing is left but those that name the device");
-        drop(Promise::new(slot, 1, (7, 9), KIND));
+        assert_eq!([load.wait(0, times::now()), other.placing.wait(0, times::now()), load.wait(2, times::now())], [0, 0, 2 * load.usual_time()], "nothing is left but those that name the device");
+        drop(Promise::new(slot, 1, (7, 9), (KIND, 1)));
         assert_eq!((load.in_use(), load.sent()), (0, 0), "a region that was discarded");
     }
 }

@@ -109,8 +109,40 @@ pub fn next_number() -> u32 {
 /// Bytes of a region's data on its device for which it stays there, even if it has to wait while others are idle.
 const WORTH_STAYING: u64 = 1 << 20;
 
+/// A region, with what is the same for all devices.
+struct Asked<'a> {
+    region: &'a Announced,
+    items: &'a [Item],
+    limit: Option<u64>,
+    now: u64,
+    /// What tells it apart on a device of the host's kind and on another one, and how long it takes there.
+    kinds: [(Kind, u64); 2],
+    /// Per item that it reads: the device that has written it last.
+    writers: Vec<i32>,
+}
+
+impl<'a> Asked<'a> {
+    fn new(region: &'a Announced, code: usize, items: &'a [Item], limit: Option<u64>) -> Self {
+        // What one device has of distributed memory is far from another: together it is the same.
+        let (own, far) = usable().first().map_or((0, 0), |slot| region.distributed(slot));
+        let bytes = Need::of(items, None).fresh + own + far;
+        let kinds = [0, 1].map(|device| {
+            let kind = Kind { function: code, bytes, device };
+            (kind, times::expected(kind))
+        });
+        let read = items.iter().filter_map(Item::on_device).filter(|(_, flags)| flags.has(Flags::TO));
+        let writers = read.filter_map(|(range, _)| writers::of(range.start)).collect();
+        Self { region, items, limit, now: times::now(), kinds, writers }
+    }
+
+    fn kind(&self, slot: &Slot) -> (Kind, u64) {
+        self.kinds[usize::from(!slot.device.runs_host_functions())]
+    }
+}
+
 /// The device as the policy sees it, and whether that is all of it: a table that somebody works with is not waited for, and nothing counts as present then.
-fn view(slot: &Slot, items: &[Item], region: &Announced, code: usize, limit: Option<u64>) -> (View, bool) {
+fn view(slot: &Slot, asked: &Asked<'_>) -> (View, bool) {
+    let Asked { region, items, limit, .. } = *asked;
     let table = slot.try_lock();
     let need = Need::of(items, table.as_deref());
     let near = keep::near(slot, items, table.as_deref());
@@ -122,25 +154,13 @@ fn view(slot: &Slot, items: &[Item], region: &Announced, code: usize, limit: Opt
         room: limit.map_or(u64::MAX, |limit| limit.saturating_sub(load.in_use())),
         present: need.present + near + own,
         running: slot.load() + load.sent(),
-        wait: load.wait(slot.load()),
+        wait: load.wait(slot.load(), asked.now),
         bring,
         moves: bring,
-        cost: times::expected(kind(slot, items, region, code)),
-        near: written_there(slot, items),
+        cost: asked.kind(slot).1,
+        near: asked.writers.iter().filter(|&&device| device == slot.number).count() as u32,
     };
     (view, table.is_some())
-}
-
-/// What tells the region apart, as far as its time is concerned.
-fn kind(slot: &Slot, items: &[Item], region: &Announced, code: usize) -> Kind {
-    let (own, far) = region.distributed(slot);
-    times::kind(slot, code, Need::of(items, None).fresh + own + far)
-}
-
-/// How many of the region's items a region on the device has written last.
-fn written_there(slot: &Slot, items: &[Item]) -> u32 {
-    let read = items.iter().filter_map(Item::on_device).filter(|(_, flags)| flags.has(Flags::TO));
-    read.filter(|(range, _)| writers::of(range.start) == Some(slot.number)).count() as u32
 }
 
 /// The device for a region; `None`: the host.
@@ -190,7 +210,8 @@ struct Nowhere {
 fn try_choose(region: Announced, code: usize, items: &[Item], limit: Option<u64>) -> Result<Placed, Nowhere> {
     let slots = usable();
     let mut policy = policies::in_force(slots.len(), limit);
-    let (mut views, seen): (Vec<View>, Vec<bool>) = slots.iter().map(|slot| view(slot, items, &region, code, limit)).unzip();
+    let asked = Asked::new(&region, code, items, limit);
+    let (mut views, seen): (Vec<View>, Vec<bool>) = slots.iter().map(|slot| view(slot, &asked)).unzip();
     for (view, _) in views.iter_mut().zip(slots).filter(|(_, slot)| !region.among.has(slot)) {
         // It does not fit there: that is what every policy asks.
         (view.need, view.room) = (view.need.max(1), 0);
@@ -206,7 +227,7 @@ fn try_choose(region: Announced, code: usize, items: &[Item], limit: Option<u64>
     // Data that are there are not promised; they may be gone by the time when a region that waited begins.
     let stays = view.present >= WORTH_STAYING || limit.is_some() && view.present > 0;
     let may_move = held::is_used() && policy.lets_steal() && !stays && map::is_complete(items);
-    let promise = Promise::new(slot, region.number, (view.need, private + region.scratch), kind(slot, items, &region, code));
+    let promise = Promise::new(slot, region.number, (view.need, private + region.scratch), asked.kind(slot));
     let written = items.iter().filter_map(Item::on_device).filter(|(_, flags)| flags.has(Flags::FROM));
     written.for_each(|(range, _)| writers::note(range.start, slot.number));
     Ok(Placed { promise, may_move, elsewhere: fresh + private + region.scratch })
@@ -221,7 +242,8 @@ fn say_that_nobody_has_room(region: Announced, items: &[Item], limit: Option<u64
         return;
     }
     *said = true;
-    let views = usable().iter().map(|slot| view(slot, items, &region, 0, limit).0);
+    let asked = Asked::new(&region, 0, items, limit);
+    let views = usable().iter().map(|slot| view(slot, &asked).0);
     let (need, room) = views.map(|view| (view.need, view.room)).min_by_key(|(need, room)| need.saturating_sub(*room)).unwrap_or_default();
     let number = region.number;
     let what = format!("no device has room for target region {number}, which needs {need} bytes where {room} are free");

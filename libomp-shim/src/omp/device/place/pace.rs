@@ -10,7 +10,7 @@ use crate::omp::device::interface::Device;
 use crate::omp::device::usable;
 
 /// Fewer bytes tell nothing.
-const LARGE: usize = 1 << 20;
+pub const LARGE: usize = 1 << 20;
 
 /// Bytes per millisecond to a device, from the host and from others of its kind; 0: not known.
 #[derive(Default)]
@@ -38,8 +38,7 @@ impl Pace {
 
 /// So many bytes have come to the device in this time, from another device or from the host.
 pub fn copied(device: &dyn Device, from_device: bool, bytes: usize, time: Duration) {
-    if bytes >= LARGE
-        && let Some(slot) = usable().iter().find(|slot| core::ptr::addr_eq(&raw const *slot.device, device))
+    if let Some(slot) = usable().iter().find(|slot| core::ptr::addr_eq(&raw const *slot.device, device))
     {
         slot.placing.pace.copied(from_device, bytes, time.as_nanos());
     }

@@ -7,8 +7,6 @@ use std::time::Instant;
 
 use placement::times::{Kind, Times};
 
-use crate::omp::device::Slot;
-
 static TIMES: Mutex<Times> = Mutex::new(Times::new());
 
 fn times() -> MutexGuard<'static, Times> {
@@ -19,11 +17,6 @@ fn times() -> MutexGuard<'static, Times> {
 pub(super) fn now() -> u64 {
     static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
     u64::try_from(START.get_or_init(Instant::now).elapsed().as_nanos()).unwrap_or(u64::MAX)
-}
-
-/// What tells a region with this code and so many bytes of data apart, on the device.
-pub(super) fn kind(slot: &Slot, code: usize, bytes: u64) -> Kind {
-    Kind { function: code, bytes, device: u8::from(!slot.device.runs_host_functions()) }
 }
 
 /// Nanoseconds that such a region will take, as far as known; never 0.
