@@ -311,6 +311,47 @@ typedef int (*ompx_cuda_function)(void *stream, const void *args);
  * OMPX_E_ARGUMENT, _COUNT, _TYPE (no such kind of access), _DEVICE, _MEMORY; then nothing was created. Any thread. */
 OMPX_API int ompx_cuda_task(int device, ompx_cuda_function fn, const void *args, size_t bytes, const ompx_access_t *accesses, int count, ompx_future_t *future);
 
+/* ---- coherent arrays (docs/arrays.md) ------------------------------------------------------------------------------------------------
+ *
+ * Storage in blocks, of which copies are on the devices that use them: they go where a region or a task uses them, and stay there. The host's bytes are the storage itself, old as long as a
+ * device has newer ones, until ompx_array_host. Target regions name blocks in `map` as any storage, with their address on the host: what lies in one block is not copied back when the
+ * region ends; what lies in several is, as if it were no array. The kinds of use are those of ompx_access_t. Any thread may call these. */
+
+/* `bytes` bytes at `storage`, which stays the program's, are an array of blocks of `block` bytes each (the last one may be smaller; 0: one block), and its value is what they hold. With `storage`
+ * null new storage is made, of zeros, at an address that is a multiple of 4096. Returns the address of the first byte; or null and a line: no bytes, no memory, a part of these bytes is an array already. */
+OMPX_API void *ompx_array_create(void *storage, size_t bytes, size_t block);
+
+/* The array at this address, which nobody uses, is none any more: storage of the program's has its value, other storage is freed. OMPX_E_RANGE (no array begins there), OMPX_E_WAITED (a task, a region or
+ * a data construct uses it). */
+OMPX_API int ompx_array_destroy(void *array);
+
+/* The host may read these bytes of an array when this returns, until the next region or task that writes their blocks; with another kind than OMPX_IN it may write them, too, and no
+ * device's copy of their blocks is valid any more. Waits for uses on devices that are in the way; `depend` and `taskwait` say which have to come before. A region that runs on the host by an `if` clause of
+ * clang's needs it, too; any other region on the host does it by itself.
+ * OMPX_E_RANGE (of no array), OMPX_E_TYPE, OMPX_E_WAITED (the calling task uses a block on a device), OMPX_E_ENDED (the child of a fork). */
+OMPX_API int ompx_array_host(const void *address, size_t bytes, int kind);
+
+/* A block, by the address of one of its bytes on the host, and what a task does with it on a device. */
+typedef struct ompx_use_t {
+    const void *address;
+    int kind; /* as in ompx_access_t */
+    int device;
+} ompx_use_t;
+
+/* The calling explicit task uses these blocks, on one device or several, until its end: they are there when this returns. A task calls it once, before it asks for a stream. It does not wait
+ * for what the `depend` clause should have said. A task made by ompx_cuda_task does not need it: what its accesses name is on its device before its function runs.
+ * OMPX_E_TASK, _COUNT, _TYPE, _ARGUMENT, _DEVICE, OMPX_E_RANGE (of no array), OMPX_E_SET (the task has blocks or a stream), OMPX_E_WAITED (it uses a block on another device already),
+ * OMPX_E_MEMORY (the devices have no room for all of them at a time), OMPX_E_BROKEN. Then it uses none. */
+OMPX_API int ompx_array_use(const ompx_use_t *uses, int count);
+
+/* Where the byte of an array at this address is on a device, for the calling task, which uses its block there; with -1 for `device` on the first one where it does. Null if it does not. Not after the task's end. */
+OMPX_API void *ompx_array_pointer(const void *address, int device);
+
+/* The device gets copies of the blocks that these bytes lie in, each as soon as the tasks are done that write it: a child task of the caller's for each block, with an `in` dependence on the
+ * block's first byte. What uses the block behind them finds it there, unless it had to make room again. Where there is no room nothing is copied. If `future` is not null, a future is written there that comes, with 0
+ * bytes, when that is over. OMPX_E_DEVICE, OMPX_E_RANGE (of no array). */
+OMPX_API int ompx_prefetch(const void *address, size_t bytes, int device, ompx_future_t *future);
+
 /* An event: a function that runs once, on the rank that made the event, when each of its dependences has been satisfied by somebody. A handle like
  * that of a future. */
 typedef struct ompx_event_t {

@@ -22,6 +22,14 @@ module ompx_lib
             ompx_set_task_data
   public :: ompx_access_t, ompx_in, ompx_out, ompx_inout, ompx_mutexinoutset, ompx_inoutset, ompx_cuda_stream, &
             ompx_cuda_stream_on, ompx_set_task_stream, ompx_cuda_task, ompx_device_any_gpu, ompx_device_any_rank
+  public :: ompx_use_t, ompx_array_create, ompx_array_destroy, ompx_array_host, ompx_array_use, ompx_array_pointer, ompx_prefetch
+
+  ! A block of a coherent array, and what a task does with it on a device.
+  type, bind(c) :: ompx_use_t
+    type(c_ptr) :: address
+    integer(c_int) :: kind
+    integer(c_int) :: device
+  end type
 
   ! A dependence of a task made by ompx_cuda_task, and its kinds.
   type, bind(c) :: ompx_access_t
@@ -189,6 +197,48 @@ module ompx_lib
       type(c_funptr), value, intent(in) :: fn
       type(c_ptr), value, intent(in) :: args, accesses, future
       integer(c_size_t), value, intent(in) :: bytes
+      integer(c_int) :: code
+    end function
+
+    ! Coherent arrays. Storage: c_loc of it, or c_null_ptr for new one; sizes in bytes.
+    function ompx_array_create(storage, bytes, block) bind(c, name='ompx_array_create') result(array)
+      import :: c_ptr, c_size_t
+      type(c_ptr), value, intent(in) :: storage
+      integer(c_size_t), value, intent(in) :: bytes, block
+      type(c_ptr) :: array
+    end function
+    function ompx_array_destroy(array) bind(c, name='ompx_array_destroy') result(code)
+      import :: c_int, c_ptr
+      type(c_ptr), value, intent(in) :: array
+      integer(c_int) :: code
+    end function
+    ! The host may read the bytes, or, with another kind than ompx_in, write them.
+    function ompx_array_host(address, bytes, kind) bind(c, name='ompx_array_host') result(code)
+      import :: c_int, c_ptr, c_size_t
+      type(c_ptr), value, intent(in) :: address
+      integer(c_size_t), value, intent(in) :: bytes
+      integer(c_int), value, intent(in) :: kind
+      integer(c_int) :: code
+    end function
+    ! The calling task uses blocks until its end. uses: c_loc of an array of ompx_use_t.
+    function ompx_array_use(uses, count) bind(c, name='ompx_array_use') result(code)
+      import :: c_int, c_ptr
+      type(c_ptr), value, intent(in) :: uses
+      integer(c_int), value, intent(in) :: count
+      integer(c_int) :: code
+    end function
+    function ompx_array_pointer(address, device) bind(c, name='ompx_array_pointer') result(there)
+      import :: c_int, c_ptr
+      type(c_ptr), value, intent(in) :: address
+      integer(c_int), value, intent(in) :: device
+      type(c_ptr) :: there
+    end function
+    ! The device gets copies of blocks ahead of time. future: c_loc of one, or c_null_ptr.
+    function ompx_prefetch(address, bytes, device, future) bind(c, name='ompx_prefetch') result(code)
+      import :: c_int, c_ptr, c_size_t
+      type(c_ptr), value, intent(in) :: address, future
+      integer(c_size_t), value, intent(in) :: bytes
+      integer(c_int), value, intent(in) :: device
       integer(c_int) :: code
     end function
 

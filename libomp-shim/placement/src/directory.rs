@@ -169,6 +169,8 @@ pub struct Directory {
     clock: u64,
     /// Bytes of idle copies, by device.
     idle: Vec<u64>,
+    /// Bytes of all copies, by device.
+    bytes: Vec<u64>,
     /// Copies that are being filled from the host, and from each device.
     sending: Vec<u32>,
 }
@@ -176,7 +178,7 @@ pub struct Directory {
 impl Directory {
     /// An empty one.
     pub const fn new() -> Self {
-        Self { data: BTreeMap::new(), clock: 0, idle: Vec::new(), sending: Vec::new() }
+        Self { data: BTreeMap::new(), clock: 0, idle: Vec::new(), bytes: Vec::new(), sending: Vec::new() }
     }
 
     /// This moment.
@@ -192,6 +194,16 @@ impl Directory {
     /// Bytes of the device's memory in idle copies.
     pub fn idle(&self, device: Number) -> u64 {
         self.idle.get(device as usize).copied().unwrap_or(0)
+    }
+
+    /// Bytes of the device's memory in copies.
+    pub fn bytes(&self, device: Number) -> u64 {
+        self.bytes.get(device as usize).copied().unwrap_or(0)
+    }
+
+    /// Where the device has its copy of just this range, valid or not.
+    pub fn address(&self, device: Number, range: &Range<usize>) -> Option<Address> {
+        self.datum(range)?.copies.get(&device).map(|copy| copy.address)
     }
 
     fn count_idle(&mut self, device: Number, bytes: usize, more: bool) {
@@ -248,6 +260,7 @@ impl Directory {
     pub fn add(&mut self, device: Number, range: &Range<usize>, block: Address, address: Address, reads: Option<&dyn Ways>) -> Used {
         let datum = self.data.entry(range.start).or_insert_with(|| Datum { end: range.end, ..Datum::default() });
         datum.copies.insert(device, Copy { block, address, valid: false, uses: 1, released: 0 });
+        *entry(&mut self.bytes, device as usize) += range.len() as u64;
         Used { block, address, from: self.fetch(device, range, reads) }
     }
 
@@ -319,8 +332,17 @@ impl Directory {
 
     /// The bytes have come to the device's copy, `from` there. What nobody needs any more is returned.
     pub fn filled(&mut self, device: Number, range: &Range<usize>, from: From) -> Vec<Block> {
+        self.end_filling(device, range, from, true)
+    }
+
+    /// They have not, since a device failed.
+    pub fn not_filled(&mut self, device: Number, range: &Range<usize>, from: From) -> Vec<Block> {
+        self.end_filling(device, range, from, false)
+    }
+
+    fn end_filling(&mut self, device: Number, range: &Range<usize>, from: From, came: bool) -> Vec<Block> {
         let Some(datum) = self.data.get_mut(&range.start) else { return Vec::new() };
-        if let Some(copy) = datum.copy(device) {
+        if let Some(copy) = datum.copy(device).filter(|_| came) {
             copy.valid = true;
         }
         if from != From::Nowhere {
@@ -337,6 +359,12 @@ impl Directory {
                 self.end_use(other, range, None)
             }
         }
+    }
+
+    /// The device's copy, which is in use, is the only valid one from here on: it is written. What nobody needs any more is returned.
+    pub fn writes(&mut self, device: Number, range: &Range<usize>) -> Vec<Block> {
+        self.pin(device, range);
+        self.give(device, range, true)
     }
 
     /// The use of a copy has ended; a region has `written` to it. What nobody needs any more is returned.
@@ -380,6 +408,8 @@ impl Directory {
         }
         if gone.is_some() {
             self.count_idle(device, bytes, false);
+            let all = entry(&mut self.bytes, device as usize);
+            *all = all.saturating_sub(bytes as u64);
         }
         gone
     }

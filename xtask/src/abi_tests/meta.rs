@@ -117,6 +117,8 @@ pub struct Source {
     pub no_cubin: Option<String>,
     /// Why it runs on those only, if it does.
     pub only_gpu: Option<String>,
+    /// More settings of the driver for tests.
+    pub gpus: Option<String>,
     /// What is wrong with the header.
     pub error: Option<String>,
 }
@@ -223,6 +225,7 @@ impl Source {
             unmarked: None,
             no_cubin: None,
             only_gpu: None,
+            gpus: None,
             error: None,
         }
     }
@@ -295,6 +298,7 @@ impl Source {
             "unmarked" => self.unmarked = Some(value.into()),
             "no-cubin" => self.no_cubin = Some(value.into()),
             "only-gpu" => self.only_gpu = Some(value.into()),
+            "gpus" => self.gpus = Some(value.into()),
             "alone" => self.alone = value == "yes",
             "stress" => self.stress = value == "yes",
             "ours" => self.ours = Some(value.into()),

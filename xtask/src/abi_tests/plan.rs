@@ -251,7 +251,7 @@ impl<'a> Program<'a> {
     /// So many devices for a run. The error is a compiler's message.
     fn add_devices(&self, run: &mut Run, builder: &Builder, mode: Mode, devices: Option<u32>) -> Result<(), String> {
         match mode {
-            Mode::Gpu | Mode::Cubin => run.env.extend(gpus(builder.fake_cuda()?, devices.unwrap_or(1), turn(&self.source.name))),
+            Mode::Gpu | Mode::Cubin => run.env.extend(gpus(builder.fake_cuda()?, devices.unwrap_or(1), turn(&self.source.name), self.source.gpus.as_deref())),
             _ => run.env.extend(devices.map(|count| ("GANGWAY_HOST_DEVICES".to_owned(), count.to_string()))),
         }
         Ok(())
@@ -334,11 +334,12 @@ impl<'a> Program<'a> {
 }
 
 /// So many GPUs of the driver for tests; half of the programs meet slow ones, a third each ways between all, between none, between pairs
-/// of them, and half of them a driver that keeps who copies waiting.
-fn gpus(driver: &Path, count: u32, turn: usize) -> [(String, String); 2] {
+/// of them, and half of them a driver that keeps who copies waiting. A program may say `more`, which counts.
+fn gpus(driver: &Path, count: u32, turn: usize, more: Option<&str>) -> [(String, String); 2] {
     let delay = if turn.is_multiple_of(2) { 200 } else { 0 };
     let (peers, pageable) = (turn / 2 % 3, turn / 6 % 2);
-    let settings = format!("devices={count},delay={delay},peers={peers},pageable={pageable},seed={}", 1 + turn % 1000);
+    let more = more.map_or(String::new(), |more| format!(",{more}"));
+    let settings = format!("devices={count},delay={delay},peers={peers},pageable={pageable},seed={}{more}", 1 + turn % 1000);
     [("OMPX_CUDA".into(), driver.display().to_string()), ("GANGWAY_FAKE_CUDA".into(), settings)]
 }
 

@@ -136,6 +136,7 @@ pub(crate) fn no_effect(routine: &str, instead: &str) {
 }
 
 pub mod affinity;
+pub mod array;
 pub mod cuda;
 pub mod device;
 pub mod dims;

@@ -19,7 +19,7 @@ use super::task as front;
 use crate::omp::device::construct;
 use crate::omp::device::interface::{Code, Convention};
 use crate::omp::device::place::{Announced, Promise};
-use crate::omp::device::{self, Place, Slot, choose};
+use crate::omp::device::{self, Place, Slot, array, choose};
 use crate::omp::task::{self, Flags, Task};
 use crate::omp::thread::{Here, Thread};
 use crate::omp::{depend, target};
@@ -156,8 +156,19 @@ impl Target {
     /// # Safety
     /// The compiler's list.
     unsafe fn settle(self, here: Here, function: Function, arrays: &Arrays) -> (Option<&'static Slot>, Option<Promise>, bool) {
+        let on_host = || {
+            if array::any() {
+                // SAFETY: as the caller says.
+                array::lists::on_host(Here::get(), &unsafe { arrays.list() }.items);
+            }
+        };
         let announced = match self {
-            Self::Known(place) => return (place, None, false),
+            Self::Known(place) => {
+                if place.is_none() {
+                    on_host();
+                }
+                return (place, None, false);
+            }
             Self::Any(announced) => announced,
         };
         // SAFETY: as the caller says.
@@ -172,6 +183,7 @@ impl Target {
             Some(slot) => (Some(slot), promise, keeps),
             None => {
                 choose::on_host_instead(keeps);
+                on_host();
                 (None, None, false)
             }
         }

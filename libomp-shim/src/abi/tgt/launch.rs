@@ -7,7 +7,7 @@ use super::device_for;
 use super::lists::{Arrays, List};
 use super::mapper::Mapper;
 use crate::abi::kmpc::parallel::Location;
-use crate::omp::device::{Slot, chain, choose, keep};
+use crate::omp::device::{Slot, array, chain, choose, keep};
 use crate::omp::device::place::{Promise, hints};
 use crate::omp::device::construct::{self, Region};
 use crate::omp::device::interface::{Code, Convention};
@@ -65,10 +65,14 @@ fn given(value: c_int) -> u32 {
 /// The compiler's region and list.
 unsafe fn launch(device: i64, host: *const c_void, arrays: &Arrays, shape: Shape) -> c_int {
     // SAFETY: as the caller says. User-defined mappers are called once, so the list is kept.
-    let Chosen { device, list, promise, keeps } = unsafe { chosen(device, host, arrays) };
-    let on_host = || {
+    let Chosen { device, mut list, promise, keeps } = unsafe { chosen(device, host, arrays) };
+    let mut on_host = || {
         chain::wait(Here::get().task);
         choose::on_host_instead(keeps);
+        if array::any() {
+            // SAFETY: as the caller says.
+            array::lists::on_host(Here::get(), &list.get_or_insert_with(|| unsafe { arrays.list() }).items);
+        }
         NOT_OFFLOADED
     };
     let Some(slot) = device_for(device) else { return on_host() };

@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::interface::Operation;
 use super::map::{self, Item};
-use super::{Slot, lent, transfer, usable};
+use super::{Slot, array, lent, transfer, usable};
 use crate::omp::depend::{self, Queued};
 use crate::omp::task::{Flags, Task};
 use crate::omp::thread::Here;
@@ -90,5 +90,6 @@ pub fn end() {
     let here = Here::get();
     lent::end(here);
     wait(here.task);
+    array::tasks::end(here.task);
     depend::forget_before(here.task);
 }

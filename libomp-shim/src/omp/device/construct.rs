@@ -8,7 +8,7 @@ use super::interface::{Code, Convention, Failure, Launch};
 use super::map::{self, Brought, Entered, Item, Role};
 use super::place::Promise;
 use super::transfer::settle;
-use super::{Slot, chain, fail};
+use super::{Slot, array, chain, fail};
 use crate::omp::target;
 use crate::omp::thread::Here;
 
@@ -41,11 +41,13 @@ pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>
     let here = Here::get();
     let running = slot.begin();
     promise.iter_mut().for_each(|promise| promise.begin(&running));
-    let after = chain::behind(here, slot, region.items);
-    let entered = match map::values_alone(region.items).filter(|_| !keeps) {
+    let blocks = array::lists::enter(here, slot, region.items);
+    let items = blocks.as_ref().map_or(region.items, |blocks| &blocks.items);
+    let after = chain::behind(here, slot, items);
+    let entered = match map::values_alone(items).filter(|_| !keeps) {
         Some(entered) => entered,
         // SAFETY: as the caller says.
-        None => or_fail(slot, "a target region", unsafe { map::enter_as(slot, region.items, keeps) }),
+        None => or_fail(slot, "a target region", unsafe { map::enter_as(slot, items, keeps) }),
     };
     let arguments: Vec<usize> = region.arguments.iter().map(|&at| entered.values[at]).collect();
     let mut brought = Brought::room(&entered.wanted);
@@ -76,7 +78,8 @@ pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>
     chain::wait(here.task);
     promise.iter_mut().for_each(Promise::land);
     // SAFETY: as the caller says.
-    unsafe { end_of_region(slot, region.items, &entered, &brought, keeps) };
+    unsafe { end_of_region(slot, items, &entered, &brought, keeps) };
+    drop(blocks);
 }
 
 /// Leaves what [`map::enter`] entered.
@@ -84,8 +87,9 @@ pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>
 /// # Safety
 /// As [`run`].
 pub unsafe fn end(slot: &Slot, items: &[Item], entered: &Entered) {
+    let others = array::lists::let_go(slot, items);
     // SAFETY: as the caller says.
-    unsafe { end_of_region(slot, items, entered, &Brought::default(), false) };
+    unsafe { end_of_region(slot, others.as_deref().unwrap_or(items), entered, &Brought::default(), false) };
 }
 
 /// [`end`], with what the region has brought along.
@@ -120,8 +124,9 @@ fn leaving(item: &Item, absent: bool) -> Option<Item> {
 /// # Safety
 /// The storage of the items is valid on the host.
 pub unsafe fn enter_data(slot: &Slot, items: &[Item]) -> Entered {
+    let others = array::lists::keep(Here::get(), slot, items);
     // SAFETY: as the caller says.
-    or_fail(slot, "mapping", unsafe { map::enter(slot, items) })
+    or_fail(slot, "mapping", unsafe { map::enter(slot, others.as_deref().unwrap_or(items)) })
 }
 
 /// `target data` ends where only the list is known again, or `target exit data`.
@@ -129,8 +134,9 @@ pub unsafe fn enter_data(slot: &Slot, items: &[Item]) -> Entered {
 /// # Safety
 /// As [`enter_data`].
 pub unsafe fn exit_data(slot: &Slot, items: &[Item]) {
+    let others = array::lists::let_go(slot, items);
     // SAFETY: as the caller says.
-    or_fail(slot, "the end of a mapping", unsafe { map::leave(slot, items, &Brought::default()) });
+    or_fail(slot, "the end of a mapping", unsafe { map::leave(slot, others.as_deref().unwrap_or(items), &Brought::default()) });
 }
 
 /// `target update`.
@@ -138,6 +144,7 @@ pub unsafe fn exit_data(slot: &Slot, items: &[Item]) {
 /// # Safety
 /// As [`enter_data`].
 pub unsafe fn update(slot: &Slot, items: &[Item]) {
+    array::lists::update(Here::get(), items);
     // SAFETY: as the caller says.
     or_fail(slot, "target update", unsafe { map::update(slot, items) });
 }

@@ -53,15 +53,16 @@ fn has_streams(slot: &&Slot) -> bool {
     slot.device.orders_operations()
 }
 
-/// The device with this number, if it has streams. Of any of them that on which a task before the running one has queued its work, else the one on
+/// The device with this number, if it has streams. Of any of them that on which a task before the running one has queued its work, else the one that is `nearest`, else the one on
 /// which this process runs least.
-fn device(here: Here, number: i64) -> Option<&'static Slot> {
+pub fn device(here: Here, number: i64, nearest: &dyn Fn(&Slot) -> u64) -> Option<&'static Slot> {
     let devices = || usable().iter().filter(has_streams);
     if number != i64::from(ANY_GPU) {
         return devices().find(|slot| i64::from(slot.number) == number);
     }
     let before = chain::device_before(here);
-    devices().find(|slot| Some(slot.number) == before).or_else(|| devices().min_by_key(|slot| slot.load()))
+    let near = || devices().filter(|slot| nearest(slot) > 0).max_by_key(|slot| nearest(slot));
+    devices().find(|slot| Some(slot.number) == before).or_else(near).or_else(|| devices().min_by_key(|slot| slot.load()))
 }
 
 /// Is there such a device with streams?
@@ -90,7 +91,7 @@ pub fn stream(here: Here, number: Option<i64>) -> Result<*mut c_void, Fault> {
     if let Some(lent) = all.iter().find(|lent| number == i64::from(ANY_GPU) || i64::from(lent.slot.number) == number) {
         return lent.slot.device.bind().map(|_| lent.stream.handle).map_err(|why| broken(lent.slot, &why));
     }
-    let slot = device(here, number).ok_or(Fault::Device)?;
+    let slot = device(here, number, &|_| 0).ok_or(Fault::Device)?;
     let after = chain::behind(here, slot, &[]);
     let lent = open(slot, &after).map_err(|why| broken(slot, &why))?;
     let handle = lent.stream.handle;

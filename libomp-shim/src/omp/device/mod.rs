@@ -17,6 +17,7 @@
 //! | [`spaces`] | memory of devices by allocators |
 //! | [`host`], [`image`] | the host itself behind an address space of its own |
 //! | [`keep`] | what regions leave on devices for the next ones |
+//! | [`array`] | arrays of the program whose blocks are where they are used |
 //! | [`gpu`] | GPUs, which `cuda-offload` has |
 //! | [`rank`] | other MPI ranks |
 //! | [`statics`] | what is static storage of the program |
@@ -41,6 +42,7 @@ pub use device_trait as interface;
 use interface::{Address, Device, Failure};
 use table::Table;
 
+pub mod array;
 pub mod chain;
 pub mod choose;
 pub mod construct;
@@ -165,8 +167,14 @@ impl Slot {
         let Some(room) = size.checked_add(before) else {
             return Err(Failure(format!("{size} bytes are more than there are").into()));
         };
-        let block = self.device.allocate(room, align)?;
-        Ok((block, block + before))
+        loop {
+            match self.device.allocate(room, align) {
+                Ok(block) => return Ok((block, block + before)),
+                // What lies there unused goes first.
+                Err(_) if array::make_room(self) || keep::make_room(self) => {}
+                Err(why) => return Err(why),
+            }
+        }
     }
 }
 

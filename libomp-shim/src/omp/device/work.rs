@@ -6,6 +6,7 @@ use core::ffi::{c_int, c_void};
 
 use super::interface::Failure;
 use super::lent;
+use super::array::{self, Refusal};
 use super::{Slot, fail};
 use crate::omp::check::words;
 use crate::omp::depend::{self, Dependence};
@@ -31,15 +32,19 @@ pub struct Work {
     pub future: Option<Handle>,
 }
 
-const _: () = assert!(align_of::<Work>() <= align_of::<Task>());
+/// A task's payload: what it does, and accesses that name blocks of arrays.
+struct Payload(Work, Vec<Dependence>);
+
+const _: () = assert!(align_of::<Payload>() <= align_of::<Task>());
 
 /// Creates the task, as a child of the running one. Its device [exists](lent::exists).
 pub fn create(here: Here, work: Work, items: impl ExactSizeIterator<Item = Dependence> + Clone) {
     // Untied: while it waits for its device its thread may begin others.
     let flags = Flags::UNTIED.with(Flags::OFFLOADED).with(Flags::QUEUES);
-    let task = Task::allocate(here, size_of::<Work>(), run, flags);
+    let task = Task::allocate(here, size_of::<Payload>(), run, flags);
+    let blocks = items.clone().filter(array::tasks::names_block).collect();
     // SAFETY: a fresh task with room for it.
-    unsafe { task.as_ref().payload().cast::<Work>().write(work) };
+    unsafe { task.as_ref().payload().cast::<Payload>().write(Payload(work, blocks)) };
     if items.len() == 0 { task::submit(here, task) } else { depend::submit(here, task, items) }
 }
 
@@ -49,30 +54,42 @@ enum Why {
     Said(c_int),
     /// No stream.
     None(Fault),
+    /// No room for blocks of arrays, or a mistake with them.
+    Blocks(Refusal),
     /// The device.
     Device(&'static Slot, Failure),
 }
 
 unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
     // SAFETY: `create` wrote it; the task runs once.
-    let work = unsafe { task.payload().cast::<Work>().read() };
+    let Payload(work, blocks) = unsafe { task.payload().cast::<Payload>().read() };
     if discarded {
         tell(work.future, By::Failed);
         return true;
     }
-    match carry_out(Here::get(), &work) {
+    match carry_out(&work, &blocks) {
         Ok(()) => tell(work.future, By::Handler),
         Err(why) => complain(&work, &why),
     }
     true
 }
 
-fn carry_out(here: Here, work: &Work) -> Result<(), Why> {
-    let stream = lent::stream(here, Some(work.device.into())).map_err(Why::None)?;
+fn carry_out(work: &Work, blocks: &[Dependence]) -> Result<(), Why> {
+    let mut device = work.device;
+    if !blocks.is_empty() {
+        let nearest = |slot: &Slot| array::tasks::near(slot, blocks);
+        device = lent::device(Here::get(), device.into(), &nearest).ok_or(Why::None(Fault::Device))?.number;
+        let wants = blocks.iter().filter_map(|access| array::tasks::wanted(access, device)).collect();
+        array::tasks::begin(Here::get(), wants).map_err(Why::Blocks)?;
+    }
+    // It may have waited, and another worker may go on with it.
+    let here = Here::get();
+    let stream = lent::stream(here, Some(device.into())).map_err(Why::None)?;
     // SAFETY: the program's function, with its stream and the copy of its arguments.
     let said = unsafe { (work.function)(stream, work.arguments.address().cast_const().cast()) };
     // What it has put there is waited for in any case.
     let settled = lent::settle_all(here).map_err(|(slot, why)| Why::Device(slot, why));
+    array::tasks::end(Here::get().task);
     if said == 0 { settled } else { Err(Why::Said(said)) }
 }
 
@@ -90,6 +107,8 @@ fn complain(work: &Work, why: &Why) {
         (None, Why::Device(slot, why)) => fail(slot, &format!("the work of task {name}"), why),
         (None, Why::Said(code)) => report::end(format_args!("task {name} failed with {code}, and has no future; the program stops")),
         (None, Why::None(fault)) => report::end(format_args!("task {name} got no stream: {fault}; it has no future, so the program stops")),
+        (None, Why::Blocks(why)) => report::end(format_args!("task {name}: {why}; it has no future, so the program stops")),
+        (Some(_), Why::Blocks(why)) => report::warn(format_args!("task {name}: {why}; its future has failed")),
         (Some(_), Why::Device(slot, why)) => report::warn(format_args!("the work of task {name} on device {}: {why}; its future has failed", slot.number)),
         (Some(_), Why::Said(code)) => report::warn(format_args!("task {name} failed with {code}, and its future with it")),
         (Some(_), Why::None(fault)) => report::warn(format_args!("task {name} got no stream: {fault}; its future has failed")),

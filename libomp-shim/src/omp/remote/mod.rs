@@ -124,6 +124,16 @@ pub enum Fault {
     Task,
     /// A device failed, and said so; or the code that was to use it.
     Broken,
+    /// Somebody uses it.
+    InUse,
+    /// These bytes are of no array.
+    NoArray,
+    /// A part of these bytes is an array.
+    Overlap,
+    /// The task has blocks or a stream.
+    Late,
+    /// No bytes.
+    Empty,
 }
 
 impl Fault {
@@ -136,9 +146,9 @@ impl Fault {
             Self::Memory => -4,
             Self::Stale | Self::Object => -5,
             Self::Foreign => -6,
-            Self::Set | Self::Bound => -7,
-            Self::Size => -8,
-            Self::Waited => -9,
+            Self::Set | Self::Bound | Self::Overlap | Self::Late => -7,
+            Self::Size | Self::Empty => -8,
+            Self::Waited | Self::InUse => -9,
             Self::Ended => -10,
             Self::Slot => -11,
             Self::Tray => -20,
@@ -148,7 +158,7 @@ impl Fault {
             Self::Procedure => -24,
             Self::Count => -25,
             Self::Number => -26,
-            Self::Range => -27,
+            Self::Range | Self::NoArray => -27,
             Self::Task => -28,
             Self::Broken => -29,
         }
@@ -178,6 +188,11 @@ impl fmt::Display for Fault {
             Self::Procedure => "the task has no procedure",
             Self::Count => "the list is empty or too long",
             Self::Number => "OMPX_TASKS names no task of this number",
+            Self::InUse => "it is in use on a device",
+            Self::NoArray => "these bytes are of no array",
+            Self::Overlap => "a part of these bytes is an array already",
+            Self::Late => "the task has asked for blocks, or for a stream, before",
+            Self::Empty => "there are no bytes",
             Self::Range => "there are not so many elements",
             Self::Task => "the calling code is no explicit task",
             Self::Broken => "the device, or the code that used it, failed",

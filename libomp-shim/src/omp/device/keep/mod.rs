@@ -1,6 +1,6 @@
 //! What regions leave on devices for the next ones: optional coherence (`OMPX_COHERENCE`), for regions whose device is the runtime's choice.
 //!
-//! Lives here: when copies are written back, filled from the host or another device, dropped. Which there are and which are valid is numbers only:
+//! Lives here: when copies are written back, filled from the host or another device, dropped; how is in [`store`]. Which there are and which are valid is numbers only:
 //! [`placement::directory`].
 //!
 //! The contract, and why every legal program gets the same answers, is `docs/coherence.md`. In short: what a region of `target nowait
@@ -12,36 +12,31 @@
 //! finds them: not `present`, `omp_target_is_present`, or another construct.
 //!
 //! *Locks.* The directory's is held for a few steps over lists, and nobody waits under it. A table's is taken before it. Who writes back, marks the datum;
-//! others wait until that is over ([`SAVED`]). Who has marked one never waits for a table: so waiting for it while a table is locked ends.
+//! others wait until that is over. Who has marked one never waits for a table: so waiting for it while a table is locked ends.
 //!
 //! Rejected: signals when the host touches a page (pages are shared with other data, and system calls fail on them). Writing back at the end of
 //! each region and keeping what is clean: half of the traffic. A set of dirty data per generating task: few programs have several such tasks, and who waits at a
 //! barrier waits for all.
 
 use core::ops::Range;
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use super::interface::Failure;
 use super::map::{Flags, Item, Role};
-use super::place::{hints::is_announced, rates};
+use super::place::hints::is_announced;
 use super::table::{Place, Table};
 use super::transfer::{self, Batch};
-use super::{Slot, all, chain, fail, statics};
+use super::{Slot, chain, statics};
 use crate::omp::env;
 use crate::omp::root;
 use crate::omp::task::{self, Task};
 use crate::omp::thread::Here;
-use placement::directory::{Block, Directory, From, Number, Save, Used, Victim, WORTH_WAITING, Ways};
+use placement::directory::{From, Used, WORTH_WAITING, Ways};
+use store::{Roads, Store, free};
 
-static DIRECTORY: Mutex<Directory> = Mutex::new(Directory::new());
-/// Data in the directory.
-static KEPT: AtomicUsize = AtomicUsize::new(0);
-/// How often something was written back, modulo 2^32.
-static SAVED: AtomicU32 = AtomicU32::new(0);
-/// How often the copies of a list were filled, modulo 2^32.
-static FILLED: AtomicU32 = AtomicU32::new(0);
+pub mod store;
+
+static KEPT: Store = Store::new();
 /// Regions that are created keep what they map.
 static ON: AtomicBool = AtomicBool::new(false);
 /// They ever did.
@@ -127,80 +122,15 @@ pub fn suits(items: &[Item]) -> bool {
 
 // ---- the directory ---------------------------------------------------------------------------------------------------------
 
-/// Works with the directory, locked.
-fn with<T>(work: impl FnOnce(&mut Directory) -> T) -> T {
-    let mut directory = DIRECTORY.lock().unwrap_or_else(PoisonError::into_inner);
-    let result = work(&mut directory);
-    // ORDERING: Release, pairs with the Acquire in `host_looks`: who finds nothing finds the host's bytes written.
-    KEPT.store(directory.count(), Ordering::Release);
-    result
-}
-
-fn slot(number: i32) -> &'static Slot {
-    &all()[number as usize]
-}
-
-fn free(blocks: Vec<Block>) {
-    for block in blocks {
-        // SAFETY: the directory gives out what nothing uses, once.
-        unsafe { slot(block.device).device.free(block.block) };
-    }
-}
-
-fn or_fail<T>(slot: &Slot, result: Result<T, Failure>) -> T {
-    result.unwrap_or_else(|why| fail(slot, "writing back what a target region has left", &why))
-}
-
-/// Writes back, waits for it, and says so.
-fn write(saves: &[Save]) {
-    if saves.is_empty() {
-        return;
-    }
-    let mut batches: BTreeMap<i32, Batch<'_>> = BTreeMap::new();
-    for save in saves {
-        let slot = slot(save.device);
-        let batch = batches.entry(save.device).or_insert_with(|| Batch::new(&*slot.device));
-        // SAFETY: a region has mapped the storage, and its program leaves it alone until it knows the region's end, for which it comes by
-        // `host_looks` and waits for this.
-        or_fail(slot, unsafe { batch.copy_out(save.host.start, save.address, save.host.len()) });
-    }
-    for (device, batch) in batches {
-        or_fail(slot(device), batch.finish());
-    }
-    free(with(|directory| saves.iter().flat_map(|save| directory.saved(save)).collect()));
-    // ORDERING: Release, pairs with the Acquire in `saved`: who sees it finds the directory changed.
-    SAVED.fetch_add(1, Ordering::Release);
-}
-
-fn saved() -> u32 {
-    // ORDERING: Acquire, pairs with `write`.
-    SAVED.load(Ordering::Acquire)
-}
-
-/// Waits until somebody has written back since `before`.
-fn wait_for_others(before: u32) {
-    transfer::wait(&|| saved() != before, &|_| false);
-}
-
-/// Writes back until nothing of what `saves` means is dirty.
-fn write_all(saves: &dyn Fn(&mut Directory) -> (Vec<Save>, bool)) {
-    loop {
-        let before = saved();
-        let (mine, others) = with(saves);
-        if mine.is_empty() && !others {
-            return;
-        }
-        write(&mine);
-        if others {
-            wait_for_others(before);
-        }
-    }
-}
-
 /// The host's bytes of `range` are valid from here on, and no idle copies of them are left.
 fn clear(range: &Range<usize>) {
-    write_all(&|directory| directory.saves_in(range));
-    free(with(|directory| directory.drop_in(range)));
+    KEPT.write_all(&|directory| directory.saves_in(range));
+    free(KEPT.with(|directory| directory.drop_in(range)));
+}
+
+/// Lets go of one idle copy on the device, or waits until another one has been written back; false if there is none.
+pub fn make_room(slot: &Slot) -> bool {
+    is_ours() && KEPT.make_room(slot)
 }
 
 // ---- where the host may look -----------------------------------------------------------------------------------------------
@@ -209,8 +139,8 @@ fn clear(range: &Range<usize>) {
 /// kept.
 #[inline(always)]
 pub fn host_looks() {
-    // ORDERING: Acquire, pairs with the Release in `with`. What was kept before an end that the caller knows of is seen because of how it knows.
-    if KEPT.load(Ordering::Acquire) != 0 {
+    // What was kept before an end that the caller knows of is seen because of how it knows.
+    if KEPT.count() != 0 {
         give_back();
     }
 }
@@ -220,8 +150,7 @@ pub fn host_looks() {
 pub fn host_looks_in(task: &Task) {
     // What is announced of a task that never launched anything stays until its memory is that of another target task.
     let launches = || task.flags().has(task::Flags::OFFLOADED) && is_announced(task).is_some_and(|region| region.keeps && chain::launches(region.entry));
-    // ORDERING: Relaxed; `host_looks` looks again.
-    if KEPT.load(Ordering::Relaxed) != 0 && !launches() {
+    if KEPT.count() != 0 && !launches() {
         host_looks();
     }
 }
@@ -234,31 +163,16 @@ fn give_back() {
     }
     if !is_ours() {
         // What the parent's regions have left is the parent's, and its lock may be held for ever.
-        // ORDERING: Relaxed; who still sees the old number comes here, too.
-        return KEPT.store(0, Ordering::Relaxed);
+        return KEPT.forget();
     }
-    let moment = with(|directory| directory.now());
-    write_all(&|directory| directory.saves(moment));
+    let moment = KEPT.with(|directory| directory.now());
+    KEPT.write_all(&|directory| directory.saves(moment));
     if !ult::mutant!(kept_behind_the_host) {
-        free(with(|directory| directory.drop_idle(moment)));
+        free(KEPT.with(|directory| directory.drop_idle(moment)));
     }
 }
 
 // ---- where copies come from --------------------------------------------------------------------------------------------------
-
-/// The peer that a device copies from without the host, if it can.
-fn reaches(slot: &Slot, from: Number) -> Option<u64> {
-    self::slot(from).device.peer().filter(|&peer| slot.device.reaches(peer))
-}
-
-/// What lies between this process and its devices.
-struct Roads;
-
-impl Ways for Roads {
-    fn time(&self, from: Option<Number>, to: Number, bytes: u64) -> Option<u64> {
-        from.is_none_or(|from| reaches(slot(to), from).is_some()).then(|| rates::between(from, to, bytes))
-    }
-}
 
 /// Waits while storage that the list reads is on its way to so many other devices that it is better to wait for one of these. The caller holds nothing that
 /// others wait for: those whose copies are filled at the moment need nothing of those who wait here.
@@ -266,13 +180,11 @@ pub fn await_turn(slot: &Slot, items: &[Item]) {
     let read = items.iter().filter_map(Item::on_device).filter(|(range, flags)| flags.has(Flags::TO) && range.len() >= WORTH_WAITING);
     for (range, _) in read {
         loop {
-            // ORDERING: Acquire, pairs with `Prepared::filled`: who sees it finds the directory changed.
-            let filled = || FILLED.load(Ordering::Acquire);
-            let before = filled();
-            if !with(|directory| directory.should_wait(slot.number, &range, &Roads)) {
+            let before = KEPT.filled_so_far();
+            if !KEPT.with(|directory| directory.should_wait(slot.number, &range, &Roads)) {
                 break;
             }
-            transfer::wait(&|| filled() != before, &|_| false);
+            transfer::wait(&|| KEPT.filled_so_far() != before, &|_| false);
         }
     }
 }
@@ -281,11 +193,10 @@ pub fn await_turn(slot: &Slot, items: &[Item]) {
 
 /// Bytes that a region with this list would find on the device, and those of them that it reads; what the table has is not counted.
 pub fn near(slot: &Slot, items: &[Item], table: Option<&Table>) -> u64 {
-    // ORDERING: Relaxed; an estimate.
-    let (Some(table), false) = (table, KEPT.load(Ordering::Relaxed) == 0) else { return 0 };
+    let (Some(table), false) = (table, KEPT.count() == 0) else { return 0 };
     let storage = items.iter().filter_map(Item::on_device).filter(|(_, flags)| flags.has(Flags::TO));
     let ranges = storage.map(|(range, _)| range).filter(|range| table.place(range.start, range.len()) == Place::Nowhere);
-    with(|directory| ranges.filter(|range| directory.has(slot.number, range)).map(|range| range.len() as u64).sum())
+    KEPT.with(|directory| ranges.filter(|range| directory.has(slot.number, range)).map(|range| range.len() as u64).sum())
 }
 
 /// The copies of a list that is entered.
@@ -303,11 +214,7 @@ impl Prepared {
     /// All bytes are where they belong.
     pub fn filled(&self, slot: &Slot) {
         for (range, used) in self.copies.iter().filter(|(_, used)| used.from != From::Nowhere) {
-            free(with(|directory| directory.filled(slot.number, range, used.from)));
-        }
-        if !self.copies.is_empty() {
-            // ORDERING: Release, pairs with the Acquire in `await_turn`.
-            FILLED.fetch_add(1, Ordering::Release);
+            KEPT.filled(slot, range, used.from);
         }
     }
 }
@@ -332,7 +239,7 @@ pub unsafe fn prepare(slot: &Slot, table: &Table, items: &[Item], batch: &mut Ba
         let used = if is_storage && moves && item.size >= LEAST && !is_static() { copy(slot, items, &range)? } else { None };
         match used {
             Some(used) => prepared.copies.push((range, used)),
-            None if with(|directory| directory.knows(&range)) => clear(&range),
+            None if KEPT.with(|directory| directory.knows(&range)) => clear(&range),
             None => {}
         }
     }
@@ -340,7 +247,7 @@ pub unsafe fn prepare(slot: &Slot, table: &Table, items: &[Item], batch: &mut Ba
     trim(slot, prepared.copies.iter().map(|(range, _)| range.len() as u64).sum());
     for (range, used) in &prepared.copies {
         // SAFETY: as the caller says; the copy is as large.
-        unsafe { fill(slot, range, used, batch) }?;
+        unsafe { KEPT.fill(slot, range, used, batch) }?;
         if used.from == From::Nowhere && reads(items, range) {
             // ORDERING: Relaxed; a sum.
             SPARED[0].fetch_add(range.len() as u64, Ordering::Relaxed);
@@ -356,16 +263,16 @@ fn reads(items: &[Item], range: &Range<usize>) -> bool {
 /// A copy of the range on the device; none if others are in the way that regions use.
 fn copy(slot: &Slot, items: &[Item], range: &Range<usize>) -> Result<Option<Used>, Failure> {
     let (device, reads) = (slot.number, reads(items, range).then_some(&Roads as &dyn Ways));
-    if with(|directory| directory.is_in_the_way(range)) {
+    if KEPT.with(|directory| directory.is_in_the_way(range)) {
         clear(range);
     }
-    let found = with(|directory| (!directory.is_in_the_way(range)).then(|| directory.reuse(device, range, reads)));
+    let found = KEPT.with(|directory| (!directory.is_in_the_way(range)).then(|| directory.reuse(device, range, reads)));
     let used = match found {
         None => return Ok(None),
         Some(Some(used)) => used,
         Some(None) => {
             let (block, address) = slot.allocate_like(range.start, range.len())?;
-            let added = with(|directory| {
+            let added = KEPT.with(|directory| {
                 (!directory.is_in_the_way(range)).then(|| directory.add(device, range, block, address, reads))
             });
             let Some(used) = added else {
@@ -380,31 +287,9 @@ fn copy(slot: &Slot, items: &[Item], range: &Range<usize>) -> Result<Option<Used
     Ok(Some(used))
 }
 
-/// Begins to fill a copy.
-///
-/// # Safety
-/// As [`prepare`].
-unsafe fn fill(slot: &Slot, range: &Range<usize>, used: &Used, batch: &mut Batch<'_>) -> Result<(), Failure> {
-    // SAFETY: as the caller says; the other device's copy stays until `Prepared::filled`.
-    unsafe {
-        match used.from {
-            From::Nowhere => Ok(()),
-            From::Host => batch.copy_in(used.address, range.start, range.len()),
-            From::Device(..) if ult::mutant!(filled_from_stale_host) => batch.copy_in(used.address, range.start, range.len()),
-            From::Device(other, from) => match reaches(slot, other) {
-                Some(peer) => batch.copy_across(used.address, peer, from, range.len()),
-                None => {
-                    write_all(&|directory| directory.saves_in(range));
-                    batch.copy_in(used.address, range.start, range.len())
-                }
-            },
-        }
-    }
-}
-
 /// No region uses the device's copy of the range any more; one has `written` to it. The table is still locked.
 pub fn release(slot: &Slot, range: &Range<usize>, written: bool) {
-    let (gone, overwrites) = with(|directory| {
+    let (gone, overwrites) = KEPT.with(|directory| {
         let overwrites = written && directory.is_stale(range);
         (directory.give(slot.number, range, written && !ult::mutant!(writes_not_noted)), overwrites)
     });
@@ -425,9 +310,9 @@ pub fn release_to_host(slot: &Slot, range: &Range<usize>, written: bool) {
 
 /// The host has got bytes of the range from a device by another way.
 pub fn overwritten(range: &Range<usize>) {
-    // ORDERING: Relaxed; what matters was kept before a region that the caller has run.
-    if KEPT.load(Ordering::Relaxed) != 0 {
-        free(with(|directory| directory.overwritten(range)));
+    // What matters was kept before a region that the caller has run.
+    if KEPT.count() != 0 {
+        free(KEPT.with(|directory| directory.overwritten(range)));
     }
 }
 
@@ -437,17 +322,13 @@ fn trim(slot: &Slot, twice: u64) {
     // ORDERING: Relaxed; see `at_start`.
     let most = MOST.load(Ordering::Relaxed);
     loop {
-        let before = saved();
-        let idle = with(|directory| directory.idle(slot.number));
+        let idle = KEPT.with(|directory| directory.idle(slot.number));
         let used = slot.placing.in_use().saturating_sub(twice);
         if idle == 0 || idle <= most && limit.is_none_or(|limit| used.saturating_add(idle) <= limit) {
             return;
         }
-        match with(|directory| directory.victim(slot.number)) {
-            Victim::Gone(block) => free(vec![block]),
-            Victim::Save(save) => write(&[save]),
-            Victim::Busy => wait_for_others(before),
-            Victim::None => return,
+        if !KEPT.make_room(slot) {
+            return;
         }
     }
 }

@@ -123,6 +123,11 @@ impl Promises {
     }
 }
 
+/// How often there may have been room again, modulo 2^32.
+pub fn rooms() -> u32 {
+    Promises::now().given_back
+}
+
 /// Memory was given back, or a region has ended, of which no promise tells: who waits for room looks again.
 pub fn there_may_be_room() {
     // ORDERING: Release, pairs with `Promises::now`.

@@ -24,7 +24,7 @@ use placement::policy::{Request, View};
 use placement::times::Kind;
 
 use super::map::{self, Flags, Item, Need};
-use super::{Slot, keep, rank, transfer, usable};
+use super::{Slot, array, keep, rank, transfer, usable};
 use crate::omp::env::{self, TargetOffload};
 use crate::omp::persistent::dist::Section;
 use crate::omp::report;
@@ -113,6 +113,8 @@ const WORTH_STAYING: u64 = 1 << 20;
 struct Asked<'a> {
     region: &'a Announced,
     items: &'a [Item],
+    /// Without blocks of arrays, if there are any.
+    others: Option<Vec<Item>>,
     limit: Option<u64>,
     now: u64,
     /// What tells it apart on a device of the host's kind and on another one, and how long it takes there.
@@ -132,7 +134,8 @@ impl<'a> Asked<'a> {
         });
         let read = items.iter().filter_map(Item::on_device).filter(|(_, flags)| flags.has(Flags::TO));
         let writers = read.filter_map(|(range, _)| writers::of(range.start)).collect();
-        Self { region, items, limit, now: times::now(), kinds, writers }
+        let others = array::lists::without(items);
+        Self { region, items, others, limit, now: times::now(), kinds, writers }
     }
 
     fn kind(&self, slot: &Slot) -> (Kind, u64) {
@@ -140,19 +143,29 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// The device as the policy sees it, and whether that is all of it: a table that somebody works with is not waited for, and nothing counts as present then.
-fn view(slot: &Slot, asked: &Asked<'_>) -> (View, bool) {
-    let Asked { region, items, limit, .. } = *asked;
+/// How a device was looked at.
+struct Seen {
+    /// All of it: a table that somebody works with is not waited for, and nothing counts as present then.
+    all: bool,
+    /// How much of what the region needs is for blocks of arrays, for which room is made when it begins.
+    blocks: u64,
+}
+
+/// The device as the policy sees it.
+fn view(slot: &Slot, asked: &Asked<'_>) -> (View, Seen) {
+    let Asked { region, limit, .. } = *asked;
+    let items = asked.others.as_deref().unwrap_or(asked.items);
     let table = slot.try_lock();
     let need = Need::of(items, table.as_deref());
     let near = keep::near(slot, items, table.as_deref());
+    let blocks = if asked.others.is_some() { array::lists::near(slot, asked.items) } else { array::lists::Near::default() };
     let (own, far) = region.distributed(slot);
     let load = &slot.placing;
-    let bring = rates::bring(slot.number, need.to.saturating_sub(near) + far);
+    let bring = rates::bring(slot.number, need.to.saturating_sub(near) + blocks.to + far);
     let view = View {
-        need: need.fresh + need.private + region.scratch,
+        need: need.fresh + need.private + region.scratch + blocks.fresh,
         room: limit.map_or(u64::MAX, |limit| limit.saturating_sub(load.in_use())),
-        present: need.present + near + own,
+        present: need.present + near + blocks.present + own,
         running: slot.load() + load.sent(),
         wait: load.wait(slot.load(), asked.now),
         bring,
@@ -160,7 +173,7 @@ fn view(slot: &Slot, asked: &Asked<'_>) -> (View, bool) {
         cost: asked.kind(slot).1,
         near: asked.writers.iter().filter(|&&device| device == slot.number).count() as u32,
     };
-    (view, table.is_some())
+    (view, Seen { all: table.is_some(), blocks: blocks.fresh })
 }
 
 /// The device for a region; `None`: the host.
@@ -211,23 +224,23 @@ fn try_choose(region: Announced, code: usize, items: &[Item], limit: Option<u64>
     let slots = usable();
     let mut policy = policies::in_force(slots.len(), limit);
     let asked = Asked::new(&region, code, items, limit);
-    let (mut views, seen): (Vec<View>, Vec<bool>) = slots.iter().map(|slot| view(slot, &asked)).unzip();
+    let (mut views, seen): (Vec<View>, Vec<Seen>) = slots.iter().map(|slot| view(slot, &asked)).unzip();
     for (view, _) in views.iter_mut().zip(slots).filter(|(_, slot)| !region.among.has(slot)) {
         // It does not fit there: that is what every policy asks.
         (view.need, view.room) = (view.need.max(1), 0);
     }
     // A policy of the user's may answer anything.
     let chosen = policy.choose(Request { task: Some(region.number as usize) }, &views);
-    let chosen = chosen.and_then(|chosen| Some((slots.get(chosen)?, views.get(chosen).filter(|view| view.fits())?)));
-    let Some((slot, view)) = chosen else {
-        return Err(Nowhere { is_sure: limit.is_none() || seen.into_iter().all(|seen| seen) });
+    let chosen = chosen.and_then(|chosen| Some((slots.get(chosen)?, views.get(chosen).filter(|view| view.fits())?, seen.get(chosen)?.blocks)));
+    let Some((slot, view, blocks)) = chosen else {
+        return Err(Nowhere { is_sure: limit.is_none() || seen.iter().all(|seen| seen.all) });
     };
     let Need { private, fresh, .. } = Need::of(items, None);
     graph::begin(region, code, private, items);
     // Data that are there are not promised; they may be gone by the time when a region that waited begins.
     let stays = view.present >= WORTH_STAYING || limit.is_some() && view.present > 0;
     let may_move = held::is_used() && policy.lets_steal() && !stays && map::is_complete(items);
-    let promise = Promise::new(slot, region.number, (view.need, private + region.scratch), asked.kind(slot));
+    let promise = Promise::new(slot, region.number, (view.need - blocks, private + region.scratch), asked.kind(slot));
     let written = items.iter().filter_map(Item::on_device).filter(|(_, flags)| flags.has(Flags::FROM));
     written.for_each(|(range, _)| writers::note(range.start, slot.number));
     Ok(Placed { promise, may_move, elsewhere: fresh + private + region.scratch })

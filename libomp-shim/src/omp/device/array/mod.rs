@@ -1,0 +1,551 @@
+//! Coherent arrays (`ompx_array_create`): storage of the program in blocks, of which copies are on the devices that use them.
+//!
+//! Lives here: which arrays there are, and uses of their blocks: who may begin one, room for it, its bytes. A block's bytes go where somebody uses them and stay
+//! there; they come back when the program asks for them ([`to_host`]), or when something else needs the room. How bytes move is in [`super::keep::store`], which copies are
+//! valid in [`placement::directory`].
+//!
+//! | file | what lives there |
+//! |---|---|
+//! | `holders` | who uses which block where |
+//! | `lists` | map items that name blocks |
+//! | `tasks` | uses until the end of a task |
+//! | `prefetch` | copies ahead of time |
+//!
+//! *No deadlock.* Who wants several blocks gets all of them or none ([`acquire`]), and waits with none; a task wants once. Memory is taken by one at a time ([`ROOM`]), who waits for nothing but
+//! copies to the host meanwhile, and has given all back before the next one tries. What nobody uses goes for those who need room, clean blocks first. If that is not enough, they look, still alone, whether others
+//! have copies in use: of each of these the end is told ([`RELEASED`]), and they try again then. Where there are none they are refused.
+//!
+//! A write is noted when its use begins: whoever follows on the device without the host in between finds the copy valid.
+//!
+//! What may not live here: copies of what is no array ([`super::table`], [`super::keep`]). Rejected: one copy of the whole array on each device, which could not be moved by blocks
+//! without the driver's virtual memory, that ranks do not have; a coherence protocol by pages, for the same reason as in [`super::keep`].
+
+use core::ops::Range;
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::interface::Failure;
+use super::keep;
+use super::place::load;
+use super::keep::store::{Roads, Store, free};
+use super::transfer::{self, Batch};
+use super::{Slot, all, fail};
+use crate::omp::env;
+use crate::omp::lock::Lock;
+use crate::omp::remote::Fault;
+use holders::{Conflict, Holders, Use};
+use placement::directory::{Directory, From};
+
+mod holders;
+pub mod lists;
+pub mod prefetch;
+pub mod tasks;
+
+/// An array, by its first byte.
+#[derive(Clone, Copy, Debug)]
+struct Array {
+    end: usize,
+    block: usize,
+}
+
+#[derive(Debug)]
+struct Registry {
+    arrays: BTreeMap<usize, Array>,
+    holders: Holders,
+    /// Data constructs that have a block on a device, by both.
+    kept: BTreeMap<(i32, usize), u32>,
+    /// Lists that are being filled, from copies on any devices.
+    filling: u32,
+    /// Regions that wait for room, by device.
+    short: BTreeMap<i32, u32>,
+}
+
+static REGISTRY: Mutex<Registry> = Mutex::new(Registry { arrays: BTreeMap::new(), holders: Holders::new(), kept: BTreeMap::new(), filling: 0, short: BTreeMap::new() });
+/// Arrays there are.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+/// The process whose arrays they are, by [`ult::pool::generation`].
+static BORN: AtomicU32 = AtomicU32::new(0);
+/// How often a use got its bytes, or ended, or was given up, modulo 2^32.
+static CHANGED: AtomicU32 = AtomicU32::new(0);
+/// How often copies in use became fewer, modulo 2^32.
+static RELEASED: AtomicU32 = AtomicU32::new(0);
+/// Copies of blocks.
+static BLOCKS: Store = Store::new();
+/// Held by whoever takes memory for blocks.
+static ROOM: Lock = Lock::new();
+
+fn registry() -> MutexGuard<'static, Registry> {
+    REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Are there arrays? Costs a load.
+#[inline(always)]
+pub fn any() -> bool {
+    // ORDERING: Relaxed; who uses an array knows of it from whoever made it.
+    COUNT.load(Ordering::Relaxed) != 0 && is_ours()
+}
+
+/// The child of a fork has no part in its parent's arrays: the lock may be held for ever, and the devices are not its own.
+fn is_ours() -> bool {
+    // ORDERING: Relaxed; as in `any`.
+    BORN.load(Ordering::Relaxed) == ult::pool::generation()
+}
+
+fn changed() -> u32 {
+    // ORDERING: Acquire, pairs with `tell`.
+    CHANGED.load(Ordering::Acquire)
+}
+
+fn released() -> u32 {
+    // ORDERING: Acquire, pairs with `tell`.
+    RELEASED.load(Ordering::Acquire)
+}
+
+fn tell(count: &AtomicU32) {
+    // ORDERING: Release, pairs with the Acquire in `changed` and `released`: who sees it finds the registry changed.
+    count.fetch_add(1, Ordering::Release);
+}
+
+/// What part of an array a range is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// It lies in this block.
+    Block(Range<usize>),
+    /// It shares bytes with several, or with what is no array.
+    Across,
+}
+
+impl Registry {
+    /// Does anybody use copies on the device whose end will be told: in a use of their own, or to fill others?
+    fn has_others(&self, slot: &Slot) -> bool {
+        self.filling > 0 || self.holders.others_on(slot.number)
+    }
+
+    fn part(&self, range: &Range<usize>) -> Option<Part> {
+        let (&start, array) = self.arrays.range(..range.end).next_back().filter(|(_, array)| range.start < array.end)?;
+        let block = array.block_of(start, range.start.max(start));
+        Some(if block.start <= range.start && range.end <= block.end { Part::Block(block) } else { Part::Across })
+    }
+
+    /// The blocks that share bytes with a range, from the first one's start.
+    fn blocks(&self, range: &Range<usize>) -> Vec<Range<usize>> {
+        let Some((&start, array)) = self.arrays.range(..range.end).next_back().filter(|(_, array)| range.start < array.end) else { return Vec::new() };
+        let first = array.block_of(start, range.start.max(start)).start;
+        (first..range.end.min(array.end)).step_by(array.block).map(|at| at..array.end.min(at + array.block)).collect()
+    }
+}
+
+impl Array {
+    /// The block of a byte.
+    fn block_of(&self, start: usize, at: usize) -> Range<usize> {
+        let first = at - (at - start) % self.block;
+        first..self.end.min(first + self.block)
+    }
+}
+
+/// The part of an array that these bytes are, if they are of one.
+pub fn part(range: &Range<usize>) -> Option<Part> {
+    if any() { registry().part(range) } else { None }
+}
+
+/// These bytes are an array from here on, in blocks of so many bytes; what they hold is its value.
+///
+/// # Errors
+/// No bytes, no room in the address space for them, or a part of them is an array already.
+pub fn create(start: usize, bytes: usize, block: usize) -> Result<(), Fault> {
+    let end = start.checked_add(bytes).ok_or(Fault::Range)?;
+    if bytes == 0 {
+        return Err(Fault::Empty);
+    }
+    // ORDERING: Relaxed, all; see `any`. The first one decides whose arrays there are.
+    if COUNT.load(Ordering::Relaxed) == 0 {
+        BORN.store(ult::pool::generation(), Ordering::Relaxed);
+    } else if !is_ours() {
+        return Err(Fault::Ended);
+    }
+    let mut registry = registry();
+    if registry.part(&(start..end)).is_some() {
+        return Err(Fault::Overlap);
+    }
+    registry.arrays.insert(start, Array { end, block: if block == 0 { bytes } else { block } });
+    // ORDERING: as above.
+    COUNT.fetch_add(1, Ordering::Relaxed);
+    Ok(())
+}
+
+/// The array that begins there is storage like any other from here on, with its value.
+///
+/// # Errors
+/// There is none; it is in use.
+pub fn destroy(start: usize) -> Result<Range<usize>, Fault> {
+    if !any() {
+        return Err(Fault::NoArray);
+    }
+    let range = {
+        let registry = registry();
+        let range = start..registry.arrays.get(&start).ok_or(Fault::NoArray)?.end;
+        if registry.holders.any_in(range.clone(), false) || registry.kept.keys().any(|(_, block)| range.contains(block)) {
+            return Err(Fault::InUse);
+        }
+        range
+    };
+    BLOCKS.write_all(&|directory| directory.saves_in(&range));
+    free(BLOCKS.with(|directory| directory.drop_in(&range)));
+    registry().arrays.remove(&start);
+    // ORDERING: Relaxed; see `any`.
+    COUNT.fetch_sub(1, Ordering::Relaxed);
+    Ok(range)
+}
+
+/// The host's bytes of a range are valid from here on; if the host `writes`, no others are. Waits for uses that are in the way.
+///
+/// # Errors
+/// The child of a fork; `owner` itself has a use that is in the way.
+pub fn to_host(owner: usize, range: &Range<usize>, writes: bool) -> Result<(), Fault> {
+    if !is_ours() {
+        return Err(Fault::Ended);
+    }
+    loop {
+        let before = changed();
+        {
+            let registry = registry();
+            let blocks = registry.blocks(range);
+            let (Some(first), Some(last)) = (blocks.first(), blocks.last()) else { return Err(Fault::NoArray) };
+            let blocks = first.start..last.end;
+            if registry.holders.has(owner, blocks.clone(), !writes) {
+                return Err(Fault::InUse);
+            }
+            if !registry.holders.any_in(blocks, !writes) {
+                break;
+            }
+        }
+        transfer::wait(&|| changed() != before, &|_| false);
+    }
+    BLOCKS.write_all(&|directory| directory.saves_in(range));
+    if writes {
+        free(BLOCKS.with(|directory| directory.overwritten(range)));
+    }
+    Ok(())
+}
+
+/// A use of a block that somebody wants.
+#[derive(Clone, Debug)]
+pub struct Want {
+    block: Range<usize>,
+    device: i32,
+    reads: bool,
+    writes: bool,
+}
+
+impl Want {
+    fn slot(&self) -> &'static Slot {
+        &all()[self.device as usize]
+    }
+
+    fn to_use(&self) -> Use {
+        Use { block: self.block.start, device: self.device, writes: self.writes }
+    }
+
+    /// One use for each block and device.
+    fn merge(mut wants: Vec<Self>) -> Vec<Self> {
+        wants.sort_unstable_by_key(|want| (want.device, want.block.start));
+        wants.dedup_by(|later, first| {
+            let same = (later.device, later.block.start) == (first.device, first.block.start);
+            if same {
+                (first.reads, first.writes) = (first.reads || later.reads, first.writes || later.writes);
+            }
+            same
+        });
+        wants
+    }
+}
+
+/// Uses that have begun; they end when this goes.
+#[derive(Debug)]
+pub struct Held {
+    owner: usize,
+    wants: Vec<Want>,
+    /// How many of the wants have their copies.
+    pinned: usize,
+    /// Others may have seen that it has copies.
+    begun: bool,
+}
+
+impl Held {
+    fn uses(&self) -> Vec<Use> {
+        self.wants.iter().map(Want::to_use).collect()
+    }
+
+    /// The device's address of the byte at `address`, and the device, if it lies in one of the blocks, on the device if one is given.
+    fn address(&self, address: usize, device: Option<i32>) -> Option<usize> {
+        let want = self.wants.iter().find(|want| want.block.contains(&address) && device.is_none_or(|device| device == want.device))?;
+        let copy = BLOCKS.with(|directory| directory.address(want.device, &want.block))?;
+        Some(copy + (address - want.block.start))
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.unpin();
+        registry().holders.give(self.owner, &self.uses());
+        if self.begun {
+            tell(&RELEASED);
+        }
+        tell(&CHANGED);
+    }
+}
+
+/// Why blocks cannot be used.
+pub enum Refusal {
+    /// The owner uses one on another device.
+    Own,
+    /// So many bytes find no room on the device, though nobody else uses any there.
+    Full(&'static Slot, usize, Option<Failure>),
+    /// The device failed.
+    Failed(&'static Slot, Failure),
+}
+
+impl Refusal {
+    fn end_program(self, slot: &Slot, what: &str) -> ! {
+        match self {
+            Self::Own => fail(slot, what, &Failure("the same task uses a block of an array on another device".into())),
+            Self::Failed(slot, why) => fail(slot, what, &why),
+            Self::Full(slot, ..) => fail(slot, what, &Failure(self.to_string().into())),
+        }
+    }
+}
+
+impl core::fmt::Display for Refusal {
+    fn fmt(&self, out: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Own => write!(out, "the same task uses a block of an array on another device"),
+            Self::Failed(slot, why) => write!(out, "device {}: {why}", slot.number),
+            Self::Full(slot, bytes, why) => {
+                write!(out, "blocks of arrays need {bytes} bytes on device {} at a time, for which there is no room", slot.number)?;
+                why.as_ref().map_or(Ok(()), |why| write!(out, " ({why})"))
+            }
+        }
+    }
+}
+
+/// Who wants blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// A region, which counts among those that run on the device.
+    Region,
+    /// A task or a data construct.
+    Other,
+    /// Somebody who does without if there is no room.
+    Ahead,
+}
+
+/// Begins all of these uses, for `owner`: waits until nothing is in their way, makes room, brings the bytes.
+///
+/// # Errors
+/// See [`Refusal`].
+pub fn acquire(owner: usize, wants: Vec<Want>, who: Who) -> Result<Held, Refusal> {
+    let wants = Want::merge(wants);
+    loop {
+        let (before, ended, rooms) = (changed(), released(), load::rooms());
+        let mut held = Held { owner, wants: wants.clone(), pinned: 0, begun: false };
+        let taken = registry().holders.take(owner, &held.uses());
+        match taken {
+            Ok(()) => {}
+            Err(why) => {
+                core::mem::forget(held); // it has nothing
+                if why == Conflict::Own {
+                    return Err(Refusal::Own);
+                }
+                transfer::wait(&|| changed() != before, &|_| false);
+                continue;
+            }
+        }
+        let Err(Short { slot, others, why }) = held.pin() else {
+            held.fill()?;
+            registry().holders.filled(owner, &held.uses());
+            tell(&CHANGED);
+            return Ok(held);
+        };
+        drop(held);
+        let changed = || released() != ended || load::rooms() != rooms;
+        if who == Who::Ahead || !wait_for_room(slot, who, others, &changed) {
+            let need = wants.iter().filter(|want| want.device == slot.number).map(|want| want.block.len()).sum();
+            return Err(Refusal::Full(slot, need, why));
+        }
+    }
+}
+
+/// Waits until somebody has given memory of the device back; false if nobody will: of `others` with blocks and of regions there are none but those that wait here.
+fn wait_for_room(slot: &Slot, who: Who, others: bool, changed: &dyn Fn() -> bool) -> bool {
+    let own = u32::from(who == Who::Region);
+    let waiting = {
+        let mut registry = registry();
+        let waiting = registry.short.entry(slot.number).or_default();
+        *waiting += own;
+        *waiting
+    };
+    let may_change = others || changed() || slot.load() > waiting;
+    if may_change {
+        transfer::wait(changed, &|_| false);
+    }
+    *registry().short.entry(slot.number).or_default() -= own;
+    may_change
+}
+
+/// There is no room on a device.
+struct Short {
+    slot: &'static Slot,
+    /// Others have copies in use there.
+    others: bool,
+    why: Option<Failure>,
+}
+
+impl Held {
+    /// Gives each want a copy, valid or not; or none.
+    fn pin(&mut self) -> Result<(), Short> {
+        if self.pin_what_is_there() {
+            return Ok(());
+        }
+        let _room = Room::enter();
+        while let Some(want) = self.wants.get(self.pinned) {
+            let slot = want.slot();
+            if let Err(why) = copy(want) {
+                self.unpin();
+                let others = registry().has_others(slot);
+                return Err(Short { slot, others, why });
+            }
+            self.pinned += 1;
+        }
+        self.say_that_it_has();
+        Ok(())
+    }
+
+    /// The same, if the devices have copies of all.
+    fn pin_what_is_there(&mut self) -> bool {
+        let exists = |directory: &Directory, want: &Want| directory.address(want.device, &want.block).is_some();
+        if !BLOCKS.with(|directory| self.wants.iter().all(|want| exists(directory, want))) {
+            return false;
+        }
+        // Before: who finds no room because of these sees why.
+        self.say_that_it_has();
+        let all = BLOCKS.with(|directory| {
+            let all = self.wants.iter().all(|want| exists(directory, want));
+            if all {
+                for want in &self.wants {
+                    directory.reuse(want.device, &want.block, None);
+                }
+            }
+            all
+        });
+        if all {
+            self.pinned = self.wants.len();
+        } else {
+            registry().holders.pins(self.owner, &self.uses(), false);
+            self.begun = false;
+            tell(&RELEASED);
+        }
+        all
+    }
+
+    fn say_that_it_has(&mut self) {
+        registry().holders.pins(self.owner, &self.uses(), true);
+        self.begun = true;
+    }
+
+    fn unpin(&mut self) {
+        for want in &self.wants[..self.pinned] {
+            free(BLOCKS.with(|directory| directory.give(want.device, &want.block, false)));
+        }
+        self.pinned = 0;
+    }
+
+    /// Brings what is read, and notes what is written.
+    fn fill(&self) -> Result<(), Refusal> {
+        let has = |want: &Want| BLOCKS.with(|directory| directory.has(want.device, &want.block));
+        if !self.wants.iter().all(|want| !want.reads || has(want)) {
+            // Before copies on other devices are in use for it.
+            registry().filling += 1;
+            let result = self.bring();
+            registry().filling -= 1;
+            tell(&RELEASED);
+            result?;
+        }
+        for want in self.wants.iter().filter(|want| want.writes && !ult::mutant!(array_writes_not_noted)) {
+            free(BLOCKS.with(|directory| directory.writes(want.device, &want.block)));
+        }
+        Ok(())
+    }
+
+    fn bring(&self) -> Result<(), Refusal> {
+        let mut filling = Vec::new();
+        for want in self.wants.iter().filter(|want| want.reads) {
+            let used = BLOCKS.with(|directory| directory.reuse(want.device, &want.block, Some(&Roads)));
+            filling.extend(used.map(|used| (want, used)));
+        }
+        let mut result = Ok(());
+        for of_device in filling.chunk_by(|(one, _), (other, _)| one.device == other.device) {
+            let slot = of_device[0].0.slot();
+            let mut batch = Batch::new(&*slot.device);
+            // SAFETY: the array's storage is the program's or ours until it is destroyed, which nobody does while it is in use.
+            let begun = of_device.iter().try_for_each(|(want, used)| unsafe { BLOCKS.fill(slot, &want.block, used, &mut batch) });
+            let came = begun.and(batch.finish());
+            for (want, used) in of_device {
+                if used.from != From::Nowhere && came.is_ok() {
+                    BLOCKS.filled(slot, &want.block, used.from);
+                } else if used.from != From::Nowhere {
+                    free(BLOCKS.with(|directory| directory.not_filled(want.device, &want.block, used.from)));
+                }
+                free(BLOCKS.with(|directory| directory.give(want.device, &want.block, false)));
+            }
+            result = result.and(came.map_err(|why| Refusal::Failed(slot, why)));
+        }
+        result
+    }
+}
+
+/// [`ROOM`], held.
+struct Room;
+
+impl Room {
+    fn enter() -> Self {
+        ROOM.lock();
+        Self
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        ROOM.unlock();
+    }
+}
+
+/// A copy for a want. Nobody else makes one: its bytes are on the way, by the holders.
+fn copy(want: &Want) -> Result<(), Option<Failure>> {
+    if BLOCKS.with(|directory| directory.reuse(want.device, &want.block, None)).is_none() {
+        let (block, address) = allocate(want.slot(), &want.block)?;
+        BLOCKS.with(|directory| directory.add(want.device, &want.block, block, address, None));
+    }
+    Ok(())
+}
+
+/// Memory for a block: what nobody uses goes for it.
+fn allocate(slot: &'static Slot, block: &Range<usize>) -> Result<(usize, usize), Option<Failure>> {
+    while !fits(slot, block.len()) {
+        if !(make_room(slot) || keep::make_room(slot)) {
+            return Err(None);
+        }
+    }
+    slot.allocate_like(block.start, block.len()).map_err(Some)
+}
+
+/// May the device have so many bytes more, by `OMPX_DEVICE_MEMORY`?
+fn fits(slot: &Slot, bytes: usize) -> bool {
+    let in_use = || slot.placing.in_use().saturating_add(BLOCKS.with(|directory| directory.bytes(slot.number)));
+    env::settings().device_memory.is_none_or(|limit| in_use().saturating_add(bytes as u64) <= limit)
+}
+
+/// Lets go of one block on the device that nobody uses, or waits until it has been written back; false if there is none.
+pub fn make_room(slot: &Slot) -> bool {
+    any() && BLOCKS.make_room(slot)
+}

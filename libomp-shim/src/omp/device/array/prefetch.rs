@@ -1,0 +1,68 @@
+//! Copies ahead of time (`ompx_prefetch`): a task per block that begins when the block's producer is done, whatever else its users wait for.
+
+use std::sync::Arc;
+use core::ops::Range;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use super::{Want, Who, acquire, registry};
+use crate::omp::depend::{self, Dependence, Kind};
+use crate::omp::remote::bytes::Bytes;
+use crate::omp::remote::future::{self, By};
+use crate::omp::remote::{Fault, Handle};
+use crate::omp::task::{Flags, Task};
+use crate::omp::thread::{Here, Thread};
+
+/// What the tasks of a call share: how many have not ended, and whom to tell.
+struct Whole {
+    left: AtomicUsize,
+    future: Option<Handle>,
+}
+
+struct Ahead {
+    block: Range<usize>,
+    device: i32,
+    whole: Arc<Whole>,
+}
+
+const _: () = assert!(align_of::<Ahead>() <= align_of::<Task>());
+
+/// The blocks that share bytes with a range.
+///
+/// # Errors
+/// There are none.
+pub fn blocks(range: &Range<usize>) -> Result<Vec<Range<usize>>, Fault> {
+    let blocks = if super::any() { registry().blocks(range) } else { Vec::new() };
+    if blocks.is_empty() { Err(Fault::NoArray) } else { Ok(blocks) }
+}
+
+/// The device gets copies of these blocks when nobody writes them any more who was created before. The future comes when they are there, or when it is known that there is
+/// no room for them.
+pub fn create(here: Here, blocks: Vec<Range<usize>>, device: i32, future: Option<Handle>) {
+    let whole = Arc::new(Whole { left: AtomicUsize::new(blocks.len()), future });
+    for block in blocks {
+        let flags = Flags::UNTIED.with(Flags::OFFLOADED);
+        let task = Task::allocate(here, size_of::<Ahead>(), run, flags);
+        let access = Dependence { address: Some(block.start), kind: Kind::In };
+        // SAFETY: a fresh task with room for it.
+        unsafe { task.as_ref().payload().cast::<Ahead>().write(Ahead { block, device, whole: whole.clone() }) };
+        depend::submit(here, task, core::iter::once(access));
+    }
+}
+
+unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
+    // SAFETY: `create` wrote it; the task runs once.
+    let Ahead { block, device, whole } = unsafe { task.payload().cast::<Ahead>().read() };
+    if !discarded {
+        let want = Want { block, device, reads: true, writes: false };
+        // No room is no mistake: whoever uses the block brings it. A device that failed says so then.
+        drop(acquire(core::ptr::from_ref(task).addr(), vec![want], Who::Ahead));
+    }
+    // ORDERING: AcqRel; the last one comes after what the others have done.
+    if whole.left.fetch_sub(1, Ordering::AcqRel) == 1
+        && let Some(future) = whole.future
+    {
+        // It may have been freed: then nobody wants to know.
+        let _ = future::set_here(future, Bytes::EMPTY, By::Handler);
+    }
+    true
+}

@@ -1,0 +1,61 @@
+//! Blocks that a task uses until its end (`ompx_array_use`, accesses of `ompx_cuda_task`).
+//!
+//! Kept by task in a small list, which is empty in programs without such tasks. A task asks once, for all, before it has a stream: else it could wait for somebody who waits for it.
+
+use std::sync::Arc;
+
+use super::super::place::hints::ByTask;
+use super::super::Slot;
+use super::{BLOCKS, Held, Part, Refusal, Want, Who, acquire, part};
+use crate::omp::depend::{Dependence, Kind};
+use crate::omp::task::{Flags, Task};
+use crate::omp::thread::Here;
+
+static HELD: ByTask<Arc<Held>> = ByTask::new();
+
+/// Does an access name a block?
+pub fn names_block(access: &Dependence) -> bool {
+    wanted(access, 0).is_some()
+}
+
+/// Bytes of these blocks that are valid on the device.
+pub fn near(slot: &Slot, accesses: &[Dependence]) -> u64 {
+    let blocks = accesses.iter().filter_map(|access| Some(wanted(access, slot.number)?.block));
+    blocks.filter(|block| BLOCKS.with(|directory| directory.has(slot.number, block))).map(|block| block.len() as u64).sum()
+}
+
+/// The use of a block that an access names; none if it names no array.
+pub fn wanted(access: &Dependence, device: i32) -> Option<Want> {
+    let address = access.address?;
+    let Some(Part::Block(block)) = part(&(address..address + 1)) else { return None };
+    Some(Want { block, device, reads: true, writes: access.kind != Kind::In })
+}
+
+/// The running task uses these until its end, or [`end`].
+///
+/// # Errors
+/// See [`Refusal`].
+pub fn begin(here: Here, wants: Vec<Want>) -> Result<(), Refusal> {
+    if wants.is_empty() {
+        return Ok(());
+    }
+    let held = acquire(core::ptr::from_ref(here.task).addr(), wants, Who::Other)?;
+    HELD.set(here.task, Some(Arc::new(held)));
+    here.task.set_flags(here.task.flags().with(Flags::STREAMS)); // so that its end is noticed
+    Ok(())
+}
+
+/// Has it asked?
+pub fn has_asked(task: &Task) -> bool {
+    HELD.of(task).is_some()
+}
+
+/// Where the byte at `address` is on a device for the running task.
+pub fn address(here: Here, address: usize, device: Option<i32>) -> Option<usize> {
+    HELD.of(here.task)?.address(address, device)
+}
+
+/// The task's work is over.
+pub fn end(task: &Task) {
+    drop(HELD.take(task));
+}
