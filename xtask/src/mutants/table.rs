@@ -75,6 +75,8 @@ pub const MUTANTS: &[Mutant] = &[
     mutant("writes_not_noted", "what a region has written leaves older copies valid", &[("device/coherence.c", "gcc", 4)]),
     mutant("filled_from_stale_host", "a copy is filled from the host though another device has changed the bytes", &[("device/coherence.c", "gcc", 4)]),
     mutant("task_finds_old_bytes", "a task behind a region finds what was there before it", &[("device/coherence.c", "gcc", 4)]),
+    mutant("array_writes_not_noted", "what a device has written of an array leaves older copies valid", &[("device/array.c", "gcc", 4)]),
+    mutant("array_users_ignored", "a block of an array is written on one device while another one uses it", &[("device/array_shared_block.c", "gcc", 4)]),
     mutant("chain_unordered", "regions that follow each other on a GPU do not wait for those before them", &[("device/chain.c", "clang-19", 4), ("device/chain.c", "clang-19", 1)]),
     mutant("chain_ends_early", "a region's end is known before those have ended that it followed on a GPU", &[("device/chain.c", "clang-19", 4)]),
     mutant("interop_ignores_depend", "interop does not wait for its dependences", &[("device/interop_depend.c", "clang-19", 4)]),
