@@ -352,6 +352,30 @@ OMPX_API void *ompx_array_pointer(const void *address, int device);
  * bytes, when that is over. OMPX_E_DEVICE, OMPX_E_RANGE (of no array). */
 OMPX_API int ompx_prefetch(const void *address, size_t bytes, int device, ompx_future_t *future);
 
+/* A version of a task. `device` is the number of the device that it is for: on a GPU, `stream` is one of it, the version puts its work there and returns, as with ompx_cuda_function; on the host that is
+ * omp_get_initial_device(), `stream` is null, and the version does the work, as an untied explicit task may. `args` is a copy, aligned to 16; null if there are no bytes. Returns 0, or an error of its own. */
+typedef int (*ompx_version_function)(int device, void *stream, const void *args);
+
+/* The versions of a task: { sizeof v, host, gpu, sizes }. Members that come with later releases will be behind these. Read by the call alone. */
+typedef struct ompx_versions_t {
+    size_t size;                /* sizeof(ompx_versions_t) */
+    ompx_version_function host; /* null: there is none */
+    ompx_version_function gpu;  /* null: there is none */
+    const size_t *sizes;        /* bytes of each access of the task, in the same order, 0 where that is not known; or null */
+} ompx_versions_t;
+
+/* Creates a child of the calling task that runs one of its versions, with a copy of `bytes` bytes, where the runtime expects it to have run first (docs/gpu.md, "Versions of a task"): by what runs of each
+ * version took before with accesses of this size together, by what the GPUs have to do, and by copies of what tasks with versions wrote elsewhere. Each version is tried three times for each size, and
+ * again now and then. The choice is made when the task begins, and for the host once more when those before it are complete.
+ *
+ * `device`: ompx_device_any(): the host or a GPU. ompx_device_any_gpu(): a GPU; the host if there is none. A GPU's number: that GPU. omp_get_initial_device(): the host. Where there are no GPUs (also:
+ * OMPX_CUDA, OMPX_DEVICES, OMP_TARGET_OFFLOAD=disabled) the host's version runs; with OMP_TARGET_OFFLOAD=mandatory that for GPUs, unless the host is named.
+ *
+ * Neither copies nor translates anything: both versions get the same arguments, and bring the data themselves to where they use them (omp_get_mapped_ptr(p, device) is where p is mapped). Dependences and
+ * futures as with ompx_cuda_task, whichever version runs; that on the host begins when all before it are complete.
+ * OMPX_E_ARGUMENT (also: neither version, a size that is too small), _COUNT, _TYPE, _DEVICE (no such device, or no version for it), _MEMORY; then nothing was created. Any thread. */
+OMPX_API int ompx_task_versions(int device, const ompx_versions_t *versions, const void *args, size_t bytes, const ompx_access_t *accesses, int count, ompx_future_t *future);
+
 /* An event: a function that runs once, on the rank that made the event, when each of its dependences has been satisfied by somebody. A handle like
  * that of a future. */
 typedef struct ompx_event_t {

@@ -4,7 +4,8 @@
 ! All routines may be called by any thread at any time, inside and outside of parallel regions. Those that can fail are functions
 ! whose result is 0, or negative as in ompx.h, with a line on standard error.
 module ompx_lib
-  use, intrinsic :: iso_c_binding, only: c_char, c_funptr, c_int, c_int32_t, c_int64_t, c_ptr, c_size_t
+  use, intrinsic :: iso_c_binding, only: c_char, c_funptr, c_int, c_int32_t, c_int64_t, c_null_funptr, &
+                                         c_null_ptr, c_ptr, c_size_t
   implicit none
   private
   public :: ompx_counters_t, ompx_set_gang_sched, ompx_reset_gang_sched, ompx_get_counters, &
@@ -22,6 +23,7 @@ module ompx_lib
             ompx_set_task_data
   public :: ompx_access_t, ompx_in, ompx_out, ompx_inout, ompx_mutexinoutset, ompx_inoutset, ompx_cuda_stream, &
             ompx_cuda_stream_on, ompx_set_task_stream, ompx_cuda_task, ompx_device_any_gpu, ompx_device_any_rank
+  public :: ompx_versions_t, ompx_task_versions
   public :: ompx_use_t, ompx_array_create, ompx_array_destroy, ompx_array_host, ompx_array_use, ompx_array_pointer, ompx_prefetch
 
   ! A block of a coherent array, and what a task does with it on a device.
@@ -37,6 +39,14 @@ module ompx_lib
     integer(c_int) :: kind
   end type
   integer(c_int), parameter :: ompx_in = 1, ompx_out = 2, ompx_inout = 3, ompx_mutexinoutset = 4, ompx_inoutset = 8
+
+  ! The versions of a task: c_funloc of integer(c_int) functions fn(device, stream, args) bind(c), with integer(c_int), value :: device and
+  ! type(c_ptr), value :: stream, args; c_null_funptr where there is none. sizes: c_loc of an integer(c_size_t) for each access, or c_null_ptr.
+  type, bind(c) :: ompx_versions_t
+    integer(c_size_t) :: size = 4 * storage_size(0_c_size_t) / 8
+    type(c_funptr) :: host = c_null_funptr, gpu = c_null_funptr
+    type(c_ptr) :: sizes = c_null_ptr
+  end type
 
   ! What the runtime has done since the process was started: numbers of events, none ever shrinks.
   type, bind(c) :: ompx_counters_t
@@ -195,6 +205,15 @@ module ompx_lib
       import :: c_int, c_funptr, c_ptr, c_size_t
       integer(c_int), value, intent(in) :: device, count
       type(c_funptr), value, intent(in) :: fn
+      type(c_ptr), value, intent(in) :: args, accesses, future
+      integer(c_size_t), value, intent(in) :: bytes
+      integer(c_int) :: code
+    end function
+    ! The same with a function for the host and one for GPUs, of which the runtime chooses one.
+    function ompx_task_versions(device, versions, args, bytes, accesses, count, future) bind(c, name='ompx_task_versions') result(code)
+      import :: c_int, c_ptr, c_size_t, ompx_versions_t
+      integer(c_int), value, intent(in) :: device, count
+      type(ompx_versions_t), intent(in) :: versions
       type(c_ptr), value, intent(in) :: args, accesses, future
       integer(c_size_t), value, intent(in) :: bytes
       integer(c_int) :: code

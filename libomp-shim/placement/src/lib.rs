@@ -16,6 +16,7 @@
 //! | [`directory`] | which copies of host storage there are on devices, which are valid, where a new one is filled from |
 //! | [`record`] | a graph from what tasks were seen to read and write |
 //! | [`times`] | how long tasks take: running means by function and size; what a device has to do by them |
+//! | [`versions`] | which version of a task runs where there is one for each kind of device |
 //! | [`ahead`] | what devices will have once the tasks that were placed have ended |
 //! | [`forecast`] | when they will have ended |
 //! | [`order`] | in which order placed tasks begin: priority, remaining path, time |
@@ -52,6 +53,7 @@ pub mod simulate;
 pub mod space;
 pub mod steal;
 pub mod times;
+pub mod versions;
 
 #[cfg(test)]
 mod tests;

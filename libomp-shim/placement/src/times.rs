@@ -32,7 +32,7 @@ pub struct Kind {
 
 impl Kind {
     /// Sizes that differ by less than a fifth or so are one: four between two powers of two.
-    fn class(&self) -> u8 {
+    pub(crate) fn class(&self) -> u8 {
         let octave = (u64::BITS - self.bytes.leading_zeros()) as u8;
         let quarter = (self.bytes << (u64::BITS - u32::from(octave)).min(63) >> 61 & 3) as u8;
         4 * octave + quarter

@@ -6,8 +6,10 @@ use core::ptr;
 use super::remote::{readable, result};
 use crate::abi::kmpc::task::kind;
 use crate::omp::depend::Dependence;
-use crate::omp::device::{choose, lent};
+use crate::omp::device::place::versions::Datum;
+use crate::omp::device::version::{self, Among};
 use crate::omp::device::work::{self, Function, Work};
+use crate::omp::device::{choose, lent};
 use crate::omp::remote::bytes::Bytes;
 use crate::omp::remote::future;
 use crate::omp::remote::{Fault, Handle};
@@ -91,23 +93,98 @@ pub unsafe extern "C-unwind" fn ompx_cuda_task(
     let create = || {
         readable(arguments, bytes)?;
         let function = function.ok_or(Fault::Argument)?;
-        let count = usize::try_from(count).map_err(|_| Fault::Count)?;
-        readable(accesses.cast(), count)?;
         // SAFETY: as the caller says.
-        let accesses = if count == 0 { &[] } else { unsafe { core::slice::from_raw_parts(accesses, count) } };
-        let items: Vec<Dependence> = accesses.iter().map(|access| access.decode()).collect::<Option<_>>().ok_or(Fault::Type)?;
+        let (_, items) = unsafe { list(accesses, count) }?;
         // SAFETY: as the caller says.
         let arguments = unsafe { Bytes::copy(arguments.cast(), bytes) }.ok_or(Fault::Memory)?;
         if !lent::exists(device) {
             return Err(Fault::Device);
         }
-        let made = (!future.is_null()).then(|| future::create(true));
-        if let Some(handle) = made {
-            // SAFETY: as the caller says. Written before the task can end.
-            unsafe { future.write(handle) };
-        }
-        work::create(Here::get(), Work { device, function, arguments, future: made }, items.into_iter());
+        // SAFETY: as the caller says.
+        let future = unsafe { made(future) };
+        work::create(Here::get(), Work { device, function, arguments, future }, items.into_iter());
         Ok(())
     };
     result("ompx_cuda_task", create())
+}
+
+/// The list, and what it says of dependences.
+///
+/// # Safety
+/// `count` accesses are readable.
+unsafe fn list<'a>(accesses: *const Access, count: c_int) -> Result<(&'a [Access], Vec<Dependence>), Fault> {
+    let count = usize::try_from(count).map_err(|_| Fault::Count)?;
+    readable(accesses.cast(), count)?;
+    // SAFETY: as the caller says.
+    let accesses = if count == 0 { &[] } else { unsafe { core::slice::from_raw_parts(accesses, count) } };
+    let items = accesses.iter().map(|access| access.decode()).collect::<Option<_>>().ok_or(Fault::Type)?;
+    Ok((accesses, items))
+}
+
+/// A future, if one is asked for; written before the task can end.
+///
+/// # Safety
+/// `future` is null or writable.
+unsafe fn made(future: *mut Handle) -> Option<Handle> {
+    let made = (!future.is_null()).then(|| future::create(true))?;
+    // SAFETY: as the caller says.
+    unsafe { future.write(made) };
+    Some(made)
+}
+
+/// `ompx_versions_t`. The first member says how much of it the caller knows.
+#[repr(C)]
+pub struct Versions {
+    size: usize,
+    host: Option<version::Function>,
+    gpu: Option<version::Function>,
+    sizes: *const usize,
+}
+
+/// `OMPX_IN` and `OMPX_OUT`.
+const IN: c_int = 1;
+const OUT: c_int = 2;
+
+/// `ompx_task_versions`: creates a task that calls the version for the device that the runtime chooses among those that `device` stands for.
+///
+/// # Safety
+/// `versions` is null or an `ompx_versions_t` of the size that it says, with functions of the program; if it has sizes they are as many as accesses. `bytes` bytes at `arguments` and `count`
+/// accesses are readable; `future` is null or writable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn ompx_task_versions(
+    device: c_int,
+    versions: *const Versions,
+    arguments: *const c_void,
+    bytes: usize,
+    accesses: *const Access,
+    count: c_int,
+    future: *mut Handle,
+) -> c_int {
+    let create = || {
+        // SAFETY: as the caller says; the size is the first member of all that there will be.
+        let size = if versions.is_null() { 0 } else { unsafe { (*versions).size } };
+        if size < size_of::<Versions>() {
+            return Err(Fault::Argument);
+        }
+        // SAFETY: as the caller says.
+        let &Versions { host, gpu, sizes, .. } = unsafe { &*versions };
+        if host.is_none() && gpu.is_none() {
+            return Err(Fault::Argument);
+        }
+        readable(arguments, bytes)?;
+        // SAFETY: as the caller says.
+        let (accesses, items) = unsafe { list(accesses, count) }?;
+        // SAFETY: as the caller says.
+        let size_of = |at: usize| if sizes.is_null() { 0 } else { unsafe { sizes.add(at).read() as u64 } };
+        let datum = |(at, access): (usize, &Access)| Datum { address: access.address.addr(), bytes: size_of(at), reads: access.kind != OUT, writes: access.kind != IN };
+        let data = if sizes.is_null() { Vec::new() } else { accesses.iter().enumerate().map(datum).collect() };
+        // SAFETY: as the caller says.
+        let arguments = unsafe { Bytes::copy(arguments.cast(), bytes) }.ok_or(Fault::Memory)?;
+        let among = Among::new(device, (host.is_some(), gpu.is_some()))?;
+        // SAFETY: as the caller says.
+        let future = unsafe { made(future) };
+        version::create(Here::get(), version::Versions { among, host, gpu, arguments, data, future }, items.into_iter());
+        Ok(())
+    };
+    result("ompx_task_versions", create())
 }

@@ -84,6 +84,18 @@ pub fn device_before(here: Here) -> Option<i32> {
     depend::queued_before(here.task).last().map(|work| work.device)
 }
 
+/// The devices on which tasks before the running one have queued work that may not be over.
+pub fn devices_before(here: Here) -> Vec<i32> {
+    depend::queued_before(here.task).iter().map(|work| work.device).collect()
+}
+
+/// The running task queues nothing: it goes on when those before it are complete, as any task would have begun then.
+pub fn leave(here: Here) {
+    wait(here.task);
+    depend::forget_before(here.task);
+    here.task.set_flags(here.task.flags().without(Flags::QUEUES).without(Flags::OFFLOADED));
+}
+
 /// The end of the running task's code: the task is complete after what it has queued, and those before it.
 #[cold]
 pub fn end() {

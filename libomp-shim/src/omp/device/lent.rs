@@ -11,8 +11,7 @@ use core::ffi::c_void;
 
 use super::interface::{Failure, Operation, Stream};
 use super::place::hints::ByTask;
-use super::transfer::settle;
-use super::{Running, Slot, chain, fail, usable};
+use super::{Running, Slot, chain, fail, transfer, usable};
 use crate::omp::remote::Fault;
 use crate::omp::report;
 use crate::omp::task::{Flags, Task};
@@ -63,6 +62,11 @@ pub fn device(here: Here, number: i64, nearest: &dyn Fn(&Slot) -> u64) -> Option
     let before = chain::device_before(here);
     let near = || devices().filter(|slot| nearest(slot) > 0).max_by_key(|slot| nearest(slot));
     devices().find(|slot| Some(slot.number) == before).or_else(near).or_else(|| devices().min_by_key(|slot| slot.load()))
+}
+
+/// All of them.
+pub fn all() -> impl Iterator<Item = &'static Slot> {
+    usable().iter().filter(has_streams)
 }
 
 /// Is there such a device with streams?
@@ -124,6 +128,14 @@ fn close(lent: &Lent) {
 /// # Errors
 /// Some of it failed: where, and how.
 pub fn settle_all(here: Here) -> Result<(), (&'static Slot, Failure)> {
+    settle_watched(here, &|| ())
+}
+
+/// [`settle_all`], which says whenever it sees that the work is not over.
+///
+/// # Errors
+/// As there.
+pub fn settle_watched(here: Here, is_pending: &dyn Fn()) -> Result<(), (&'static Slot, Failure)> {
     let all = LENT.take(here.task).unwrap_or_default();
     WISHES.take(here.task);
     for lent in all.iter().rev() {
@@ -134,7 +146,7 @@ pub fn settle_all(here: Here) -> Result<(), (&'static Slot, Failure)> {
         chain::queued(here, lent.slot, *operation);
     }
     // All are waited for, whatever became of the others.
-    let results: Vec<_> = all.iter().zip(marked).map(|(lent, mark)| mark.and_then(|operation| settle(&*lent.slot.device, operation))).collect();
+    let results: Vec<_> = all.iter().zip(marked).map(|(lent, mark)| mark.and_then(|operation| transfer::settle_watched(&*lent.slot.device, operation, is_pending))).collect();
     all.iter().for_each(close);
     chain::wait(here.task);
     all.iter().zip(results).try_for_each(|(lent, result)| result.map_err(|why| (lent.slot, why)))

@@ -9,6 +9,7 @@
 //! | [`chain`] | regions that follow each other on a device without the host |
 //! | [`lent`] | streams that tasks of the program put their own work on |
 //! | [`work`] | tasks of functions that use such a stream |
+//! | [`version`] | tasks that have a function for the host and one for GPUs |
 //! | [`place`] | by which policy, and what it has to know |
 //! | [`construct`] | `target`, `target data`, `target update` |
 //! | [`program`] | code and variables that the program brings for devices |
@@ -61,6 +62,7 @@ pub mod spaces;
 pub mod statics;
 pub mod table;
 pub mod transfer;
+pub mod version;
 pub mod work;
 
 /// A device with what the core keeps about it.

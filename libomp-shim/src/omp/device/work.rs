@@ -49,7 +49,7 @@ pub fn create(here: Here, work: Work, items: impl ExactSizeIterator<Item = Depen
 }
 
 /// Why it did not come about.
-enum Why {
+pub(super) enum Why {
     /// The function said so.
     Said(c_int),
     /// No stream.
@@ -64,12 +64,9 @@ unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
     // SAFETY: `create` wrote it; the task runs once.
     let Payload(work, blocks) = unsafe { task.payload().cast::<Payload>().read() };
     if discarded {
-        tell(work.future, By::Failed);
-        return true;
-    }
-    match carry_out(&work, &blocks) {
-        Ok(()) => tell(work.future, By::Handler),
-        Err(why) => complain(&work, &why),
+        discard(work.future);
+    } else {
+        tell(work.function as usize, work.future, carry_out(&work, &blocks));
     }
     true
 }
@@ -93,17 +90,29 @@ fn carry_out(work: &Work, blocks: &[Dependence]) -> Result<(), Why> {
     if said == 0 { settled } else { Err(Why::Said(said)) }
 }
 
-fn tell(future: Option<Handle>, by: By) {
+fn set(future: Option<Handle>, by: By) {
     if let Some(future) = future {
         // It may have been freed: then nobody wants to know.
         let _ = future::set_here(future, Bytes::EMPTY, by);
     }
 }
 
-/// A line; and the future, or the end of the program.
-fn complain(work: &Work, why: &Why) {
-    let name = words::name(work.function as usize);
-    match (work.future, why) {
+/// A task with this future does not run.
+pub(super) fn discard(future: Option<Handle>) {
+    set(future, By::Failed);
+}
+
+/// A task of the function at this address has ended so: its future is told. If it failed a line says so, and without a future the program ends.
+pub(super) fn tell(function: usize, future: Option<Handle>, result: Result<(), Why>) {
+    match result {
+        Ok(()) => set(future, By::Handler),
+        Err(why) => complain(function, future, &why),
+    }
+}
+
+fn complain(function: usize, future: Option<Handle>, why: &Why) {
+    let name = words::name(function);
+    match (future, why) {
         (None, Why::Device(slot, why)) => fail(slot, &format!("the work of task {name}"), why),
         (None, Why::Said(code)) => report::end(format_args!("task {name} failed with {code}, and has no future; the program stops")),
         (None, Why::None(fault)) => report::end(format_args!("task {name} got no stream: {fault}; it has no future, so the program stops")),
@@ -113,5 +122,5 @@ fn complain(work: &Work, why: &Why) {
         (Some(_), Why::Said(code)) => report::warn(format_args!("task {name} failed with {code}, and its future with it")),
         (Some(_), Why::None(fault)) => report::warn(format_args!("task {name} got no stream: {fault}; its future has failed")),
     }
-    tell(work.future, By::Failed);
+    set(future, By::Failed);
 }

@@ -25,6 +25,8 @@ pub struct Load {
     /// How long those will take that were placed and have not ended, and how many they are.
     backlog: Mutex<Backlog>,
     placed: AtomicU32,
+    /// When the last task was seen to have ended, as of [`times::now`].
+    last_end: AtomicU64,
     /// How fast copies to it are.
     pub(super) pace: Pace,
 }
@@ -66,14 +68,26 @@ impl Load {
         self.backlog().wait(now).saturating_add(u64::from(named).saturating_mul(self.usual_time()))
     }
 
-    fn place(&self, expected: u64) {
+    /// What will take so long is placed there.
+    pub(super) fn place(&self, expected: u64) {
         self.backlog().place(expected);
         // ORDERING: Relaxed; as in `wait`.
         self.placed.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// It begins.
+    pub(super) fn begin(&self, expected: u64, now: u64) {
+        self.backlog().begin(expected, now);
+    }
+
+    /// A task ends now: when the one before it did.
+    pub(super) fn ends(&self, now: u64) -> u64 {
+        // ORDERING: Relaxed; for estimates.
+        self.last_end.fetch_max(now, Ordering::Relaxed)
+    }
+
     /// A region that was placed will not run, or has: it began then.
-    fn forget(&self, expected: u64, began: Option<u64>) {
+    pub(super) fn forget(&self, expected: u64, began: Option<u64>) {
         match began {
             Some(began) => self.backlog().end(expected, began),
             None => self.backlog().take(expected),
@@ -217,14 +231,16 @@ impl Promise {
         self.slot.placing.give(self.bytes - self.own);
         self.bytes = self.own;
         let now = times::now();
-        self.slot.placing.backlog().begin(self.expected, now);
+        self.slot.placing.begin(self.expected, now);
         self.launched = Some(now);
     }
 
     /// Its code has ended.
     pub fn land(&mut self) {
         let Some(launched) = self.launched.take() else { return };
-        let taken = times::now().saturating_sub(launched);
+        let now = times::now();
+        let taken = now.saturating_sub(launched);
+        self.slot.placing.ends(now);
         self.slot.placing.forget(self.expected, Some(launched));
         times::ended(self.kind, taken);
         self.has_landed = true;

@@ -12,6 +12,7 @@
 //! | [`hints`] | what the program declares before a region |
 //! | [`times`] | how long regions take, by code and size of data |
 //! | [`writers`] | where regions ran that others wait for |
+//! | [`versions`] | tasks that have a function for the host and one for GPUs: which of them runs |
 //!
 //! A choice and the promise that follows from it are made under one lock, so that two regions cannot both count on the last room. With
 //! `OMPX_DEVICE_MEMORY` a region for which no device has room now waits for other regions of this process to end; where none is under way, or inside of
@@ -42,6 +43,7 @@ pub mod pace;
 pub mod policies;
 pub(super) mod rates;
 mod times;
+pub mod versions;
 mod writers;
 
 /// How many sections of distributed memory the program may name for a region.

@@ -9,28 +9,51 @@ use core::sync::atomic::{AtomicU64, Ordering};
 /// Addresses that are known at a time.
 const SIZE: usize = 1024;
 /// An address, and a device's number plus 1 in the lowest bits; 0: none.
-static WRITERS: [AtomicU64; SIZE] = [const { AtomicU64::new(0) }; SIZE];
+pub(super) struct Writers([AtomicU64; SIZE]);
 const DEVICE: u32 = 16;
 
-fn entry(address: usize) -> &'static AtomicU64 {
-    let mixed = (address as u64 >> 4).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    &WRITERS[(mixed >> 54) as usize % SIZE]
+/// Regions whose device the runtime chose.
+static REGIONS: Writers = Writers::new();
+
+impl Writers {
+    /// The largest number that is remembered; no device has it.
+    pub(super) const LAST: i32 = (1 << DEVICE) - 2;
+
+    /// Nobody has written anything.
+    pub(super) const fn new() -> Self {
+        Self([const { AtomicU64::new(0) }; SIZE])
+    }
+
+    fn entry(&self, address: usize) -> &AtomicU64 {
+        let mixed = (address as u64 >> 4).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        &self.0[(mixed >> 54) as usize % SIZE]
+    }
+
+    /// What begins there is written on the device.
+    pub(super) fn note(&self, address: usize, device: i32) {
+        let Some(number) = u64::try_from(device).ok().filter(|number| number + 1 < 1 << DEVICE) else { return };
+        // ORDERING: Relaxed; one word, and a hint.
+        self.entry(address).store((address as u64) << DEVICE | (number + 1), Ordering::Relaxed);
+    }
+
+    /// The device where that was done last, if it is known.
+    pub(super) fn of(&self, address: usize) -> Option<i32> {
+        // ORDERING: Relaxed; see `note`.
+        let word = self.entry(address).load(Ordering::Relaxed);
+        let is_it = word >> DEVICE == (address as u64) << DEVICE >> DEVICE;
+        let number = (word & ((1 << DEVICE) - 1)).checked_sub(1).filter(|_| is_it)?;
+        i32::try_from(number).ok()
+    }
 }
 
 /// A region on the device writes what begins there.
 pub(super) fn note(address: usize, device: i32) {
-    let Some(number) = u64::try_from(device).ok().filter(|number| number + 1 < 1 << DEVICE) else { return };
-    // ORDERING: Relaxed; one word, and a hint.
-    entry(address).store((address as u64) << DEVICE | (number + 1), Ordering::Relaxed);
+    REGIONS.note(address, device);
 }
 
 /// The device that did so last, if it is known.
 pub(super) fn of(address: usize) -> Option<i32> {
-    // ORDERING: Relaxed; see `note`.
-    let word = entry(address).load(Ordering::Relaxed);
-    let is_it = word >> DEVICE == (address as u64) << DEVICE >> DEVICE;
-    let number = (word & ((1 << DEVICE) - 1)).checked_sub(1).filter(|_| is_it)?;
-    i32::try_from(number).ok()
+    REGIONS.of(address)
 }
 
 #[cfg(test)]

@@ -1,0 +1,238 @@
+//! Tasks that have a function for the host and one for GPUs (`ompx_task_versions`): the runtime chooses which of them runs.
+//!
+//! Such a task begins as a device task does ([`super::work`]): when the device tasks before it have queued their work. If a GPU is chosen then, its work is queued behind theirs. If the host is, the task
+//! waits until those before it are complete, and the choice is made once more, since by then much may have changed; if the host is chosen again the task is one like any other of the team.
+//!
+//! A GPU that gives no stream has run nothing yet: the task goes elsewhere. What fails afterwards is the task's failure: nobody knows what it has done. In either case tasks with versions leave that GPU alone from there on, as far as they have a choice: a context that an error has met is of no use any more.
+//!
+//! What may not live here: how is chosen ([`super::place::versions`]).
+
+use core::ffi::{c_int, c_void};
+use core::ptr;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use super::choose::ANY;
+use super::lent::{self, ANY_GPU};
+use super::place::versions::{self, Asked, Datum, Place, Seen, Share};
+use super::work::{self, Why};
+use super::{Slot, chain};
+use crate::omp::depend::{self, Dependence};
+use crate::omp::env::TargetOffload;
+use crate::omp::remote::bytes::Bytes;
+use crate::omp::remote::{Fault, Handle};
+use crate::omp::report;
+use crate::omp::target;
+use crate::omp::task::{self, Flags, Task};
+use crate::omp::thread::{Here, Thread};
+
+/// A version: the number of the device, a stream of it (null on the host), the copy of the arguments; 0 or an error of its own.
+pub type Function = unsafe extern "C-unwind" fn(c_int, *mut c_void, *const c_void) -> c_int;
+
+/// `omp_initial_device`.
+const INITIAL: i32 = -1;
+
+/// Where a task may run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Among {
+    host: bool,
+    gpus: Gpus,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Gpus {
+    None,
+    Any,
+    One(i32),
+}
+
+impl Among {
+    /// With this number for the device, and versions for the host and for GPUs or without.
+    ///
+    /// # Errors
+    /// There is no such device, or no version for it.
+    pub fn new(device: i32, (has_host, has_gpu): (bool, bool)) -> Result<Self, Fault> {
+        let is_mandatory = target::offload() == TargetOffload::Mandatory;
+        let gpus = has_gpu && lent::exists(ANY_GPU);
+        let found = match device {
+            INITIAL => Self { host: true, gpus: Gpus::None },
+            _ if device == super::count() => Self { host: true, gpus: Gpus::None },
+            ANY => Self { host: !is_mandatory, gpus: if gpus { Gpus::Any } else { Gpus::None } },
+            ANY_GPU if gpus => Self { host: false, gpus: Gpus::Any },
+            ANY_GPU => Self { host: !is_mandatory, gpus: Gpus::None },
+            _ => Self { host: false, gpus: if gpus && lent::exists(device) { Gpus::One(device) } else { Gpus::None } },
+        };
+        let found = Self { host: found.host && has_host, ..found };
+        if found.host || found.gpus != Gpus::None { Ok(found) } else { Err(Fault::Device) }
+    }
+
+    /// The places, GPUs first: of equal ones a GPU leaves the worker to others.
+    fn places(self, without: &[Place]) -> Vec<Place> {
+        let gpus = lent::all().filter(|slot| match self.gpus {
+            Gpus::None => false,
+            Gpus::Any => true,
+            Gpus::One(number) => slot.number == number,
+        });
+        let all: Vec<Place> = gpus.map(Some).chain(self.host.then_some(None)).filter(|place| !without.iter().any(|other| is_same(*place, *other))).collect();
+        let sound: Vec<Place> = all.iter().copied().filter(|place| place.is_none_or(|slot| !AVOIDED.has(slot))).collect();
+        if sound.is_empty() { all } else { sound }
+    }
+}
+
+fn is_same(one: Place, other: Place) -> bool {
+    one.map(|slot| slot.number) == other.map(|slot| slot.number)
+}
+
+/// GPUs that have failed, by their numbers.
+struct Avoided(AtomicU64);
+static AVOIDED: Avoided = Avoided(AtomicU64::new(0));
+
+impl Avoided {
+    fn has(&self, slot: &Slot) -> bool {
+        // ORDERING: Relaxed; a hint.
+        slot.number < 64 && self.0.load(Ordering::Relaxed) >> slot.number & 1 == 1
+    }
+
+    fn add(&self, slot: &Slot) {
+        // ORDERING: Relaxed; as in `has`.
+        if slot.number < 64 && self.0.fetch_or(1 << slot.number, Ordering::Relaxed) >> slot.number & 1 == 0 {
+            report::warn(format_args!("device {} has failed: tasks with versions run elsewhere from here on if they can", slot.number));
+        }
+    }
+}
+
+/// What a task does.
+pub struct Versions {
+    /// Where.
+    pub among: Among,
+    /// The host's version.
+    pub host: Option<Function>,
+    /// That for GPUs.
+    pub gpu: Option<Function>,
+    /// The arguments.
+    pub arguments: Bytes,
+    /// What it uses.
+    pub data: Vec<Datum>,
+    /// Whom to tell.
+    pub future: Option<Handle>,
+}
+
+const _: () = assert!(align_of::<Versions>() <= align_of::<Task>());
+
+/// Creates the task, as a child of the running one.
+pub fn create(here: Here, versions: Versions, items: impl ExactSizeIterator<Item = Dependence> + Clone) {
+    // With a GPU to choose as `work::create`; else a task like any other.
+    let has_gpus = versions.among.gpus != Gpus::None;
+    let flags = Flags::UNTIED.with_if(has_gpus, Flags::OFFLOADED.with(Flags::QUEUES));
+    let task = Task::allocate(here, size_of::<Versions>(), run, flags);
+    // SAFETY: a fresh task with room for it.
+    unsafe { task.as_ref().payload().cast::<Versions>().write(versions) };
+    if items.len() == 0 { task::submit(here, task) } else { depend::submit(here, task, items) }
+}
+
+unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
+    // SAFETY: `create` wrote it; the task runs once.
+    let versions = unsafe { task.payload().cast::<Versions>().read() };
+    if discarded {
+        work::discard(versions.future);
+        return true;
+    }
+    let (name, result) = carry_out(Here::get(), &versions);
+    work::tell(name, versions.future, result);
+    true
+}
+
+/// The version that ran, and how.
+fn carry_out(here: Here, versions: &Versions) -> (usize, Result<(), Why>) {
+    let addresses = [versions.host, versions.gpu].map(|function| function.map_or(0, |function| function as usize));
+    let mut without = Vec::new();
+    let mut fault = Fault::Device;
+    while let Some(share) = choose(here, versions, addresses, &without) {
+        let place = share.place();
+        let name = addresses[usize::from(place.is_some())];
+        match place {
+            None => return (name, on_host(versions, share)),
+            Some(slot) => match on_gpu(here, versions, share, slot) {
+                Err(Why::None(why)) => {
+                    AVOIDED.add(slot);
+                    (fault, without) = (why, [&without[..], &[place]].concat());
+                }
+                result => {
+                    if let Err(Why::Device(..)) = result {
+                        AVOIDED.add(slot);
+                    }
+                    return (name, result);
+                }
+            },
+        }
+    }
+    (addresses[1], Err(Why::None(fault)))
+}
+
+/// Where the task runs; `None`: there is nothing left. On the host nothing before it is left to wait for.
+fn choose(here: Here, versions: &Versions, functions: [usize; 2], without: &[Place]) -> Option<Share> {
+    let places = versions.among.places(without);
+    let before = chain::devices_before(here);
+    let may_begin = |place: Place| place.is_some() || !here.task.flags().has(Flags::QUEUES) || depend::before_are_complete(here.task);
+    let asked = |before| Asked { functions, data: &versions.data, before };
+    let share = match versions::choose(&asked(&before), &places, may_begin)? {
+        Ok(share) => share,
+        Err(_) => {
+            chain::wait(here.task);
+            versions::choose(&asked(&[]), &places, |_| true)?.ok()?
+        }
+    };
+    if share.place().is_none() {
+        chain::leave(here);
+    }
+    Some(share)
+}
+
+fn on_host(versions: &Versions, mut share: Share) -> Result<(), Why> {
+    let Some(function) = versions.host else { return Err(Why::None(Fault::Device)) };
+    share.begin(&versions.data);
+    // SAFETY: the program's function, with no stream and the copy of its arguments.
+    let said = unsafe { function(super::count(), ptr::null_mut(), versions.arguments.address().cast_const().cast()) };
+    if said != 0 {
+        return Err(Why::Said(said));
+    }
+    share.end(&Seen::default());
+    Ok(())
+}
+
+fn on_gpu(here: Here, versions: &Versions, mut share: Share, slot: &'static Slot) -> Result<(), Why> {
+    let Some(function) = versions.gpu else { return Err(Why::None(Fault::Device)) };
+    let stream = lent::stream(here, Some(slot.number.into())).map_err(Why::None)?;
+    share.begin(&versions.data);
+    // SAFETY: the program's function, with its stream and the copy of its arguments.
+    let said = unsafe { function(slot.number, stream, versions.arguments.address().cast_const().cast()) };
+    let seen = Seen::default();
+    // What it has put there is waited for in any case.
+    let settled = lent::settle_watched(here, &|| seen.pending()).map_err(|(slot, why)| Why::Device(slot, why));
+    if said != 0 {
+        return Err(Why::Said(said));
+    }
+    settled?;
+    share.end(&seen);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The tests' process has no GPUs.
+    #[test]
+    fn without_gpus_only_the_host_is_left() {
+        let host = Ok(Among { host: true, gpus: Gpus::None });
+        for device in [INITIAL, ANY, ANY_GPU, super::super::count()] {
+            assert_eq!(Among::new(device, (true, true)), host, "{device}");
+            assert_eq!(Among::new(device, (true, false)), host, "{device}");
+            assert_eq!(Among::new(device, (false, true)), Err(Fault::Device), "{device}");
+        }
+        for device in [77, -4, super::super::choose::ANY_RANK] {
+            assert_eq!(Among::new(device, (true, true)), Err(Fault::Device), "{device}");
+        }
+        assert_eq!(host.map(|among| among.places(&[]).len()), Ok(1));
+        assert!(host.is_ok_and(|among| among.places(&[None]).is_empty()));
+    }
+}
