@@ -210,7 +210,8 @@ module ompx_lib
       integer(c_int) :: code
     end function
     ! The same with a function for the host and one for GPUs, of which the runtime chooses one.
-    function ompx_task_versions(device, versions, args, bytes, accesses, count, future) bind(c, name='ompx_task_versions') result(code)
+    function ompx_task_versions(device, versions, args, bytes, accesses, count, future) &
+        bind(c, name='ompx_task_versions') result(code)
       import :: c_int, c_ptr, c_size_t, ompx_versions_t
       integer(c_int), value, intent(in) :: device, count
       type(ompx_versions_t), intent(in) :: versions

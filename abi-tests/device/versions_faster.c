@@ -52,8 +52,6 @@ static int run(int host, int gpu, size_t size, int in_order)
     }
 #pragma omp taskwait
     CHECK_EQ(ran[0] + ran[1], TASKS);
-    if (getenv("VERBOSE"))
-        fprintf(stderr, "host %d gpu %d: %d %d\n", host, gpu, ran[0], ran[1]);
     return ran[1];
 }
 

@@ -128,14 +128,14 @@ fn close(lent: &Lent) {
 /// # Errors
 /// Some of it failed: where, and how.
 pub fn settle_all(here: Here) -> Result<(), (&'static Slot, Failure)> {
-    settle_watched(here, &|| ())
+    settle_with(here, |slot, operation| transfer::settle(&*slot.device, operation))
 }
 
-/// [`settle_all`], which says whenever it sees that the work is not over.
+/// [`settle_all`], with a way to wait for the work on a device.
 ///
 /// # Errors
 /// As there.
-pub fn settle_watched(here: Here, is_pending: &dyn Fn()) -> Result<(), (&'static Slot, Failure)> {
+pub fn settle_with(here: Here, mut settle: impl FnMut(&'static Slot, Operation) -> Result<(), Failure>) -> Result<(), (&'static Slot, Failure)> {
     let all = LENT.take(here.task).unwrap_or_default();
     WISHES.take(here.task);
     for lent in all.iter().rev() {
@@ -146,7 +146,7 @@ pub fn settle_watched(here: Here, is_pending: &dyn Fn()) -> Result<(), (&'static
         chain::queued(here, lent.slot, *operation);
     }
     // All are waited for, whatever became of the others.
-    let results: Vec<_> = all.iter().zip(marked).map(|(lent, mark)| mark.and_then(|operation| transfer::settle_watched(&*lent.slot.device, operation, is_pending))).collect();
+    let results: Vec<_> = all.iter().zip(marked).map(|(lent, mark)| mark.and_then(|operation| settle(lent.slot, operation))).collect();
     all.iter().for_each(close);
     chain::wait(here.task);
     all.iter().zip(results).try_for_each(|(lent, result)| result.map_err(|why| (lent.slot, why)))

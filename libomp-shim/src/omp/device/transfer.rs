@@ -156,14 +156,6 @@ pub fn has_room() -> bool {
 /// # Errors
 /// It failed.
 pub fn settle(device: &dyn Device, operation: Operation) -> Result<(), Failure> {
-    settle_watched(device, operation, &|| ())
-}
-
-/// [`settle`], which says whenever it sees that the operation is not over.
-///
-/// # Errors
-/// As there.
-pub fn settle_watched(device: &dyn Device, operation: Operation, is_pending: &dyn Fn()) -> Result<(), Failure> {
     if operation == Operation::DONE {
         return Ok(());
     }
@@ -172,10 +164,7 @@ pub fn settle_watched(device: &dyn Device, operation: Operation, is_pending: &dy
         // SAFETY: the cell is this function's, and `ready` does not call itself.
         if unsafe { (*seen.as_ptr()).is_none() } {
             match device.poll(operation) {
-                Progress::Pending => {
-                    is_pending();
-                    return false;
-                }
+                Progress::Pending => return false,
                 Progress::Done => seen.set(Some(Ok(()))),
                 Progress::Failed(why) => seen.set(Some(Err(why))),
             }

@@ -13,9 +13,9 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::choose::ANY;
 use super::lent::{self, ANY_GPU};
-use super::place::versions::{self, Asked, Datum, Place, Seen, Share};
+use super::place::versions::{self, Asked, Datum, Place, Share};
 use super::work::{self, Why};
-use super::{Slot, chain};
+use super::{Slot, chain, transfer};
 use crate::omp::depend::{self, Dependence};
 use crate::omp::env::TargetOffload;
 use crate::omp::remote::bytes::Bytes;
@@ -195,7 +195,7 @@ fn on_host(versions: &Versions, mut share: Share) -> Result<(), Why> {
     if said != 0 {
         return Err(Why::Said(said));
     }
-    share.end(&Seen::default());
+    share.end(0);
     Ok(())
 }
 
@@ -205,15 +205,13 @@ fn on_gpu(here: Here, versions: &Versions, mut share: Share, slot: &'static Slot
     share.begin(&versions.data);
     // SAFETY: the program's function, with its stream and the copy of its arguments.
     let said = unsafe { function(slot.number, stream, versions.arguments.address().cast_const().cast()) };
-    let seen = Seen::default();
-    // What it has put there is waited for in any case.
-    let settled = lent::settle_watched(here, &|| seen.pending()).map_err(|(slot, why)| Why::Device(slot, why));
-    if said != 0 {
-        return Err(Why::Said(said));
-    }
-    settled?;
-    share.end(&seen);
-    Ok(())
+    // What it has put there is waited for in any case; how long it took counts if all went well.
+    let mut share = Some(share).filter(|_| said == 0);
+    let settled = lent::settle_with(here, |on, operation| match share.take_if(|_| on.number == slot.number) {
+        Some(share) => versions::settle(share, on, operation),
+        None => transfer::settle(&*on.device, operation),
+    });
+    if said == 0 { settled.map_err(|(slot, why)| Why::Device(slot, why)) } else { Err(Why::Said(said)) }
 }
 
 #[cfg(test)]

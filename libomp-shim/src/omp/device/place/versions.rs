@@ -2,19 +2,21 @@
 //!
 //! The choice is made by a worker that could run the host's version now. So that version waits for nobody but the tasks before it, and what other tasks the team has waiting is not
 //! looked at: nobody knows how long they take. A GPU is taken to run one task after the other; so a task has taken the time since it was put there or, if that is later, since the one before it was seen to
-//! have ended. Its end is seen by whoever is idle, which may be late where all compute: such a run says between which times it has ended ([`Run`]).
+//! have ended. Its end is seen by whoever waits for it or is idle, which may be late where all compute; so whoever chooses looks first ([`look`]). Without that GPUs that had long been through with everything
+//! counted as late and therefore busy, the workers ran the host's versions, and nobody looked. What nobody saw in time says between which times it has ended ([`Run`]).
 //!
-//! The lock of the record is held while a task is placed, so that two do not count on the same gap; devices' loads are looked at under it.
+//! Locks, in this order: the list of what is watched, the state of one of these, the record of times, the load of a device. That of the record is held while a task is placed, so that two do not count on
+//! the same gap. None is held while anybody waits.
 
-use core::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use placement::times::Kind;
 use placement::versions::{Run, Versions, Way};
 
 use super::writers::Writers;
 use super::{rates, times};
-use crate::omp::device::Slot;
+use crate::omp::device::interface::{Failure, Operation, Progress};
+use crate::omp::device::{Slot, get, transfer};
 
 static VERSIONS: Mutex<Versions> = Mutex::new(Versions::new());
 /// Where tasks with versions have written, as far as they have said how much.
@@ -60,7 +62,7 @@ impl Asked<'_> {
         let wait = match place {
             Some(slot) => slot.placing.wait(slot.load(), times::now()),
             // It begins when those before it have ended.
-            None => self.before.iter().filter_map(|&number| crate::omp::device::get(number)).map(|slot| slot.placing.wait(slot.load(), times::now())).max().unwrap_or(0),
+            None => self.before.iter().filter_map(|&number| get(number)).map(|slot| slot.placing.wait(slot.load(), times::now())).max().unwrap_or(0),
         };
         let near = place.is_some_and(|slot| self.before.contains(&slot.number));
         Way { kind: Kind { function: self.functions[usize::from(device)], bytes, device }, wait, moves, near }
@@ -90,6 +92,7 @@ pub struct Share {
 
 /// The place among these for a task; `None`: there is none. `accept` says whether the task takes it now: else nothing has happened.
 pub fn choose(asked: &Asked<'_>, places: &[Place], accept: impl FnOnce(Place) -> bool) -> Option<Result<Share, Place>> {
+    look();
     let mut versions = versions();
     let ways: Vec<Way> = places.iter().map(|&place| asked.way(place)).collect();
     let chosen = versions.choose(&ways)?;
@@ -102,18 +105,6 @@ pub fn choose(asked: &Asked<'_>, places: &[Place], accept: impl FnOnce(Place) ->
         slot.placing.place(expected);
     }
     Some(Ok(Share { way: ways[chosen], place, expected, began: None }))
-}
-
-/// When somebody last saw that a task was not over, in nanoseconds as of [`times::now`]; 0: nobody has.
-#[derive(Default)]
-pub struct Seen(AtomicU64);
-
-impl Seen {
-    /// It is not over.
-    pub fn pending(&self) {
-        // ORDERING: Relaxed; one word, read by the task that was waited for.
-        self.0.store(times::now(), Ordering::Relaxed);
-    }
 }
 
 impl Share {
@@ -133,13 +124,11 @@ impl Share {
         data.iter().filter(|datum| datum.writes && datum.bytes > 0).for_each(|datum| WRITERS.note(datum.address, number));
     }
 
-    /// What it has done is over, and well.
-    pub fn end(mut self, seen: &Seen) {
+    /// What it has done is over, and well; on a GPU somebody last saw that it was not at that time, or never (0).
+    pub fn end(mut self, pending: u64) {
         let Some(began) = self.began else { return };
         let now = times::now();
         let from = self.place.map_or(began, |slot| slot.placing.ends(now).clamp(began, now));
-        // ORDERING: Relaxed; see `Seen`.
-        let pending = seen.0.load(Ordering::Relaxed);
         let at_least = if self.place.is_some() { pending.saturating_sub(from) } else { now - from };
         self.leave(Some(Run { at_least, at_most: now - from, moves: self.way.moves }));
         core::mem::forget(self);
@@ -150,6 +139,83 @@ impl Share {
             slot.placing.forget(self.expected, self.began);
         }
         versions().ended(self.way.kind, run);
+    }
+}
+
+/// Work of a version on a GPU, until somebody has seen that it is over.
+struct Watched {
+    slot: &'static Slot,
+    operation: Operation,
+    state: Mutex<State>,
+}
+
+enum State {
+    /// When somebody last saw that it was not over; 0: nobody has.
+    Pending(u64, Share),
+    Over(Result<(), Failure>),
+}
+
+static WATCHED: Mutex<Vec<Arc<Watched>>> = Mutex::new(Vec::new());
+
+fn watched() -> MutexGuard<'static, Vec<Arc<Watched>>> {
+    WATCHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Watched {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Is it over? Who sees it first notes how long it took.
+    fn is_over(&self) -> bool {
+        let mut state = self.state();
+        let State::Pending(seen, _) = &mut *state else { return true };
+        let result = match self.slot.device.poll(self.operation) {
+            Progress::Pending => {
+                *seen = times::now();
+                return false;
+            }
+            Progress::Done => Ok(()),
+            Progress::Failed(why) => Err(why),
+        };
+        let went_well = result.is_ok();
+        if let State::Pending(seen, share) = core::mem::replace(&mut *state, State::Over(result))
+            && went_well
+        {
+            share.end(seen);
+        }
+        true
+    }
+}
+
+/// Looks at what versions have put on GPUs: who waits for it may be kept from looking for long, by tasks that its worker runs.
+fn look() {
+    let mut pending: Vec<i32> = Vec::new();
+    for work in watched().iter() {
+        // As a rule what was put there later is over later.
+        if !pending.contains(&work.slot.number) && !work.is_over() {
+            pending.push(work.slot.number);
+        }
+    }
+}
+
+/// Waits for what the version has put on its GPU.
+///
+/// # Errors
+/// It failed.
+pub fn settle(share: Share, slot: &'static Slot, operation: Operation) -> Result<(), Failure> {
+    if operation == Operation::DONE {
+        share.end(0);
+        return Ok(());
+    }
+    let work = Arc::new(Watched { slot, operation, state: Mutex::new(State::Pending(0, share)) });
+    watched().push(work.clone());
+    transfer::wait(&|| work.is_over(), &|wake| slot.device.wake_on(operation, wake));
+    watched().retain(|other| !Arc::ptr_eq(other, &work));
+    // Over, unless this is the child of a fork.
+    match &*work.state() {
+        State::Over(result) => result.clone(),
+        State::Pending(..) => Ok(()),
     }
 }
 
@@ -186,7 +252,7 @@ mod tests {
         assert_eq!(gpu.placing.wait(0, times::now()), share.expected);
         share.begin(&DATA);
         assert!(gpu.placing.wait(0, times::now()) > 0);
-        share.end(&Seen::default());
+        share.end(0);
         assert_eq!(gpu.placing.wait(0, times::now()), 0);
         let share = choose(&asked, &[Some(gpu)], |_| true).and_then(Result::ok).unwrap();
         drop(share);
@@ -210,6 +276,6 @@ mod tests {
         let mut here = choose(&asked, &[None], |_| true).and_then(Result::ok).unwrap();
         here.begin(&[written]);
         assert_eq!((asked.way(None).moves, asked.way(Some(gpu)).moves > 1_000_000), (0, true));
-        here.end(&Seen::default());
+        here.end(0);
     }
 }
