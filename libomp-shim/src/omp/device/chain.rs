@@ -89,9 +89,8 @@ pub fn devices_before(here: Here) -> Vec<i32> {
     depend::queued_before(here.task).iter().map(|work| work.device).collect()
 }
 
-/// The running task queues nothing: it goes on when those before it are complete, as any task would have begun then.
+/// The running task queues nothing, and those before it are complete ([`wait`]): from here on it is like any other task.
 pub fn leave(here: Here) {
-    wait(here.task);
     depend::forget_before(here.task);
     here.task.set_flags(here.task.flags().without(Flags::QUEUES).without(Flags::OFFLOADED));
 }

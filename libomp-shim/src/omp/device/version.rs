@@ -172,7 +172,8 @@ fn carry_out(here: Here, versions: &Versions) -> (usize, Result<(), Why>) {
 fn choose(here: Here, versions: &Versions, functions: [usize; 2], without: &[Place]) -> Option<Share> {
     let places = versions.among.places(without);
     let before = chain::devices_before(here);
-    let may_begin = |place: Place| place.is_some() || !here.task.flags().has(Flags::QUEUES) || depend::before_are_complete(here.task);
+    let nothing_precedes = || !here.task.flags().has(Flags::QUEUES) || depend::before_are_complete(here.task);
+    let may_begin = |place: Place| place.is_some() || nothing_precedes() || ult::mutant!(version_overtakes);
     let asked = |before| Asked { functions, data: &versions.data, before };
     let share = match versions::choose(&asked(&before), &places, may_begin)? {
         Ok(share) => share,

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use placement::times::Kind;
 use placement::versions::{Run, Versions, Way};
+use ult::sched::undisturbed;
 
 use super::writers::Writers;
 use super::{rates, times};
@@ -92,7 +93,7 @@ pub struct Share {
 
 /// The place among these for a task; `None`: there is none. `accept` says whether the task takes it now: else nothing has happened.
 pub fn choose(asked: &Asked<'_>, places: &[Place], accept: impl FnOnce(Place) -> bool) -> Option<Result<Share, Place>> {
-    look();
+    undisturbed(look);
     let mut versions = versions();
     let ways: Vec<Way> = places.iter().map(|&place| asked.way(place)).collect();
     let chosen = versions.choose(&ways)?;
@@ -168,6 +169,11 @@ impl Watched {
 
     /// Is it over? Who sees it first notes how long it took.
     fn is_over(&self) -> bool {
+        // Others of this kernel thread may want the lock, in the scheduler too, and the driver's code is no part of the runtime.
+        undisturbed(|| self.look())
+    }
+
+    fn look(&self) -> bool {
         let mut state = self.state();
         let State::Pending(seen, _) = &mut *state else { return true };
         let result = match self.slot.device.poll(self.operation) {
