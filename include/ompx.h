@@ -339,7 +339,7 @@ typedef struct ompx_use_t {
 } ompx_use_t;
 
 /* The calling explicit task uses these blocks, on one device or several, until its end: they are there when this returns. A task calls it once, before it asks for a stream. It does not wait
- * for what the `depend` clause should have said. A task made by ompx_cuda_task does not need it: what its accesses name is on its device before its function runs.
+ * for what the `depend` clause should have said. A task made by ompx_cuda_task or ompx_task_versions does not need it: what its accesses name is on its device before its function runs.
  * OMPX_E_TASK, _COUNT, _TYPE, _ARGUMENT, _DEVICE, OMPX_E_RANGE (of no array), OMPX_E_SET (the task has blocks or a stream), OMPX_E_WAITED (it uses a block on another device already),
  * OMPX_E_MEMORY (the devices have no room for all of them at a time), OMPX_E_BROKEN. Then it uses none. */
 OMPX_API int ompx_array_use(const ompx_use_t *uses, int count);
@@ -371,7 +371,8 @@ typedef struct ompx_versions_t {
  * `device`: ompx_device_any(): the host or a GPU. ompx_device_any_gpu(): a GPU; the host if there is none. A GPU's number: that GPU. omp_get_initial_device(): the host. Where there are no GPUs (also:
  * OMPX_CUDA, OMPX_DEVICES, OMP_TARGET_OFFLOAD=disabled) the host's version runs; with OMP_TARGET_OFFLOAD=mandatory that for GPUs, unless the host is named.
  *
- * Neither copies nor translates anything: both versions get the same arguments, and bring the data themselves to where they use them (omp_get_mapped_ptr(p, device) is where p is mapped). Dependences and
+ * Both versions get the same arguments, and bring the data themselves to where they use them (omp_get_mapped_ptr(p, device) is where p is mapped); only blocks of coherent arrays that accesses name
+ * are there before a version runs, on its GPU (ompx_array_pointer(p, device)) or on the host. Dependences and
  * futures as with ompx_cuda_task, whichever version runs; that on the host begins when all before it are complete.
  * OMPX_E_ARGUMENT (also: neither version, a size that is too small), _COUNT, _TYPE, _DEVICE (no such device, or no version for it), _MEMORY; then nothing was created. Any thread. */
 OMPX_API int ompx_task_versions(int device, const ompx_versions_t *versions, const void *args, size_t bytes, const ompx_access_t *accesses, int count, ompx_future_t *future);

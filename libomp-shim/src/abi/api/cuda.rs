@@ -183,7 +183,7 @@ pub unsafe extern "C-unwind" fn ompx_task_versions(
         let among = Among::new(device, (host.is_some(), gpu.is_some()))?;
         // SAFETY: as the caller says.
         let future = unsafe { made(future) };
-        version::create(Here::get(), version::Versions { among, host, gpu, arguments, data, future }, items.into_iter());
+        version::create(Here::get(), version::Versions { among, host, gpu, arguments, data, blocks: Vec::new(), future }, items.into_iter());
         Ok(())
     };
     result("ompx_task_versions", create())

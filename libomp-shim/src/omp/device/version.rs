@@ -15,7 +15,7 @@ use super::choose::ANY;
 use super::lent::{self, ANY_GPU};
 use super::place::versions::{self, Asked, Datum, Place, Share};
 use super::work::{self, Why};
-use super::{Slot, chain, transfer};
+use super::{Slot, array, chain, transfer};
 use crate::omp::depend::{self, Dependence};
 use crate::omp::env::TargetOffload;
 use crate::omp::remote::bytes::Bytes;
@@ -112,6 +112,8 @@ pub struct Versions {
     pub arguments: Bytes,
     /// What it uses.
     pub data: Vec<Datum>,
+    /// Accesses that name blocks of arrays; [`create`] looks for them.
+    pub blocks: Vec<Dependence>,
     /// Whom to tell.
     pub future: Option<Handle>,
 }
@@ -124,6 +126,7 @@ pub fn create(here: Here, versions: Versions, items: impl ExactSizeIterator<Item
     let has_gpus = versions.among.gpus != Gpus::None;
     let flags = Flags::UNTIED.with_if(has_gpus, Flags::OFFLOADED.with(Flags::QUEUES));
     let task = Task::allocate(here, size_of::<Versions>(), run, flags);
+    let versions = Versions { blocks: items.clone().filter(array::tasks::names_block).collect(), ..versions };
     // SAFETY: a fresh task with room for it.
     unsafe { task.as_ref().payload().cast::<Versions>().write(versions) };
     if items.len() == 0 { task::submit(here, task) } else { depend::submit(here, task, items) }
@@ -136,25 +139,28 @@ unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
         work::discard(versions.future);
         return true;
     }
-    let (name, result) = carry_out(Here::get(), &versions);
+    let (name, result) = carry_out(&versions);
     work::tell(name, versions.future, result);
     true
 }
 
 /// The version that ran, and how.
-fn carry_out(here: Here, versions: &Versions) -> (usize, Result<(), Why>) {
+fn carry_out(versions: &Versions) -> (usize, Result<(), Why>) {
     let addresses = [versions.host, versions.gpu].map(|function| function.map_or(0, |function| function as usize));
     let mut without = Vec::new();
-    let mut fault = Fault::Device;
-    while let Some(share) = choose(here, versions, addresses, &without) {
+    let mut last = Why::None(Fault::Device);
+    while let Some(share) = choose(versions, addresses, &without) {
         let place = share.place();
         let name = addresses[usize::from(place.is_some())];
         match place {
             None => return (name, on_host(versions, share)),
-            Some(slot) => match on_gpu(here, versions, share, slot) {
-                Err(Why::None(why)) => {
-                    AVOIDED.add(slot);
-                    (fault, without) = (why, [&without[..], &[place]].concat());
+            Some(slot) => match on_gpu(versions, share, slot) {
+                Err(why @ (Why::None(_) | Why::Blocks(_))) => {
+                    if matches!(why, Why::None(_)) {
+                        AVOIDED.add(slot);
+                    }
+                    without.push(place);
+                    last = why;
                 }
                 result => {
                     if let Err(Why::Device(..)) = result {
@@ -165,12 +171,12 @@ fn carry_out(here: Here, versions: &Versions) -> (usize, Result<(), Why>) {
             },
         }
     }
-    (addresses[1], Err(Why::None(fault)))
+    (addresses[1], Err(last))
 }
 
 /// Where the task runs; `None`: there is nothing left. On the host nothing before it is left to wait for.
-fn choose(here: Here, versions: &Versions, functions: [usize; 2], without: &[Place]) -> Option<Share> {
-    let places = versions.among.places(without);
+fn choose(versions: &Versions, functions: [usize; 2], without: &[Place]) -> Option<Share> {
+    let (here, places) = (Here::get(), versions.among.places(without));
     let before = chain::devices_before(here);
     let nothing_precedes = || !here.task.flags().has(Flags::QUEUES) || depend::before_are_complete(here.task);
     let may_begin = |place: Place| place.is_some() || nothing_precedes() || ult::mutant!(version_overtakes);
@@ -183,7 +189,8 @@ fn choose(here: Here, versions: &Versions, functions: [usize; 2], without: &[Pla
         }
     };
     if share.place().is_none() {
-        chain::leave(here);
+        // It may have waited, and another worker may go on with it.
+        chain::leave(Here::get());
     }
     Some(share)
 }
@@ -191,6 +198,7 @@ fn choose(here: Here, versions: &Versions, functions: [usize; 2], without: &[Pla
 fn on_host(versions: &Versions, mut share: Share) -> Result<(), Why> {
     let Some(function) = versions.host else { return Err(Why::None(Fault::Device)) };
     share.begin(&versions.data);
+    array::tasks::to_host(Here::get(), &versions.blocks).map_err(Why::Host)?;
     // SAFETY: the program's function, with no stream and the copy of its arguments.
     let said = unsafe { function(super::count(), ptr::null_mut(), versions.arguments.address().cast_const().cast()) };
     if said != 0 {
@@ -200,10 +208,17 @@ fn on_host(versions: &Versions, mut share: Share) -> Result<(), Why> {
     Ok(())
 }
 
-fn on_gpu(here: Here, versions: &Versions, mut share: Share, slot: &'static Slot) -> Result<(), Why> {
+fn on_gpu(versions: &Versions, mut share: Share, slot: &'static Slot) -> Result<(), Why> {
     let Some(function) = versions.gpu else { return Err(Why::None(Fault::Device)) };
-    let stream = lent::stream(here, Some(slot.number.into())).map_err(Why::None)?;
     share.begin(&versions.data);
+    let wants = versions.blocks.iter().filter_map(|access| array::tasks::wanted(access, slot.number)).collect();
+    array::tasks::begin(Here::get(), wants).map_err(Why::Blocks)?;
+    // It may have waited, and another worker may go on with it.
+    let here = Here::get();
+    let stream = lent::stream(here, Some(slot.number.into())).map_err(|why| {
+        array::tasks::end(Here::get().task);
+        Why::None(why)
+    })?;
     // SAFETY: the program's function, with its stream and the copy of its arguments.
     let said = unsafe { function(slot.number, stream, versions.arguments.address().cast_const().cast()) };
     // What it has put there is waited for in any case; how long it took counts if all went well.
@@ -212,6 +227,7 @@ fn on_gpu(here: Here, versions: &Versions, mut share: Share, slot: &'static Slot
         Some(share) => versions::settle(share, on, operation),
         None => transfer::settle(&*on.device, operation),
     });
+    array::tasks::end(Here::get().task);
     if said == 0 { settled.map_err(|(slot, why)| Why::Device(slot, why)) } else { Err(Why::Said(said)) }
 }
 

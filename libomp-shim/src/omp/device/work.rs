@@ -56,6 +56,8 @@ pub(super) enum Why {
     None(Fault),
     /// No room for blocks of arrays, or a mistake with them.
     Blocks(Refusal),
+    /// Blocks of arrays could not be brought to the host.
+    Host(Fault),
     /// The device.
     Device(&'static Slot, Failure),
 }
@@ -117,6 +119,8 @@ fn complain(function: usize, future: Option<Handle>, why: &Why) {
         (None, Why::Said(code)) => report::end(format_args!("task {name} failed with {code}, and has no future; the program stops")),
         (None, Why::None(fault)) => report::end(format_args!("task {name} got no stream: {fault}; it has no future, so the program stops")),
         (None, Why::Blocks(why)) => report::end(format_args!("task {name}: {why}; it has no future, so the program stops")),
+        (None, Why::Host(why)) => report::end(format_args!("task {name} on the host: {why}; it has no future, so the program stops")),
+        (Some(_), Why::Host(why)) => report::warn(format_args!("task {name} on the host: {why}; its future has failed")),
         (Some(_), Why::Blocks(why)) => report::warn(format_args!("task {name}: {why}; its future has failed")),
         (Some(_), Why::Device(slot, why)) => report::warn(format_args!("the work of task {name} on device {}: {why}; its future has failed", slot.number)),
         (Some(_), Why::Said(code)) => report::warn(format_args!("task {name} failed with {code}, and its future with it")),

@@ -8,6 +8,7 @@ use super::super::place::hints::ByTask;
 use super::super::Slot;
 use super::{BLOCKS, Held, Part, Refusal, Want, Who, acquire, part};
 use crate::omp::depend::{Dependence, Kind};
+use crate::omp::remote::Fault;
 use crate::omp::task::{Flags, Task};
 use crate::omp::thread::Here;
 
@@ -43,6 +44,15 @@ pub fn begin(here: Here, wants: Vec<Want>) -> Result<(), Refusal> {
     HELD.set(here.task, Some(Arc::new(held)));
     here.task.set_flags(here.task.flags().with(Flags::STREAMS)); // so that its end is noticed
     Ok(())
+}
+
+/// The host has the blocks that these accesses name, for the running task.
+///
+/// # Errors
+/// As of [`super::to_host`].
+pub fn to_host(here: Here, accesses: &[Dependence]) -> Result<(), Fault> {
+    let owner = core::ptr::from_ref(here.task).addr();
+    accesses.iter().filter_map(|access| wanted(access, 0)).try_for_each(|want| super::to_host(owner, &want.block, want.writes))
 }
 
 /// Has it asked?
