@@ -31,13 +31,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cubin.h"
 
 enum {
     OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, NO_DEVICE = 100, INVALID_DEVICE = 101, INVALID_IMAGE = 200, INVALID_CONTEXT = 201,
-    PEER_UNSUPPORTED = 217, NOT_FOUND = 500, NOT_READY = 600, ILLEGAL_ADDRESS = 700, PEER_ALREADY = 704, PEER_NOT_ENABLED = 705, TOO_MANY_PEERS = 711,
+    PEER_UNSUPPORTED = 217, INVALID_HANDLE = 400, NOT_FOUND = 500, NOT_READY = 600, ILLEGAL_ADDRESS = 700, PEER_ALREADY = 704, PEER_NOT_ENABLED = 705, TOO_MANY_PEERS = 711,
     LAUNCH_FAILED = 719, NOT_PERMITTED = 800
 };
 enum { MOST_DEVICES = 8, MOST_ARGUMENTS = 16, EM_GPU = 190 };
@@ -255,6 +256,7 @@ API int cuMemFree_v2(void *address)
 
 struct event {
     unsigned long recorded, done;
+    double when; /* the last one that is done, in ms */
 };
 
 struct item {
@@ -307,12 +309,21 @@ static void launch(struct device *device, const struct item *item)
     pthread_mutex_unlock(&one_at_a_time);
 }
 
+static double clock_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
 static void do_it(struct device *device, const struct item *item)
 {
     if (item->what == RECORD || item->what == WAIT) {
         pthread_mutex_lock(&events_lock);
-        if (item->what == RECORD && item->event->done < item->number)
+        if (item->what == RECORD && item->event->done < item->number) {
             item->event->done = item->number;
+            item->event->when = clock_ms();
+        }
         while (item->what == WAIT && item->event->done < item->number)
             pthread_cond_wait(&events_changed, &events_lock);
         pthread_cond_broadcast(&events_changed);
@@ -439,6 +450,16 @@ API int cuEventQuery(struct event *event)
     if (current && current->error)
         return current->error;
     return is_done ? OK : NOT_READY;
+}
+
+/* For programs that measure; the runtime does not. */
+API int cuEventElapsedTime(float *ms, struct event *begin, struct event *end)
+{
+    pthread_mutex_lock(&events_lock);
+    int are_recorded = begin->recorded && end->recorded, are_done = begin->done >= begin->recorded && end->done >= end->recorded;
+    *ms = (float)(end->when - begin->when);
+    pthread_mutex_unlock(&events_lock);
+    return !are_recorded ? INVALID_HANDLE : are_done ? OK : NOT_READY;
 }
 
 API int cuStreamWaitEvent(struct stream *stream, struct event *event, unsigned flags)

@@ -10,13 +10,13 @@
 //! harness, and neither runs one binary under several ways of loading a library.
 
 mod build;
-mod compilers;
+pub mod compilers;
 pub mod cubin;
 mod exec;
 mod expand;
-mod images;
+pub mod images;
 mod layout;
-mod meta;
+pub mod meta;
 mod plan;
 mod report;
 mod silence;

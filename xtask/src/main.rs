@@ -12,6 +12,7 @@ mod conformance;
 mod demo;
 mod exec;
 mod factorizations;
+mod gpu_bench;
 mod gpu_model;
 mod lanes;
 mod mutants;
@@ -66,6 +67,9 @@ cargo xtask <command>
                          --check  compare docs/placement.md instead
   gpu-model            automatic mapping to GPUs against fixed mappings, in virtual time (docs/gpu-model.md)
                          --check  compare docs/gpu-model.md instead
+  gpu-bench            launches, a pipelined product and graphs of tasks on this machine's GPUs (benchmarks/README.md)
+                         --out FILE (docs/gpu-benchmarks.md)   --gpu sm_90  only build, for GPUs of that kind
+                         --check  only whether answers are right, on the driver for tests, as in test
 
   --library FILE       with all commands: this library instead of a release build";
 
@@ -151,6 +155,7 @@ fn dispatch(
             gpu_model::run(places, check, report);
             Ok(report.finish() == 0)
         }
+        "gpu-bench" => gpu_benchmarks(options, places, report),
         "bridge" => mpi_bridge(options, places, report),
         "help" | "--help" | "-h" => {
             println!("{HELP}");
@@ -209,6 +214,18 @@ fn install_links(options: &mut Options, places: &Places) -> Result<bool, String>
         library.display()
     );
     Ok(true)
+}
+
+fn gpu_benchmarks(options: &mut Options, places: &Places, report: &mut Report) -> Result<bool, String> {
+    let (check, gpu) = (options.flag("--check"), options.value("--gpu"));
+    let out = options.value("--out").map_or_else(|| places.root.join("docs/gpu-benchmarks.md"), PathBuf::from);
+    let library = library(options, places)?;
+    if check {
+        gpu_bench::check(places, &library, report);
+    } else {
+        gpu_bench::measure(places, &library, gpu, &out, report);
+    }
+    Ok(report.finish() == 0)
 }
 
 fn check_symbols(

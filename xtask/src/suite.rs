@@ -6,7 +6,7 @@
 use crate::programs::Places;
 use crate::report::Report;
 use crate::conformance::{self, Suite};
-use crate::{abi_tests, bench, bridge, conform, exec, factorizations, gpu_model, mutants, placement, setup, symbols};
+use crate::{abi_tests, bench, bridge, conform, exec, factorizations, gpu_bench, gpu_model, mutants, placement, setup, symbols};
 use std::fs;
 use std::process::{Command, Stdio};
 
@@ -42,6 +42,7 @@ pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
         report.step("models in virtual time");
         tests(places, "models in virtual time", &["test", "--no-fail-fast", "--release", "-p", "benchmarks", "--lib"], &[], report);
         gpu_model::run(places, true, report);
+        gpu_bench::check(places, &places.library(), report);
         report.step("models");
         models(places, report);
     }

@@ -14,24 +14,33 @@ pub fn tools(target: &Path) -> PathBuf {
     target.join("cuda")
 }
 
-/// The options, for compiling and linking.
+/// The options, for compiling and linking, that put one for [`GPU`] beside that for this machine.
 ///
 /// # Errors
 /// What is missing.
 pub fn options(target: &Path, compiler: &Compiler) -> Result<Vec<String>, String> {
+    options_for(target, compiler, GPU, true)
+}
+
+/// The same for GPUs of this kind (`sm_90`), alone or beside that for this machine.
+///
+/// # Errors
+/// What is missing.
+pub fn options_for(target: &Path, compiler: &Compiler, gpu: &str, with_host: bool) -> Result<Vec<String>, String> {
     let installed = tools(target).join("nvidia/cu13");
     if !installed.join("bin/ptxas").exists() {
         return Err("ptxas is not there (cargo xtask setup installs it)".into());
     }
-    let code = PathBuf::from(format!("/usr/lib/llvm-{}/lib/libomptarget-nvptx-{GPU}.bc", compiler.version));
+    let code = PathBuf::from(format!("/usr/lib/llvm-{}/lib/libomptarget-nvptx-{gpu}.bc", compiler.version));
     if !code.exists() {
         return Err(format!("{} is not there (libomp-{}-dev has it)", code.display(), compiler.version));
     }
     let nvptx = "nvptx64-nvidia-cuda";
+    let host = if with_host { "x86_64-pc-linux-gnu," } else { "" };
     Ok(vec![
-        format!("-fopenmp-targets=x86_64-pc-linux-gnu,{nvptx}"),
+        format!("-fopenmp-targets={host}{nvptx}"),
         format!("-Xopenmp-target={nvptx}"),
-        format!("-march={GPU}"),
+        format!("-march={gpu}"),
         format!("--cuda-path={}", installed.display()),
         format!("--libomptarget-nvptx-bc-path={}", code.display()),
     ])
