@@ -107,6 +107,12 @@ OMPX_API int ompx_device_any_gpu(void);
 /* The same for other MPI ranks. Without ranks: as without devices. */
 OMPX_API int ompx_device_any_rank(void);
 
+/* The rank whose processors, or whose GPU, the device with this number is (as for the device clause; 0 where there are no ranks), and which of both it is: OMPX_CPU or OMPX_GPU. The host is the
+ * calling rank's OMPX_CPU. With ranks the devices are these, as without GPUs, then the GPUs of rank 0, of rank 1 and so on; a GPU has the same number on every rank (docs/gpu.md). Any thread.
+ * OMPX_E_DEVICE, without a line: there is no such device. */
+OMPX_API int ompx_device_rank(int device);
+OMPX_API int ompx_device_kind(int device);
+
 /* How the runtime chooses that device: from here on by this policy, a text as in OMPX_SCHED (docs/placement.md), such as "rrmc" or
  * "heftmc:lambda=0.7". Returns 0, or -1 and a line on standard error when there is no such policy; then nothing changes. */
 OMPX_API int ompx_set_sched(const char *policy);

@@ -22,7 +22,8 @@ module ompx_lib
             ompx_run_task, ompx_dist_alloc, ompx_dist_free, ompx_dist_rank, ompx_dist_device, ompx_dist_get, ompx_dist_put, &
             ompx_set_task_data
   public :: ompx_access_t, ompx_in, ompx_out, ompx_inout, ompx_mutexinoutset, ompx_inoutset, ompx_cuda_stream, &
-            ompx_cuda_stream_on, ompx_set_task_stream, ompx_cuda_task, ompx_device_any_gpu, ompx_device_any_rank
+            ompx_cuda_stream_on, ompx_set_task_stream, ompx_cuda_task, ompx_device_any_gpu, ompx_device_any_rank, &
+            ompx_device_rank, ompx_device_kind
   public :: ompx_versions_t, ompx_task_versions
   public :: ompx_use_t, ompx_array_create, ompx_array_destroy, ompx_array_host, ompx_array_use, ompx_array_pointer, ompx_prefetch
 
@@ -198,6 +199,16 @@ module ompx_lib
     function ompx_device_any_rank() bind(c, name='ompx_device_any_rank') result(device)
       import :: c_int
       integer(c_int) :: device
+    end function
+    function ompx_device_rank(device) bind(c, name='ompx_device_rank') result(rank)
+      import :: c_int
+      integer(c_int), value, intent(in) :: device
+      integer(c_int) :: rank
+    end function
+    function ompx_device_kind(device) bind(c, name='ompx_device_kind') result(kind)
+      import :: c_int
+      integer(c_int), value, intent(in) :: device
+      integer(c_int) :: kind
     end function
     ! Runs an integer(c_int) function fn(stream, args) bind(c), with type(c_ptr), value :: stream, args, as a task that ends with its work on the
     ! stream. accesses: c_loc of an array of ompx_access_t; future: c_loc of one, or c_null_ptr.

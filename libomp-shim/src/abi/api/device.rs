@@ -9,7 +9,8 @@ use core::ffi::{CStr, c_char, c_int};
 use super::parallel::{change_icv, icv};
 pub(super) use crate::omp::device::memory::is_host;
 use crate::omp::device::memory::{DEFAULT, Side, side};
-use crate::omp::device::{self};
+use crate::omp::device::{self, Home, rank};
+use crate::omp::remote::Fault;
 use crate::omp::team::ON_HOST;
 use crate::omp::thread::Here;
 
@@ -148,4 +149,26 @@ pub unsafe extern "C-unwind" fn omp_get_device_distances(count: c_int, devices: 
             distances.add(i).write(number.map_or(-1, distance));
         }
     }
+}
+
+/// The device with this number, the host included.
+fn home(device: c_int) -> Option<Home> {
+    match side(device)? {
+        Side::Host => Some(Home { rank: rank::cluster().map_or(0, |cluster| cluster.rank), gpu: None }),
+        Side::Device(slot) => Some(slot.home),
+    }
+}
+
+/// `ompx_device_rank`: the rank whose processors or GPU a device is.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn ompx_device_rank(device: c_int) -> c_int {
+    home(device).map_or(Fault::Device.code(), |home| home.rank as c_int)
+}
+
+/// `ompx_device_kind`: `OMPX_CPU` or `OMPX_GPU`.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn ompx_device_kind(device: c_int) -> c_int {
+    const CPU: c_int = 1;
+    const GPU: c_int = 2;
+    home(device).map_or(Fault::Device.code(), |home| if home.gpu.is_some() { GPU } else { CPU })
 }

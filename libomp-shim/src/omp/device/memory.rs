@@ -3,6 +3,8 @@
 use core::ops::Range;
 
 use super::interface::{Address, Failure};
+use super::pipeline::{self, InDevice};
+use super::rank::gpus;
 use super::table::{Mapped, Origin, Place};
 use super::transfer::{Batch, settle};
 use super::{Slot, count, get};
@@ -93,12 +95,13 @@ pub unsafe fn copy(to: (Side, Address), from: (Side, Address), size: usize) -> R
             }
             (Side::Device(a), Side::Device(b)) => match directly(a, b) {
                 Some(peer) => settle(&*a.device, a.device.copy_across(to.1, peer, from.1, size)?),
-                None => {
-                    let mut through: Vec<u8> = Vec::with_capacity(size);
-                    let middle = (Side::Host, through.as_mut_ptr().addr());
-                    copy(middle, from, size)?;
-                    copy(to, middle, size)
-                }
+                None => match gpus::nearer(a, b) {
+                    Some(rank) => rank.copies((a, to.1), (b, from.1), size),
+                    None => {
+                        let (to, from) = (InDevice { device: &*a.device, at: to.1 }, InDevice { device: &*b.device, at: from.1 });
+                        pipeline::copy(&to, &from, size)
+                    }
+                },
             },
         }
     }

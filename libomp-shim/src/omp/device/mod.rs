@@ -5,6 +5,7 @@
 //! | [`interface`] | the trait that every kind of device implements |
 //! | [`table`], [`map`] | which host storage has a copy on a device, and what a list of map items does to it |
 //! | [`transfer`] | copies, and waiting for a device |
+//! | [`pipeline`] | copies in pieces by way of the host |
 //! | [`choose`] | the device of a region that leaves the choice to the runtime |
 //! | [`chain`] | regions that follow each other on a device without the host |
 //! | [`lent`] | streams that tasks of the program put their own work on |
@@ -27,7 +28,7 @@
 //! [`map::Item`]s.
 //!
 //! Devices are numbered from 0 in the order in which they were added. The initial device is none of them: it has no table, and
-//! what names it never comes here. Its number is the number of devices.
+//! what names it never comes here. Its number is the number of devices. With ranks these come first, then the GPUs of all ranks in their order, alike on every rank ([`Home`]).
 
 use core::cell::UnsafeCell;
 use core::ops::{Deref, DerefMut};
@@ -55,6 +56,7 @@ pub mod keep;
 pub mod lent;
 pub mod map;
 pub mod memory;
+pub mod pipeline;
 pub mod place;
 pub mod program;
 pub mod rank;
@@ -65,10 +67,21 @@ pub mod transfer;
 pub mod version;
 pub mod work;
 
+/// Whose a device is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Home {
+    /// The rank; 0 without ranks.
+    pub rank: u32,
+    /// Which of its GPUs it is; `None`: its processors.
+    pub gpu: Option<u32>,
+}
+
 /// A device with what the core keeps about it.
 pub struct Slot {
     /// Its number.
     pub number: i32,
+    /// Whose it is.
+    pub home: Home,
     /// The device.
     pub device: Box<dyn Device>,
     lock: Lock,
@@ -130,8 +143,13 @@ const PAGE: usize = 4096;
 impl Slot {
     /// A device with an empty table.
     pub fn new(number: i32, device: Box<dyn Device>) -> Self {
+        Self::of(number, Home::default(), device)
+    }
+
+    /// The same of this rank, or this GPU of it.
+    fn of(number: i32, home: Home, device: Box<dyn Device>) -> Self {
         let table = UnsafeCell::new(Table::new());
-        Self { number, device, lock: Lock::new(), table, programs: program::Loaded::default(), running: AtomicU32::new(0), placing: place::Load::default() }
+        Self { number, home, device, lock: Lock::new(), table, programs: program::Loaded::default(), running: AtomicU32::new(0), placing: place::Load::default() }
     }
 
     /// How many regions of this process run there.
@@ -185,23 +203,41 @@ static DEVICES: OnceLock<Vec<Slot>> = OnceLock::new();
 /// All devices, whether they may be used or not.
 fn all() -> &'static [Slot] {
     DEVICES.get_or_init(|| {
-        let settings = env::settings();
-        let cluster = rank::cluster();
-        let mut devices: Vec<Box<dyn Device>> = match cluster {
-            None if settings.devices != DeviceKinds::Cpu => gpu::devices(settings.cuda.as_ref()),
-            _ => Vec::new(),
+        let devices = match rank::cluster() {
+            Some(cluster) => of_ranks(cluster),
+            None => of_this_process(),
         };
-        match cluster {
-            _ if settings.devices == DeviceKinds::Gpu => say_if_none_is_left(devices.is_empty(), cluster.is_some() || settings.host_devices > 0),
-            Some(cluster) => devices.extend(rank::devices(cluster)),
-            None => {
-                let host = |number: usize| Box::new(host::HostImage::new(number as i32, settings.host_device_delay)) as Box<dyn Device>;
-                let first = devices.len();
-                devices.extend((first..first + settings.host_devices as usize).map(host));
-            }
-        }
-        devices.into_iter().enumerate().map(|(number, device)| Slot::new(number as i32, device)).collect()
+        devices.into_iter().enumerate().map(|(number, (home, device))| Slot::of(number as i32, home, device)).collect()
     })
+}
+
+type Found = Vec<(Home, Box<dyn Device>)>;
+
+/// With ranks: these, then the GPUs of all of them in the order of ranks. So a rank has the number that it has without GPUs, and a GPU the same one on every rank.
+fn of_ranks(cluster: &'static rank::Cluster) -> Found {
+    let ranks = rank::devices(cluster).into_iter().zip(rank::first_device(cluster) as u32..);
+    let mut devices: Found = ranks.map(|(device, rank)| (Home { rank, gpu: None }, device)).collect();
+    let gpus = rank::gpus::devices(cluster);
+    if env::settings().devices == DeviceKinds::Gpu {
+        say_if_none_is_left(gpus.is_empty(), true);
+    }
+    devices.extend(gpus);
+    devices
+}
+
+/// Without ranks.
+fn of_this_process() -> Found {
+    let settings = env::settings();
+    let gpus = if settings.devices == DeviceKinds::Cpu { Vec::new() } else { gpu::devices(settings.cuda.as_ref()) };
+    let mut devices: Found = (0..).zip(gpus).map(|(at, gpu)| (Home { rank: 0, gpu: Some(at) }, gpu)).collect();
+    if settings.devices == DeviceKinds::Gpu {
+        say_if_none_is_left(devices.is_empty(), settings.host_devices > 0);
+    } else {
+        let host = |number: usize| Box::new(host::HostImage::new(number as i32, settings.host_device_delay)) as Box<dyn Device>;
+        let first = devices.len();
+        devices.extend((first..first + settings.host_devices as usize).map(|number| (Home::default(), host(number))));
+    }
+    devices
 }
 
 /// `OMPX_DEVICES` asks for what is not there: with a line, if there would be others.

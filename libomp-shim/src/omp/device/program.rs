@@ -110,6 +110,8 @@ pub struct Loaded {
     modules: Mutex<HashMap<u64, Module>>,
     /// An image could not be loaded before anything was mapped: nobody uses the device.
     given_up: AtomicBool,
+    /// Why an image could not be loaded the last time.
+    failed: Mutex<Option<Failure>>,
     /// There are programs with images, and none of them has one for the device.
     without_code: AtomicBool,
 }
@@ -131,6 +133,11 @@ impl Loaded {
 /// A device for which no program has an image, or that cannot load it, is not used at all: regions on the host would not see what other constructs map there. Where something is
 /// mapped already, by another program of this process, only the regions run on the host.
 pub fn bring(slot: &Slot) -> bool {
+    bring_and(slot, &give_up)
+}
+
+/// [`bring`], where `fails` learns what could not be loaded.
+fn bring_and(slot: &Slot, fails: &dyn Fn(&Slot, &Failure)) -> bool {
     // ORDERING: Acquire, pairs with `register`.
     let generation = GENERATION.load(Ordering::Acquire);
     // ORDERING: Acquire, pairs with the Release below: what was loaded is seen.
@@ -150,7 +157,7 @@ pub fn bring(slot: &Slot) -> bool {
                 enter_variables(slot, module, &program);
             }
             Ok(None) => {}
-            Err(why) => give_up(slot, &why),
+            Err(why) => fails(slot, &why),
         }
     }
     // ORDERING: Relaxed; `seen` publishes it.
@@ -162,11 +169,38 @@ pub fn bring(slot: &Slot) -> bool {
 }
 
 fn give_up(slot: &Slot, why: &Failure) {
+    let what = if leave_out(slot, why) { "the device is not used, its constructs run on the host" } else { "its regions run on the host" };
+    report::warn(format_args!("device {}: {why}; {what}", slot.number));
+}
+
+/// Does nobody use the device from here on?
+fn leave_out(slot: &Slot, why: &Failure) -> bool {
     let is_unused = slot.lock().is_unused();
     // ORDERING: Relaxed; `seen` and the lock publish it.
     slot.programs.given_up.store(is_unused, Ordering::Relaxed);
-    let what = if is_unused { "the device is not used, its constructs run on the host" } else { "its regions run on the host" };
-    report::warn(format_args!("device {}: {why}; {what}", slot.number));
+    *slot.programs.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(why.clone());
+    is_unused
+}
+
+/// The module that the device has made of the program with an image that is `wanted`: for another rank, which says what cannot be loaded.
+///
+/// # Errors
+/// Nobody has registered such an image here, or the device cannot load it.
+pub fn module(slot: &Slot, wanted: impl Fn(&[u8]) -> bool) -> Result<Module, Failure> {
+    bring_and(slot, &|slot, why| {
+        leave_out(slot, why);
+    });
+    let known = registry().programs.iter().find(|(_, program)| program.images.iter().any(|bytes| wanted(bytes))).map(|&(number, _)| number);
+    let number = known.ok_or_else(|| Failure("that rank has not loaded the module that the image is in, or another version of it".into()))?;
+    let module = slot.programs.modules().get(&number).copied();
+    let why = || slot.programs.failed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    module.ok_or_else(|| why().unwrap_or_else(|| Failure("the image cannot be loaded".into())))
+}
+
+/// Can the device run the region with this host address: has it an image with it, or does it run the host's functions?
+pub fn can_run(slot: &Slot, host: usize) -> bool {
+    let has_image = registry().regions.as_ref().is_some_and(|regions| regions.contains_key(&host));
+    if has_image { bring(slot) } else { slot.device.runs_host_functions() }
 }
 
 /// The first image that the device takes.

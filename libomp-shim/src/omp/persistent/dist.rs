@@ -23,7 +23,7 @@ use super::tray::Tray;
 use super::wire;
 use crate::omp::check::waits::Promise;
 use crate::omp::device::rank::remote::lock;
-use crate::omp::device::rank::{Cluster, cluster, first_device};
+use crate::omp::device::rank::{self, Cluster, cluster};
 use crate::omp::device;
 use crate::omp::remote::bytes::Bytes;
 use crate::omp::remote::server::SERVER;
@@ -217,9 +217,9 @@ fn area(address: u64, index: u64, count: u64) -> Result<Area, Fault> {
 /// # Errors
 /// As [`rank_of`].
 pub fn device_of(address: u64, index: u64) -> Result<usize, Fault> {
-    let rank = rank_of(address, index)? as usize;
-    let at = rank.checked_sub(cluster().map_or(0, first_device));
+    let rank = rank_of(address, index)?;
     let there_are = device::usable().len();
+    let at = cluster().map_or(Some(0), |_| rank::device_of(rank));
     Ok(at.filter(|&at| at < there_are).unwrap_or(there_are))
 }
 

@@ -118,9 +118,9 @@ pub fn waiting() -> usize {
     LENGTH.load(Ordering::Relaxed)
 }
 
-/// Do regions wait at all? Only where others could steal them.
+/// Do regions wait at all? Only where others could steal them: ranks do. Nobody steals from GPUs, whose regions do not come here.
 pub fn is_used() -> bool {
-    env::settings().steal != Amount::Nothing && rank::cluster().is_some() && usable().len() > 1
+    env::settings().steal != Amount::Nothing && rank::cluster().is_some_and(|cluster| rank::device_count(cluster) > 1) && !usable().is_empty()
 }
 
 /// Nanoseconds that what is under way to a device should last at least, so that it has work while an answer travels.

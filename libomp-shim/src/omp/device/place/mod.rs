@@ -25,7 +25,7 @@ use placement::policy::{Request, View};
 use placement::times::Kind;
 
 use super::map::{self, Flags, Item, Need};
-use super::{Slot, array, keep, rank, transfer, usable};
+use super::{Slot, array, keep, program, rank, transfer, usable};
 use crate::omp::env::{self, TargetOffload};
 use crate::omp::persistent::dist::Section;
 use crate::omp::report;
@@ -83,19 +83,37 @@ impl Among {
     fn has(self, slot: &Slot) -> bool {
         match self {
             Self::All => true,
-            Self::Gpus => slot.device.orders_operations(),
-            // They are the only devices where there are any.
-            Self::Ranks => rank::cluster().is_some(),
+            Self::Gpus => slot.home.gpu.is_some(),
+            Self::Ranks => rank::cluster().is_some() && slot.home.gpu.is_none(),
         }
     }
 }
 
+/// Which kinds of devices can run the region with this code: processors, GPUs. Where there are devices of one kind only they are asked when they are to run it. One of
+/// a kind stands for all: their images are alike.
+fn kinds_for(region: &Announced, code: usize) -> [bool; 2] {
+    let slots = usable();
+    let is_gpu = |slot: &Slot| slot.home.gpu.is_some();
+    if slots.first().map(is_gpu) == slots.last().map(is_gpu) {
+        return [true; 2];
+    }
+    // Distributed memory is the ranks'.
+    let suits = |gpus: bool| region.among != if gpus { Among::Ranks } else { Among::Gpus } && !(gpus && region.data.iter().any(Option::is_some));
+    [false, true].map(|gpus| suits(gpus) && slots.iter().find(|slot| is_gpu(slot) == gpus).is_some_and(|slot| program::can_run(slot, code)))
+}
+
 impl Announced {
+    /// May the device run it, if so do these kinds?
+    fn may_run_on(&self, slot: &Slot, kinds: [bool; 2]) -> bool {
+        self.among.has(slot) && kinds[usize::from(slot.home.gpu.is_some())]
+    }
+
     /// Bytes of its distributed memory that belong to the device, and of what others have.
     fn distributed(&self, slot: &Slot) -> (u64, u64) {
-        let Some(cluster) = rank::cluster() else { return (0, 0) };
-        let rank = slot.number as u32 + rank::first_device(cluster) as u32;
-        let each = self.data.iter().flatten().map(|section| section.bytes(rank));
+        if rank::cluster().is_none() {
+            return (0, 0);
+        }
+        let each = self.data.iter().flatten().map(|section| section.bytes(slot.home.rank));
         each.fold((0, 0), |(own, far), (here, there)| (own + here, far + there))
     }
 }
@@ -181,13 +199,14 @@ fn view(slot: &Slot, asked: &Asked<'_>) -> (View, Seen) {
 /// The device for a region; `None`: the host.
 pub fn choose(here: Here, region: Announced, code: usize, items: &[Item]) -> Option<Promise> {
     let limit = env::settings().device_memory;
+    let able = kinds_for(&region, code);
     loop {
-        if !usable().iter().any(|slot| region.among.has(slot)) {
+        if !usable().iter().any(|slot| region.may_run_on(slot, able)) {
             target::refuse_if_mandatory(here, i64::from(super::choose::ANY));
             return None;
         }
         let before = Promises::now().given_back;
-        let is_sure = match try_choose(region, code, items, limit) {
+        let is_sure = match try_choose(region, able, code, items, limit) {
             Ok(placed) => {
                 let depth = target::depth(here) as usize;
                 return Some(if placed.may_move { held::wait(placed, depth) } else { placed.promise });
@@ -222,12 +241,12 @@ struct Nowhere {
     is_sure: bool,
 }
 
-fn try_choose(region: Announced, code: usize, items: &[Item], limit: Option<u64>) -> Result<Placed, Nowhere> {
+fn try_choose(region: Announced, able: [bool; 2], code: usize, items: &[Item], limit: Option<u64>) -> Result<Placed, Nowhere> {
     let slots = usable();
     let mut policy = policies::in_force(slots.len(), limit);
     let asked = Asked::new(&region, code, items, limit);
     let (mut views, seen): (Vec<View>, Vec<Seen>) = slots.iter().map(|slot| view(slot, &asked)).unzip();
-    for (view, _) in views.iter_mut().zip(slots).filter(|(_, slot)| !region.among.has(slot)) {
+    for (view, _) in views.iter_mut().zip(slots).filter(|(_, slot)| !region.may_run_on(slot, able)) {
         // It does not fit there: that is what every policy asks.
         (view.need, view.room) = (view.need.max(1), 0);
     }
@@ -241,7 +260,9 @@ fn try_choose(region: Announced, code: usize, items: &[Item], limit: Option<u64>
     graph::begin(region, code, private, items);
     // Data that are there are not promised; they may be gone by the time when a region that waited begins.
     let stays = view.present >= WORTH_STAYING || limit.is_some() && view.present > 0;
-    let may_move = held::is_used() && policy.lets_steal() && !stays && map::is_complete(items);
+    // Among ranks: a GPU keeps what it has been given.
+    let moves = held::is_used() && slot.home.gpu.is_none() && region.among != Among::Gpus;
+    let may_move = moves && policy.lets_steal() && !stays && map::is_complete(items);
     let promise = Promise::new(slot, region.number, (view.need - blocks, private + region.scratch), asked.kind(slot));
     let written = items.iter().filter_map(Item::on_device).filter(|(_, flags)| flags.has(Flags::FROM));
     written.for_each(|(range, _)| writers::note(range.start, slot.number));

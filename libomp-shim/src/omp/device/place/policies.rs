@@ -8,7 +8,7 @@ use placement::online::{ByHand, LeastLoaded};
 use placement::policy::{Policy, Request, View};
 
 use super::{graph, library};
-use crate::omp::device::rank;
+use crate::omp::device::{Home, rank, usable};
 use crate::omp::{env, report};
 
 /// A policy, and whether regions may move on from where it has placed them.
@@ -74,10 +74,16 @@ fn make(choice: &Choice, devices: usize, memory: Option<u64>) -> Result<Placing,
 /// The placement that the file contains.
 fn by_hand(file: &str, devices: usize) -> Result<Box<dyn Policy>, String> {
     let text = std::fs::read_to_string(file).map_err(|e| e.to_string())?;
-    let first = rank::cluster().map_or(0, rank::first_device);
-    let device = |rank: usize, kind, number| {
-        let at = rank.checked_sub(first).filter(|&at| at < devices);
-        at.filter(|_| kind == Kind::Cpu && number == 0)
+    let gpu = |rank: usize, number: usize| usable().iter().position(|slot| slot.home == Home { rank: rank as u32, gpu: Some(number as u32) });
+    let device = |rank: usize, kind, number: usize| {
+        let at = match (kind, rank::cluster()) {
+            (Kind::Gpu, _) => gpu(rank, number),
+            (Kind::Cpu, Some(_)) if number == 0 => rank::device_of(rank as u32),
+            // Without ranks each device passes for one.
+            (Kind::Cpu, None) if number == 0 => Some(rank),
+            _ => None,
+        };
+        at.filter(|&at| at < devices)
     };
     let found = manual::parse(&text).and_then(|lines| manual::devices(&lines, device));
     Ok(Box::new(ByHand::new(found?)))

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use placement::graph::{Device, Machine};
 use placement::rates::{self, Rates};
 
-use crate::omp::device::{get, rank};
+use crate::omp::device::{get, rank, usable};
 use crate::omp::{env, report};
 
 /// Bytes per nanosecond that copies to a device are taken to make (1 GB/s), and what they take at least, where nothing was measured.
@@ -58,14 +58,25 @@ pub(super) fn bring(device: i32, bytes: u64) -> u64 {
 
 /// The same from another device; `None`: the host.
 pub(in crate::omp::device) fn between(from: Option<i32>, to: i32, bytes: u64) -> u64 {
-    match (bytes, measured().zip(rank::cluster())) {
-        (0, _) => 0,
-        (_, Some((rates, cluster))) => {
-            let rank_of = |device: i32| device as usize + rank::first_device(cluster);
-            rates.between(from.map_or(cluster.rank as usize, rank_of), rank_of(to)).time(bytes)
-        }
-        (_, None) => LATENCY + seen(from.is_some(), to, bytes).unwrap_or(bytes / RATE),
+    if bytes == 0 {
+        return 0;
     }
+    let (source, target) = (from.and_then(get), get(to));
+    let has_gpu = [source, target].into_iter().flatten().any(|slot| slot.home.gpu.is_some());
+    let on_the_way = rank::cluster().map_or(0, |cluster| {
+        let [source, target] = [source, target].map(|slot| slot.map_or(cluster.rank, |slot| slot.home.rank));
+        match measured() {
+            // From rank to rank; a GPU's own copy comes on top of it.
+            Some(rates) if !has_gpu || source != target => rates.between(source as usize, target as usize).time(bytes),
+            None if has_gpu && source != target => LATENCY + bytes / RATE,
+            _ => 0,
+        }
+    });
+    if on_the_way > 0 && !has_gpu {
+        return on_the_way;
+    }
+    // What was seen of a GPU's copies is all of the way.
+    seen(from.is_some(), to, bytes).map_or(on_the_way + LATENCY + bytes / RATE, |seen| LATENCY + seen)
 }
 
 /// The same without latency, by the copies that were made so far.
@@ -76,7 +87,8 @@ fn seen(from_device: bool, to: i32, bytes: u64) -> Option<u64> {
 /// The devices as the policies that plan see them.
 pub(super) fn machine(devices: usize, memory: Option<u64>) -> Machine {
     let memory = memory.unwrap_or(u64::MAX);
-    if let Some((rates, cluster)) = measured().zip(rank::cluster()) {
+    let has_gpus = usable().iter().any(|slot| slot.home.gpu.is_some());
+    if let Some((rates, cluster)) = measured().zip(rank::cluster()).filter(|_| !has_gpus) {
         return rates.machine(rank::first_device(cluster), devices, memory);
     }
     let device = |at: usize| Device::new(&format!("device_{at}"), memory).at(LATENCY as f64 / 2.0, RATE as f64);

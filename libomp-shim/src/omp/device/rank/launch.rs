@@ -11,7 +11,7 @@ use crate::omp::device::host::MOST_ARGUMENTS;
 use crate::omp::device::interface::{Code, Convention, Failure, Launch};
 use crate::omp::device::place::held;
 
-fn convention(convention: Convention) -> u64 {
+pub(super) fn convention(convention: Convention) -> u64 {
     match convention {
         Convention::Array => 0,
         Convention::Separate => 1,

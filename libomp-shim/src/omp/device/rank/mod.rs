@@ -10,6 +10,7 @@
 //! | [`launch`], [`region`] | a region as one rank asks for it, and as the other runs it |
 //! | [`codes`] | its code by number |
 //! | [`arena`] | memory of another rank, portioned out here |
+//! | [`gpus`] | GPUs of other ranks |
 //! | [`serve`] | what a rank does for others; the team that does it is `omp::remote::server` |
 //! | [`steal`] | what ranks with little to do get of others |
 //! | [`modules`] | executables and shared objects, by something that is the same on every rank |
@@ -36,11 +37,13 @@ use mpi_bridge::bridge::Bridge;
 use mpi_bridge::table::Table;
 
 use super::interface::Device;
+use crate::omp::env::{self, DeviceKinds};
 use pending::Pending;
 
 pub mod arena;
 pub mod codes;
 pub mod death;
+pub mod gpus;
 pub mod launch;
 pub mod link;
 pub mod modules;
@@ -68,6 +71,7 @@ pub struct Cluster {
     peers: Box<[Peer]>,
     served: serve::Served,
     debts: remote::Debts,
+    gpus: gpus::Gpus,
     stealing: steal::Stealing,
     /// `main` of this rank has ended, or never ran.
     main_ended: AtomicBool,
@@ -140,9 +144,21 @@ pub fn first_device(cluster: &Cluster) -> usize {
     usize::from(!cluster.spmd)
 }
 
+/// How many ranks are devices. None with `OMPX_DEVICES=gpu`.
+pub fn device_count(cluster: &Cluster) -> usize {
+    if env::settings().devices == DeviceKinds::Gpu { 0 } else { cluster.ranks as usize - first_device(cluster) }
+}
+
+/// The number of a rank as a device, if it is one.
+pub fn device_of(rank: u32) -> Option<usize> {
+    let cluster = cluster()?;
+    (rank as usize).checked_sub(first_device(cluster)).filter(|&at| at < device_count(cluster))
+}
+
 /// The ranks as devices, in the order of their numbers.
 pub fn devices(cluster: &'static Cluster) -> Vec<Box<dyn Device>> {
-    (first_device(cluster) as u32..cluster.ranks).map(|rank| Box::new(remote::Rank::new(cluster, rank)) as Box<dyn Device>).collect()
+    let first = first_device(cluster);
+    (first..first + device_count(cluster)).map(|rank| Box::new(remote::Rank::new(cluster, rank as u32)) as Box<dyn Device>).collect()
 }
 
 /// Regions that were stolen and run here; steals attempted, successful, aborted.

@@ -125,6 +125,12 @@ impl Pending {
         }
     }
 
+    /// Is the operation over, and nobody has taken its outcome?
+    pub fn is_to_take(&self, ticket: u64) -> bool {
+        let (_, states) = self.part(ticket);
+        matches!(states.by_ticket.get(&ticket), Some(State::Over(_)))
+    }
+
     /// `wake` is called when the operation is over, now if it is already.
     pub fn wake_on(&self, ticket: u64, wake: Wake) {
         let (_, mut states) = self.part(ticket);

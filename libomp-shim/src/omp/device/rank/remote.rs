@@ -263,6 +263,10 @@ impl Device for Rank {
         Some(self.rank.into())
     }
 
+    fn reaches(&self, peer: u64) -> bool {
+        peer < self.cluster.ranks.into()
+    }
+
     unsafe fn copy_across(&self, to: Address, peer: u64, from: Address, size: usize) -> Result<Operation, Failure> {
         self.pay()?;
         self.settle_flying(to, size);

@@ -21,7 +21,7 @@ use std::time::Duration;
 use mpi_bridge::bridge::Bridge;
 use mpi_bridge::table::{Config, DEDICATED, Identity, Table, code};
 
-use super::{CLUSTER, Cluster, Peer, death, link, modules, serve};
+use super::{CLUSTER, Cluster, Peer, death, gpus, link, modules, serve};
 use crate::omp::check::rounds;
 use crate::omp::device::place::held;
 use crate::omp::device::{self, program};
@@ -73,10 +73,13 @@ fn load(mpi: &str) -> Result<&'static Table, String> {
     mpi_bridge::load::table(&path)
 }
 
-/// What all ranks must have alike besides their executable: the shared objects with code for devices that are loaded now.
+/// What all ranks must have alike besides their executable: the shared objects with code for devices that are loaded now, and whether there may be GPUs.
 fn identities() -> Vec<(CString, u64)> {
     let modules = program::handles().into_iter().filter_map(modules::at).filter(|m| !m.name.is_empty());
-    modules.map(|m| (CString::new(format!("version of {}", m.name)).unwrap_or_default(), m.identity)).collect()
+    let modules = modules.map(|m| (CString::new(format!("version of {}", m.name)).unwrap_or_default(), m.identity));
+    // All count their GPUs for each other, or none does.
+    let gpus = (c"setting of OMPX_CUDA (on or off)".to_owned(), 1 + u64::from(env::settings().cuda.is_some()));
+    modules.chain([gpus]).collect()
 }
 
 /// Starts MPI and compares the ranks. `None`: the bridge has said why not.
@@ -163,6 +166,7 @@ fn begin(table: &'static Table, bridge: *const Bridge, mode: ClusterMode, dedica
         peers: (0..ranks).map(|_| Peer::default()).collect(),
         served: serve::Served::default(),
         debts: super::remote::Debts::default(),
+        gpus: gpus::Gpus::open(ranks),
         stealing: super::steal::Stealing::new(rank, ranks),
         main_ended: AtomicBool::new(!runs_main),
         over: AtomicBool::new(false),
@@ -176,12 +180,13 @@ fn begin(table: &'static Table, bridge: *const Bridge, mode: ClusterMode, dedica
     }
     // SAFETY: the functions live as long as this library, which is never unloaded.
     unsafe {
-        for (number, handler) in serve::HANDLERS.into_iter().chain(object::wire::HANDLERS) {
+        for (number, handler) in serve::HANDLERS.into_iter().chain(object::wire::HANDLERS).chain(gpus::HANDLERS) {
             (table.handle)(bridge, number, Some(handler), ptr::null_mut());
         }
         (table.open)(bridge);
         (table.quiet)(bridge, Some(is_idle), ptr::null_mut(), Some(all_are_through));
     }
+    gpus::count_all(cluster);
     exit::call(at_exit);
     rounds::begin(rank);
     if !runs_main {

@@ -20,7 +20,7 @@ use ult::victim::{Policy, Selector};
 use super::link::opened;
 use super::remote::lock;
 use super::wire::{Reader, verb};
-use super::{CLUSTER, Cluster, first_device};
+use super::{CLUSTER, Cluster, device_count, first_device};
 use crate::omp::device::place::held;
 use crate::omp::env;
 
@@ -120,7 +120,7 @@ fn own_device(cluster: &Cluster) -> Option<usize> {
 
 /// Where this rank is among the devices; `None`: nobody steals.
 fn place(cluster: &Cluster) -> Option<Place> {
-    held::is_used().then(|| Place { device: own_device(cluster), devices: cluster.ranks as usize - first_device(cluster) })
+    held::is_used().then(|| Place { device: own_device(cluster), devices: device_count(cluster) })
 }
 
 /// A region has come from `source`, stolen or not, where so many wait. Called by the handler of its message.

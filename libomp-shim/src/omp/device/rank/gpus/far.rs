@@ -1,0 +1,181 @@
+//! A GPU of another rank as a device: what the core asks of it becomes messages to its rank.
+
+use core::ffi::CStr;
+use core::ops::Range;
+use core::sync::atomic::Ordering;
+use std::collections::HashMap;
+use std::ffi::CString;
+use std::sync::Mutex;
+
+use super::super::Cluster;
+use super::super::pending::Outcome;
+use super::super::remote::lock;
+use super::super::wire::hash;
+use super::wire::{VERB, ask, launch_words};
+use crate::omp::device::interface::{Address, Code, Device, Failure, Image, Launch, Module, Operation, Progress, Wake};
+use crate::omp::device::transfer;
+
+/// Up to this size a copy travels in a message.
+const SMALL: usize = 4096;
+
+/// See the module.
+pub struct FarGpu {
+    cluster: &'static Cluster,
+    rank: u32,
+    gpu: u32,
+    name: CString,
+    symbols: Mutex<HashMap<(u64, usize), Option<Address>>>,
+    /// Operations that nobody has been told the end of, and what they touch of the GPU's memory.
+    flying: Mutex<Vec<Flying>>,
+}
+
+struct Flying {
+    ticket: u64,
+    range: Range<Address>,
+    writes: bool,
+}
+
+/// Bytes of the GPU's that an operation touches.
+struct Use(Range<Address>, bool);
+
+fn reads(from: Address, size: usize) -> Use {
+    Use(from..from + size, false)
+}
+
+fn writes(to: Address, size: usize) -> Use {
+    Use(to..to + size, true)
+}
+
+impl Flying {
+    fn is_in_the_way_of(&self, Use(range, writes): &Use) -> bool {
+        (self.writes || *writes) && self.range.start < range.end && range.start < self.range.end
+    }
+}
+
+impl FarGpu {
+    /// GPU `gpu` of rank `rank`.
+    pub fn new(cluster: &'static Cluster, rank: u32, gpu: u32) -> Self {
+        let name = CString::new(format!("GANGWAY_RANK_{rank}_GPU_{gpu}")).unwrap_or_default();
+        Self { cluster, rank, gpu, name, symbols: Mutex::default(), flying: Mutex::default() }
+    }
+
+    /// What went wrong there, with where that is.
+    fn failed(&self, why: &Failure) -> Failure {
+        Failure(format!("GPU {} of rank {}: {why}", self.gpu, self.rank).into())
+    }
+
+    /// Asks, and waits for the answer's word.
+    fn ask(&self, what: u64, words: &[u64], tail: &[u8]) -> Outcome {
+        let words = [&[what, self.gpu.into()], words].concat();
+        self.cluster.ask(self.rank, VERB, &words, tail).map_err(|why| self.failed(&why))
+    }
+
+    /// Begins an operation behind those that touch the same bytes. Nobody else knows its ticket yet, so it is still noted here when its end is told.
+    fn begin(&self, words: &[u64], tail: &[u8], uses: &[Use]) -> Result<Operation, Failure> {
+        self.await_flying(&|flying| uses.iter().any(|bytes| flying.is_in_the_way_of(bytes)));
+        let ticket = self.cluster.request(self.rank, VERB, words, tail).map_err(|why| self.failed(&why))?;
+        let noted = uses.iter().map(|Use(range, writes)| Flying { ticket, range: range.clone(), writes: *writes });
+        lock(&self.flying).extend(noted);
+        Ok(Operation(ticket))
+    }
+
+    /// Waits until no operation is under way that is meant. One that is over and not asked for counts as over.
+    fn await_flying(&self, is_meant: &dyn Fn(&Flying) -> bool) {
+        let is_under_way = || lock(&self.flying).iter().any(|flying| is_meant(flying) && !self.cluster.pending.is_to_take(flying.ticket));
+        if is_under_way() {
+            let ready = || {
+                self.cluster.progress();
+                !is_under_way()
+            };
+            transfer::wait(&ready, &|_| false);
+        }
+    }
+}
+
+impl Device for FarGpu {
+    fn name(&self) -> &CStr {
+        &self.name
+    }
+
+    fn allocate(&self, size: usize, align: usize) -> Result<Address, Failure> {
+        self.ask(ask::ALLOCATE, &[size as u64, align as u64], &[]).map(|word| word as Address)
+    }
+
+    unsafe fn free(&self, block: Address) {
+        // When the bridge fails all ranks end.
+        drop(self.cluster.post(self.rank, VERB, &[0, ask::FREE, self.gpu.into(), block as u64], &[], 0));
+    }
+
+    unsafe fn copy_in(&self, to: Address, from: *const u8, size: usize) -> Result<Operation, Failure> {
+        // ORDERING: Relaxed; a sum.
+        self.cluster.counts.out.fetch_add(size as u64, Ordering::Relaxed);
+        let uses = [writes(to, size)];
+        if size > SMALL {
+            return self.begin(&[ask::PULL, self.gpu.into(), to as u64, from.addr() as u64, size as u64], &[], &uses);
+        }
+        // SAFETY: as the caller says; the bytes are copied now.
+        let bytes = unsafe { core::slice::from_raw_parts(from, size) };
+        self.begin(&[ask::WRITE, self.gpu.into(), to as u64], bytes, &uses)
+    }
+
+    unsafe fn copy_out(&self, to: *mut u8, from: Address, size: usize) -> Result<Operation, Failure> {
+        // ORDERING: Relaxed; a sum.
+        self.cluster.counts.back.fetch_add(size as u64, Ordering::Relaxed);
+        let (uses, to) = ([reads(from, size)], to.expose_provenance() as u64);
+        let words = match size {
+            0..=SMALL => [ask::READ, self.gpu.into(), from as u64, size as u64, to],
+            _ => [ask::PUSH, self.gpu.into(), from as u64, to, size as u64],
+        };
+        self.begin(&words, &[], &uses)
+    }
+
+    unsafe fn copy_within(&self, to: Address, from: Address, size: usize) -> Result<Operation, Failure> {
+        let words = [ask::WITHIN, self.gpu.into(), to as u64, from as u64, size as u64];
+        self.begin(&words, &[], &[writes(to, size), reads(from, size)])
+    }
+
+    fn load(&self, image: &Image<'_>) -> Result<Option<Module>, Failure> {
+        if !cuda_offload::images::is_ours(image.bytes) {
+            return Ok(None);
+        }
+        self.ask(ask::LOAD, &[hash(0, image.bytes)], &[]).map(|word| Some(Module(word)))
+    }
+
+    fn find(&self, module: Module, name: &CStr) -> Option<Address> {
+        let key = (module.0, name.as_ptr().addr());
+        if let Some(&known) = lock(&self.symbols).get(&key) {
+            return known;
+        }
+        let found = self.ask(ask::FIND, &[module.0], name.to_bytes()).ok().filter(|&at| at != 0).map(|at| at as Address);
+        lock(&self.symbols).insert(key, found);
+        found
+    }
+
+    fn runs_host_functions(&self) -> bool {
+        false
+    }
+
+    unsafe fn run(&self, launch: &Launch<'_>) -> Result<Operation, Failure> {
+        let words = launch_words(self.gpu, launch).map_err(|why| self.failed(&why))?;
+        let Code::Loaded(_, name, _) = launch.code else { return Ok(Operation::DONE) }; // refused above
+        // ORDERING: Relaxed; a sum.
+        self.cluster.counts.launched.fetch_add(1, Ordering::Relaxed);
+        // Of no bytes: whoever waits for all of them finds it.
+        self.begin(&words, name.to_bytes(), &[reads(0, 0)])
+    }
+
+    fn poll(&self, operation: Operation) -> Progress {
+        let Some(outcome) = self.cluster.outcome(operation.0) else { return Progress::Pending };
+        lock(&self.flying).retain(|flying| flying.ticket != operation.0);
+        outcome.map_or_else(|why| Progress::Failed(self.failed(&why)), |_| Progress::Done)
+    }
+
+    fn wake_on(&self, operation: Operation, wake: Wake) -> bool {
+        self.cluster.wake_on(operation.0, wake)
+    }
+
+    fn synchronise(&self) -> Result<(), Failure> {
+        self.await_flying(&|_| true);
+        Ok(())
+    }
+}

@@ -1,0 +1,200 @@
+//! GPUs of other ranks as devices, and which GPUs the ranks have.
+//!
+//! | file | what lives there |
+//! |---|---|
+//! | `gpus` | how many there are, their numbers, which rank makes a copy |
+//! | [`far`] | the device: what this rank asks of another one's GPU |
+//! | [`serve`] | what a rank does with its GPUs for others |
+//! | [`wire`] | what the messages look like |
+//!
+//! A GPU is driven by its own rank alone. Another rank asks for each operation by a message, which becomes a task there that does the same with that rank's own device, waits for it,
+//! suspended, and answers. So memory, images (the rank runs the same program) and failures are that device's, and a GPU has one copy of the program's variables, whoever asks. This rank's own GPUs
+//! are devices without any message.
+//!
+//! *Order.* Tasks overtake each other. So who asks waits before a copy for those of its own that are not answered and touch the same bytes ([`far`]); everything else is waited for by the core, since these
+//! devices do not say that they order operations. What is freed is freed before the next block is asked for: the handler notes it, in the order of messages.
+//!
+//! *Data.* Small copies travel in messages. Of large ones the GPU's rank fetches pieces from the asking rank's memory, or puts them there, while others are on their way to or from the GPU
+//! ([`super::super::pipeline`]). Between two GPUs the rank of the target makes the copy, which asks the source's rank for pieces.
+//!
+//! *How many.* Each rank opens its driver when the ranks are brought together, if `OMPX_CUDA` is set (on all ranks or on none, which the bridge checks), and tells rank 0, which tells all. Nobody goes on before.
+//!
+//! Rejected: memory portioned out here ([`super::arena`]; kernels with arguments in one block of the driver's follow each other), operations inside of handlers (the driver takes its time, and
+//! others would wait for messages).
+
+use std::sync::{Mutex, OnceLock};
+use std::time::Duration;
+
+use mpi_bridge::table::HandlerFn;
+
+use super::remote::{lock, settle};
+use super::{Cluster, cluster, device_count, device_of};
+use crate::omp::device::interface::{Address, Device, Failure};
+use crate::omp::device::{Home, Slot, get, gpu};
+use crate::omp::env::{self, DeviceKinds};
+use far::FarGpu;
+use wire::{VERB, ask};
+
+pub mod far;
+pub mod serve;
+pub mod wire;
+
+/// Who receives these messages.
+pub const HANDLERS: [(u32, HandlerFn); 1] = [(VERB, serve::asked)];
+
+/// The most GPUs of a rank: their number travels as a byte.
+const MOST: usize = u8::MAX as usize;
+/// Ranks whose numbers travel in one message.
+const TOLD: usize = 4096;
+
+/// The GPUs of all ranks.
+pub struct Gpus {
+    /// This rank's, until the devices are counted.
+    own: Mutex<Vec<Box<dyn Device>>>,
+    heard: Mutex<Heard>,
+    counted: OnceLock<Counted>,
+    /// Blocks that others have given back: GPU, address.
+    to_free: Mutex<Vec<(u64, Address)>>,
+}
+
+/// What ranks have said so far.
+struct Heard {
+    counts: Vec<u8>,
+    /// How many have not.
+    silent: usize,
+}
+
+/// How many each rank has, and how many those before it have.
+struct Counted {
+    counts: Box<[u8]>,
+    before: Box<[u32]>,
+}
+
+impl Counted {
+    fn new(counts: Vec<u8>) -> Self {
+        let before = counts.iter().scan(0, |sum, &count| Some(core::mem::replace(sum, *sum + u32::from(count)))).collect();
+        Self { counts: counts.into(), before }
+    }
+
+    /// The place of a GPU among all of them.
+    fn place(&self, rank: u32, gpu: u32) -> Option<usize> {
+        let at = rank as usize;
+        let count = u32::from(*self.counts.get(at)?);
+        (gpu < count).then(|| (self.before[at] + gpu) as usize)
+    }
+}
+
+impl Gpus {
+    /// Opens this rank's, as one of so many.
+    pub(super) fn open(ranks: u32) -> Self {
+        let settings = env::settings();
+        let mut own = if settings.devices == DeviceKinds::Cpu { Vec::new() } else { gpu::devices(settings.cuda.as_ref()) };
+        own.truncate(MOST);
+        let heard = Heard { counts: vec![0; ranks as usize], silent: ranks as usize };
+        Self { own: Mutex::new(own), heard: Mutex::new(heard), counted: OnceLock::new(), to_free: Mutex::default() }
+    }
+
+    /// These ranks, from `first` on, have so many; by handlers, and for rank 0 itself. Rank 0 tells the others when all are known.
+    fn hear(&self, cluster: &Cluster, first: usize, counts: &[u8]) {
+        let all = {
+            let heard = &mut *lock(&self.heard);
+            let Some(told) = heard.counts.get_mut(first..first + counts.len()) else { return };
+            told.copy_from_slice(counts);
+            heard.silent = heard.silent.saturating_sub(counts.len());
+            if heard.silent > 0 {
+                return;
+            }
+            core::mem::take(&mut heard.counts)
+        };
+        if cluster.rank == 0 {
+            for (at, part) in all.chunks(TOLD).enumerate() {
+                // A bridge that fails has ended all ranks, or is about to.
+                (1..cluster.ranks).for_each(|rank| drop(tell(cluster, rank, at * TOLD, part)));
+            }
+        }
+        let _ = self.counted.set(Counted::new(all));
+    }
+}
+
+fn tell(cluster: &Cluster, to: u32, first: usize, counts: &[u8]) -> Result<(), Failure> {
+    cluster.post(to, VERB, &[0, ask::COUNT, first as u64], counts, 0)
+}
+
+/// Counts the GPUs of all ranks, which all of them do when they are brought together. Nothing without `OMPX_CUDA`.
+pub(super) fn count_all(cluster: &Cluster) {
+    if env::settings().cuda.is_none() {
+        return;
+    }
+    let own = [lock(&cluster.gpus.own).len() as u8];
+    match cluster.rank {
+        0 => cluster.gpus.hear(cluster, 0, &own),
+        rank => drop(tell(cluster, 0, rank as usize, &own)),
+    }
+    while cluster.gpus.counted.get().is_none() {
+        cluster.progress();
+        std::thread::sleep(NAP);
+    }
+}
+
+/// Between two looks for what the others have.
+const NAP: Duration = Duration::from_micros(50);
+
+/// The GPUs of all ranks as devices, in the order of ranks.
+pub fn devices(cluster: &'static Cluster) -> Vec<(Home, Box<dyn Device>)> {
+    let Some(counted) = cluster.gpus.counted.get() else { return Vec::new() };
+    let mut own = core::mem::take(&mut *lock(&cluster.gpus.own)).into_iter();
+    let homes = (0..).zip(&counted.counts).flat_map(|(rank, &count)| (0..u32::from(count)).map(move |gpu| (rank, gpu)));
+    let device = |rank, gpu| if rank == cluster.rank { own.next() } else { Some(Box::new(FarGpu::new(cluster, rank, gpu)) as Box<dyn Device>) };
+    let mut device = device;
+    homes.filter_map(|(rank, gpu)| device(rank, gpu).map(|device| (Home { rank, gpu: Some(gpu) }, device))).collect()
+}
+
+/// The device that is there.
+fn slot(cluster: &Cluster, home: Home) -> Option<&'static Slot> {
+    let number = match home.gpu {
+        None => device_of(home.rank)?,
+        Some(gpu) => device_count(cluster) + cluster.gpus.counted.get()?.place(home.rank, gpu)?,
+    };
+    get(i32::try_from(number).ok()?).filter(|slot| slot.home == home)
+}
+
+/// Another rank.
+pub struct Nearer(&'static Cluster, u32);
+
+/// The rank that makes copies from `from` to `to`, where it is not this one: neither is here, and one is a GPU.
+pub fn nearer(to: &Slot, from: &Slot) -> Option<Nearer> {
+    let cluster = cluster()?;
+    let is_elsewhere = |slot: &Slot| slot.home.rank != cluster.rank;
+    let has_gpu = to.home.gpu.is_some() || from.home.gpu.is_some();
+    (is_elsewhere(to) && is_elsewhere(from) && has_gpu).then(|| Nearer(cluster, to.home.rank))
+}
+
+impl Nearer {
+    /// Has it copy so many bytes, and waits for it.
+    ///
+    /// # Errors
+    /// That rank's, or the bridge's.
+    /// # Safety
+    /// Both are that large.
+    pub unsafe fn copies(&self, to: (&Slot, Address), from: (&Slot, Address), size: usize) -> Result<(), Failure> {
+        let Self(cluster, rank) = *self;
+        // What was sent to the memory of ranks is there before others read it.
+        settle(cluster)?;
+        let [(to, to_at), (from, from_at)] = [to, from].map(|(slot, at)| (wire::home(slot.home), at as u64));
+        let words = [ask::ACROSS, to[1], to_at, from[0], from[1], from_at, size as u64];
+        cluster.ask(rank, VERB, &words, &[]).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gpus_are_numbered_in_the_order_of_ranks() {
+        let counted = Counted::new(vec![2, 0, 3]);
+        let all: Vec<_> = (0..4).flat_map(|rank| (0..4).map(move |gpu| (rank, gpu))).filter_map(|(rank, gpu)| counted.place(rank, gpu)).collect();
+        assert_eq!(all, [0, 1, 2, 3, 4]);
+        assert_eq!((counted.place(0, 2), counted.place(1, 0), counted.place(2, 1)), (None, None, Some(3)));
+    }
+}
