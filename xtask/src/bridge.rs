@@ -1,7 +1,7 @@
 //! `cargo xtask bridge`: builds the bridge for every MPI of this machine, and checks or measures it under that MPI's launcher.
 //!
 //! Lives here: which MPIs there are and how a bridge is linked. `bridge/check.rs` has the list of checks, `bridge/ranks.rs` those of
-//! OpenMP programs whose devices are ranks, `bridge/examples.rs` those of `examples/distributed`, `bridge/aware.rs` those of programs that call
+//! OpenMP programs whose devices are ranks, `bridge/gpus.rs` of one with the GPUs of ranks, `bridge/examples.rs` those of `examples/distributed`, `bridge/aware.rs` those of programs that call
 //! MPI from their threads, `bridge/tool.rs` those of the command `gangway`; `bridge/measure.rs` measures. A machine without MPI builds everything else and says here what it lacks.
 //!
 //! Rejected: a build script of the crate (cargo would need an MPI to build the workspace, and could link one only).
@@ -10,6 +10,7 @@ mod aware;
 mod check;
 mod examples;
 mod figures;
+mod gpus;
 mod measure;
 mod ranks;
 mod tool;

@@ -152,10 +152,11 @@ static void chosen(void)
         spread(any[which], which + 3 * me, counts);
         for (int d = 0; d < devices; d++)
             *(d < first_gpu ? &on_ranks : &on_gpus) += counts[d];
-        for (int d = which == 1 ? first_gpu : 0; d < (which == 2 ? first_gpu : devices); d++)
+        const int first = which == 1 ? first_gpu : 0, end = which == 2 ? first_gpu : devices;
+        for (int d = first; d < end; d++)
             idle += counts[d] == 0;
         CHECK_EQ(counts[devices], which == 2 && first_gpu == 0 ? REGIONS : 0);
-        CHECK(idle == 0);
+        CHECK(2 * idle < end - first || end == first); /* a device that was slow once may be left out */
         if (first_gpu > 0)
             CHECK_EQ(which == 0 ? on_ranks + on_gpus : which == 1 ? on_gpus : on_ranks, REGIONS);
     }

@@ -110,7 +110,7 @@ impl Builder {
         let output = program.with_extension("gpu.exe");
         self.unless_cached(&output, |partial| {
             let mut bytes = fs::read(program).map_err(|error| error.to_string())?;
-            if images::mark(&mut bytes) == 0 {
+            if images::mark(&mut bytes, "") == 0 {
                 return Err(format!("{}\nerror: it has no image", program.display()));
             }
             fs::write(partial, bytes).map_err(|error| error.to_string())?;

@@ -7,12 +7,15 @@ const MAGIC: [u8; 4] = [0x10, 0xff, 0x10, 0xad];
 /// ELF machine of GPUs.
 const GPU: u16 = 190;
 
-/// Marks all ELF images as a GPU's. How many there were.
-pub fn mark(program: &mut [u8]) -> usize {
+/// Marks the ELF images for this target as a GPU's, all of them if it is empty. How many there were.
+pub fn mark(program: &mut [u8], target: &str) -> usize {
     let (mut count, mut at) = (0, 0);
     while let Some(found) = find(program, at) {
         at = found + MAGIC.len();
-        if let Some(image) = image(program, found).filter(|&image| program.get(image..image + 20).is_some_and(|elf| elf.starts_with(b"\x7fELF"))) {
+        let is_elf = |image: &usize| program.get(*image..image + 20).is_some_and(|elf| elf.starts_with(b"\x7fELF"));
+        // Its header's words for it lie before the image.
+        let is_meant = |image: &usize| target.is_empty() || program[found..*image].windows(target.len()).any(|window| window == target.as_bytes());
+        if let Some(image) = image(program, found).filter(|image| is_elf(image) && *image > found && is_meant(image)) {
             program[image + 18..image + 20].copy_from_slice(&GPU.to_le_bytes());
             count += 1;
         }
@@ -46,9 +49,11 @@ mod tests {
         program[56..64].copy_from_slice(&32_u64.to_le_bytes());
         program[40 + 32 + 24..40 + 32 + 32].copy_from_slice(&120_u64.to_le_bytes());
         program[160..164].copy_from_slice(b"\x7fELF");
-        assert_eq!((mark(&mut program), program[178]), (1, 190));
+        assert_eq!((mark(&mut program, "gpu"), mark(&mut program, ""), program[178]), (0, 1, 190));
+        program[150..153].copy_from_slice(b"gpu");
+        assert_eq!(mark(&mut program, "gpu"), 1);
         program[160] = 0;
         program[298..].copy_from_slice(&MAGIC[..2]);
-        assert_eq!(mark(&mut program), 0, "no ELF image, and a piece of a magic number");
+        assert_eq!(mark(&mut program, ""), 0, "no ELF image, and a piece of a magic number");
     }
 }

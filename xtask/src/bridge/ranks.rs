@@ -3,7 +3,7 @@
 //! Programs of `mpi-bridge/programs/ranks` know that they have ranks; those of `abi-tests/device` do not: they are a choice of
 //! the ABI tests, which run there on host devices. Each meets one MPI and one compiler at a time where there are many.
 
-use super::{Mpi, environment, examples, words};
+use super::{Mpi, environment, examples, gpus, words};
 use crate::exec::{self, Ran};
 use crate::programs::Places;
 use crate::report::Report;
@@ -39,7 +39,7 @@ impl Compiler {
 
 /// What a run must do.
 #[derive(Clone, Copy)]
-enum Wanted {
+pub enum Wanted {
     /// End with status 0 and say nothing.
     Fine,
     /// End with status 0 and one line of ours that contains this.
@@ -52,23 +52,23 @@ enum Wanted {
     Ended,
 }
 
-struct Test {
-    name: &'static str,
-    compilers: &'static [Compiler],
-    ranks: &'static [u32],
+pub struct Test {
+    pub name: &'static str,
+    pub compilers: &'static [Compiler],
+    pub ranks: &'static [u32],
     /// `OMPX_CLUSTER`.
-    mode: &'static str,
+    pub mode: &'static str,
     /// `OMPX_PROGRESS`.
-    progress: &'static str,
-    argument: &'static str,
+    pub progress: &'static str,
+    pub argument: &'static str,
     /// Further variables of the environment, `NAME=VALUE`.
-    settings: &'static [&'static str],
+    pub settings: &'static [&'static str],
     /// With the start library; otherwise the program calls `ompx_cluster_init`.
-    diverted: bool,
-    wanted: Wanted,
+    pub diverted: bool,
+    pub wanted: Wanted,
 }
 
-const PLAIN: Test = Test {
+pub const PLAIN: Test = Test {
     name: "",
     compilers: BOTH,
     ranks: &[2, 4],
@@ -280,6 +280,7 @@ pub fn run(places: &Places, mpis: &[Mpi], filter: &str, report: &mut Report) {
         room.device_programs(mpis, *compiler, filter, report);
         examples::run(&room, mpis, *compiler, filter, report);
     }
+    gpus::run(&room, mpis, filter, report);
 }
 
 /// A program for ranks that knows that it has some, for whoever starts it in another way.
@@ -303,7 +304,7 @@ impl<'a> Room<'a> {
     }
 
     /// Whether the compiler makes programs with target regions here; else why not.
-    fn tries(&self, compiler: Compiler) -> Result<(), String> {
+    pub fn tries(&self, compiler: Compiler) -> Result<(), String> {
         let command = compiler.command().ok_or("not installed")?;
         let trial = self.places.target.join("bridge/trial.c");
         let text = "int main(void) { int x = 0;\n#pragma omp target map(tofrom : x)\nx++;\nreturn x - 1; }\n";
@@ -312,7 +313,7 @@ impl<'a> Room<'a> {
         made.map(drop).map_err(|why| format!("does not build target regions: {why}"))
     }
 
-    fn compile(&self, command: &[String], source: &Path, to: &str) -> Result<PathBuf, String> {
+    pub fn compile(&self, command: &[String], source: &Path, to: &str) -> Result<PathBuf, String> {
         let program = self.places.target.join("bridge").join(to);
         let mut line = command.to_vec();
         line.extend(words(&["-O1", "-g", "-w", "-Iabi-tests/include", "-Iinclude", &source.display().to_string()]));
@@ -324,7 +325,7 @@ impl<'a> Room<'a> {
         }
     }
 
-    fn program(&self, compiler: Compiler, source: &str, to: &str) -> Result<PathBuf, String> {
+    pub fn program(&self, compiler: Compiler, source: &str, to: &str) -> Result<PathBuf, String> {
         let to = format!("{to}-{}", compiler.name());
         let known = self.places.target.join("bridge").join(&to);
         let source = self.places.root.join(source);
@@ -338,7 +339,8 @@ impl<'a> Room<'a> {
         self.compile(&compiler.command().ok_or("not installed")?, &source, &to)
     }
 
-    fn launch(&self, mpi: &Mpi, test: &Test, ranks: u32, program: &Path) -> Ran {
+    /// One run, with further variables of the environment.
+    pub fn launch(&self, mpi: &Mpi, test: &Test, ranks: u32, more: &[String], program: &Path) -> Ran {
         let mut line = mpi.launch.clone();
         let start = if test.diverted { "libgangway_start.so:" } else { "" };
         line.extend([ranks.to_string(), "env".into()]);
@@ -350,6 +352,7 @@ impl<'a> Room<'a> {
             "OMP_NUM_THREADS=2".into(),
         ]);
         line.extend(words(test.settings));
+        line.extend_from_slice(more);
         line.push(program.display().to_string());
         line.extend((!test.argument.is_empty()).then(|| test.argument.to_string()));
         exec::run(&line, &environment(&[]), &self.places.root, LIMIT)
@@ -364,7 +367,7 @@ impl<'a> Room<'a> {
         let what: Vec<&str> = what.filter(|word| !word.is_empty()).collect();
         for ranks in test.ranks {
             let name = format!("ranks [{}, {ranks} ranks, {}, {}, {}]", mpi.name, compiler.name(), test.mode, test.progress);
-            let ran = self.launch(mpi, test, *ranks, &program);
+            let ran = self.launch(mpi, test, *ranks, &[], &program);
             report.check(&format!("{name}: {}", what.join(" ")), judge(&ran, test.wanted).into_iter().collect());
         }
     }
@@ -380,7 +383,7 @@ impl<'a> Room<'a> {
         for (at, (name, _)) in chosen {
             let mpi = mpis[(at + usize::from(compiler == Gcc)) % mpis.len()];
             let problem = match self.program(compiler, &format!("abi-tests/device/{name}.c"), &format!("device-{name}")) {
-                Ok(program) => judge(&self.launch(mpi, &PLAIN, 3, &program), Wanted::Fine),
+                Ok(program) => judge(&self.launch(mpi, &PLAIN, 3, &[], &program), Wanted::Fine),
                 Err(why) => Some(why),
             };
             problems.extend(problem.map(|p| format!("{name} [{}]: {p}", mpi.name)));
@@ -389,7 +392,8 @@ impl<'a> Room<'a> {
     }
 }
 
-fn judge(ran: &Ran, wanted: Wanted) -> Option<String> {
+/// What is wrong with a run.
+pub fn judge(ran: &Ran, wanted: Wanted) -> Option<String> {
     let ours: Vec<&str> = ran.stderr.lines().filter(|l| l.contains("gangway: ")).collect();
     let said = || ran.stderr.lines().find(|l| !l.trim().is_empty()).unwrap_or_default().to_string();
     match (wanted, &ran.problem) {
