@@ -101,7 +101,7 @@ OMPX_API int ompx_cluster_init(int *argc, char ***argv);
  * stand alone (target data, enter data, update) have to name a device; with this number they end the program. */
 OMPX_API int ompx_device_any(void);
 
-/* The same for GPUs alone: the runtime chooses one of them. Without GPUs: as without devices. */
+/* The same for GPUs alone: the runtime chooses one of them, of any rank; for streams of tasks one of this rank. Without GPUs: as without devices. */
 OMPX_API int ompx_device_any_gpu(void);
 
 /* The same for other MPI ranks. Without ranks: as without devices. */

@@ -107,7 +107,7 @@ static void from_to(int from, int to)
 static void chains(void)
 {
     enum { CHAINS = 6, LINKS = 12 };
-    static long a[CHAINS][N];
+    long(*a)[N] = calloc(CHAINS, sizeof *a);
 #pragma omp parallel num_threads(2)
 #pragma omp single
     for (int link = 0; link < LINKS; link++)
@@ -122,6 +122,7 @@ static void chains(void)
         for (int c = 0; c < CHAINS; c++)
             wrong += a[c][i] != ((1L << LINKS) - 1) * (i % 3 + 1);
     CHECK_EQ(wrong, 0);
+    free(a);
 }
 
 /* REGIONS regions for a device among these; how many ran on each of 0..devices, the host last. In `which`, the place of their count. */
@@ -180,6 +181,40 @@ static void variables(void)
     }
 }
 
+/* Another rank uses all devices, those of this one among them. */
+static void elsewhere(const void *args, size_t bytes, ompx_result_t *result)
+{
+    (void)bytes;
+    first_gpu = *(const int *)args;
+    devices = omp_get_num_devices();
+    ranks = ompx_cluster_size();
+    CHECK(ompx_cluster_rank() == ranks - 1);
+    for (int d = 0; d < devices; d++)
+        mapping(d);
+    from_to(first_gpu, devices - 1);
+    from_to(devices - 1, first_gpu);
+    chains();
+    ompx_result_set(result, &check_failed, sizeof check_failed);
+}
+
+static void by_another_rank(void)
+{
+    ompx_future_t future;
+    int failed = -1;
+    CHECK_EQ(ompx_invoke(ranks - 1, elsewhere, &first_gpu, sizeof first_gpu, &future), 0);
+    CHECK_EQ(ompx_future_get(future, &failed, sizeof failed), 0);
+    CHECK_EQ(failed, 0);
+}
+
+/* OMPX_SCHED=manual: the regions of `chosen` by number. */
+static void by_hand(void)
+{
+    long counts[32] = {0};
+    spread(ompx_device_any(), 0, counts);
+    for (int d = 0; d < devices; d++)
+        CHECK_EQ(counts[d], d == 0 || d == first_gpu || d == devices - 1 ? REGIONS / 3 : 0);
+}
+
 /* Without an image for GPUs regions for them run on the host, and those for any device on ranks. */
 static void without_images(void)
 {
@@ -220,7 +255,11 @@ int main(int argc, char **argv)
         without_images();
         return check_result();
     }
-    if (argc > 1 && strcmp(argv[1], "large") != 0) {
+    if (argc > 1 && strcmp(argv[1], "hand") == 0) {
+        by_hand();
+        return check_result();
+    }
+    if (argc > 1) {
         fails(argv[1]);
         return 0;
     }
@@ -233,5 +272,7 @@ int main(int argc, char **argv)
                 from_to(from, to);
     chains();
     chosen();
+    if (ompx_cluster_rank() == 0)
+        by_another_rank();
     return check_result();
 }

@@ -10,11 +10,11 @@ use super::interface::Device;
 use crate::omp::env::CudaDriver;
 use crate::omp::report;
 
-/// The GPUs of the driver that the user has named; none without one. What goes wrong is said in a line.
-pub(super) fn devices(named: Option<&CudaDriver>) -> Vec<Box<dyn Device>> {
+/// The GPUs of the driver that the user has named; none without one. What goes wrong is said in a line, behind `who`.
+pub(super) fn devices(named: Option<&CudaDriver>, who: &str) -> Vec<Box<dyn Device>> {
     let Some(named) = named else { return Vec::new() };
     let (gpus, lines) = open(named).unwrap_or_else(|why| (Vec::new(), vec![format!("OMPX_CUDA: {why}; there are no GPUs")]));
-    lines.iter().for_each(report::warn);
+    lines.iter().for_each(|line| report::warn(format_args!("{who}{line}")));
     gpus.into_iter().map(|gpu| Box::new(gpu) as Box<dyn Device>).collect()
 }
 

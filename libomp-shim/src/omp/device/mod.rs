@@ -228,7 +228,7 @@ fn of_ranks(cluster: &'static rank::Cluster) -> Found {
 /// Without ranks.
 fn of_this_process() -> Found {
     let settings = env::settings();
-    let gpus = if settings.devices == DeviceKinds::Cpu { Vec::new() } else { gpu::devices(settings.cuda.as_ref()) };
+    let gpus = if settings.devices == DeviceKinds::Cpu { Vec::new() } else { gpu::devices(settings.cuda.as_ref(), "") };
     let mut devices: Found = (0..).zip(gpus).map(|(at, gpu)| (Home { rank: 0, gpu: Some(at) }, gpu)).collect();
     if settings.devices == DeviceKinds::Gpu {
         say_if_none_is_left(devices.is_empty(), settings.host_devices > 0);

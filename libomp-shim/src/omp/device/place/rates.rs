@@ -63,20 +63,15 @@ pub(in crate::omp::device) fn between(from: Option<i32>, to: i32, bytes: u64) ->
     }
     let (source, target) = (from.and_then(get), get(to));
     let has_gpu = [source, target].into_iter().flatten().any(|slot| slot.home.gpu.is_some());
-    let on_the_way = rank::cluster().map_or(0, |cluster| {
-        let [source, target] = [source, target].map(|slot| slot.map_or(cluster.rank, |slot| slot.home.rank));
-        match measured() {
-            // From rank to rank; a GPU's own copy comes on top of it.
-            Some(rates) if !has_gpu || source != target => rates.between(source as usize, target as usize).time(bytes),
-            None if has_gpu && source != target => LATENCY + bytes / RATE,
-            _ => 0,
-        }
-    });
-    if on_the_way > 0 && !has_gpu {
-        return on_the_way;
+    let ranks = rank::cluster().map(|cluster| [source, target].map(|slot| slot.map_or(cluster.rank, |slot| slot.home.rank) as usize));
+    let hop = |[source, target]: [usize; 2]| measured().map(|rates| rates.between(source, target).time(bytes));
+    if let Some(time) = ranks.filter(|_| !has_gpu).and_then(hop) {
+        return time;
     }
-    // What was seen of a GPU's copies is all of the way.
-    seen(from.is_some(), to, bytes).map_or(on_the_way + LATENCY + bytes / RATE, |seen| LATENCY + seen)
+    // What was seen of a GPU's copies is all of their way, from rank to rank and on.
+    let way = ranks.filter(|[source, target]| has_gpu && source != target);
+    let way = way.map_or(0, |ranks| hop(ranks).unwrap_or(LATENCY + bytes / RATE));
+    LATENCY + seen(from.is_some(), to, bytes).unwrap_or(way + bytes / RATE)
 }
 
 /// The same without latency, by the copies that were made so far.

@@ -166,7 +166,7 @@ fn begin(table: &'static Table, bridge: *const Bridge, mode: ClusterMode, dedica
         peers: (0..ranks).map(|_| Peer::default()).collect(),
         served: serve::Served::default(),
         debts: super::remote::Debts::default(),
-        gpus: gpus::Gpus::open(ranks),
+        gpus: gpus::Gpus::open(rank, ranks),
         stealing: super::steal::Stealing::new(rank, ranks),
         main_ended: AtomicBool::new(!runs_main),
         over: AtomicBool::new(false),

@@ -85,10 +85,10 @@ impl Counted {
 }
 
 impl Gpus {
-    /// Opens this rank's, as one of so many.
-    pub(super) fn open(ranks: u32) -> Self {
-        let settings = env::settings();
-        let mut own = if settings.devices == DeviceKinds::Cpu { Vec::new() } else { gpu::devices(settings.cuda.as_ref()) };
+    /// Opens those of this rank, as one of so many.
+    pub(super) fn open(rank: u32, ranks: u32) -> Self {
+        let (settings, who) = (env::settings(), format!("rank {rank}: "));
+        let mut own = if settings.devices == DeviceKinds::Cpu { Vec::new() } else { gpu::devices(settings.cuda.as_ref(), &who) };
         own.truncate(MOST);
         let heard = Heard { counts: vec![0; ranks as usize], silent: ranks as usize };
         Self { own: Mutex::new(own), heard: Mutex::new(heard), counted: OnceLock::new(), to_free: Mutex::default() }
@@ -144,8 +144,7 @@ pub fn devices(cluster: &'static Cluster) -> Vec<(Home, Box<dyn Device>)> {
     let Some(counted) = cluster.gpus.counted.get() else { return Vec::new() };
     let mut own = core::mem::take(&mut *lock(&cluster.gpus.own)).into_iter();
     let homes = (0..).zip(&counted.counts).flat_map(|(rank, &count)| (0..u32::from(count)).map(move |gpu| (rank, gpu)));
-    let device = |rank, gpu| if rank == cluster.rank { own.next() } else { Some(Box::new(FarGpu::new(cluster, rank, gpu)) as Box<dyn Device>) };
-    let mut device = device;
+    let mut device = |rank, gpu| if rank == cluster.rank { own.next() } else { Some(Box::new(FarGpu::new(cluster, rank, gpu)) as Box<dyn Device>) };
     homes.filter_map(|(rank, gpu)| device(rank, gpu).map(|device| (Home { rank, gpu: Some(gpu) }, device))).collect()
 }
 
