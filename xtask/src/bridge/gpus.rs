@@ -38,7 +38,7 @@ const RUNS: &[Run] = &[
     Run { gpus: "devices=2", test: Test { name: "gpus", compilers: &[Compiler::Gcc], ranks: &[2], argument: "plain", ..PLAIN } },
     run_of("devices=2", Test { argument: "hand", settings: &["OMPX_SCHED=manual:mpi-bridge/programs/ranks/gpus.tasks"], ..PLAIN }),
     failing("devices=2,launch=2", "kernel", "a target region on device 4: GPU 1 of rank 1: CUDA_ERROR_LAUNCH_FAILED; the program stops"),
-    failing("devices=2,memory=64", "memory", "mapping on device 4: GPU 1 of rank 1: out of memory for 104857600 bytes; the program stops"),
+    failing("devices=2,memory=64", "memory", "mapping on device 4: GPU 1 of rank 1: out of memory for 1048576"),
 ];
 
 /// Runs all, if their name contains `filter`.

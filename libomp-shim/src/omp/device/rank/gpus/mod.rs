@@ -165,7 +165,7 @@ pub fn nearer(to: &Slot, from: &Slot) -> Option<Nearer> {
     let cluster = cluster()?;
     let is_elsewhere = |slot: &Slot| slot.home.rank != cluster.rank;
     let has_gpu = to.home.gpu.is_some() || from.home.gpu.is_some();
-    (is_elsewhere(to) && is_elsewhere(from) && has_gpu).then(|| Nearer(cluster, to.home.rank))
+    (is_elsewhere(to) && is_elsewhere(from) && has_gpu).then_some(Nearer(cluster, to.home.rank))
 }
 
 impl Nearer {
