@@ -103,8 +103,8 @@ static void from_to(int from, int to)
     free(back);
 }
 
-/* Each link of each chain runs on the next device. */
-static void chains(void)
+/* Each link of each chain runs on the next device, or where the runtime wants to (`any` not 0). */
+static void chains(int any)
 {
     enum { CHAINS = 6, LINKS = 12 };
     long(*a)[N] = calloc(CHAINS, sizeof *a);
@@ -113,7 +113,7 @@ static void chains(void)
     for (int link = 0; link < LINKS; link++)
         for (int c = 0; c < CHAINS; c++) {
             long *mine = a[c];
-#pragma omp target nowait depend(inout : mine[0]) map(tofrom : mine[0:N]) device((c + link) % devices)
+#pragma omp target nowait depend(inout : mine[0]) map(tofrom : mine[0:N]) device(any ? any : (c + link) % devices)
             for (int i = 0; i < N; i++)
                 mine[i] = mine[i] * 2 + i % 3 + 1;
         }
@@ -157,7 +157,9 @@ static void chosen(void)
         for (int d = first; d < end; d++)
             idle += counts[d] == 0;
         CHECK_EQ(counts[devices], which == 2 && first_gpu == 0 ? REGIONS : 0);
-        CHECK(2 * idle < end - first || end == first); /* a device that was slow once may be left out */
+        /* How regions of unknown length are shared among devices of two kinds is the policy's business. */
+        const int used = end - first - idle;
+        CHECK(which == 1 ? 2 * used > end - first : used > 1 || end - first < 3);
         if (first_gpu > 0)
             CHECK_EQ(which == 0 ? on_ranks + on_gpus : which == 1 ? on_gpus : on_ranks, REGIONS);
     }
@@ -193,7 +195,7 @@ static void elsewhere(const void *args, size_t bytes, ompx_result_t *result)
         mapping(d);
     from_to(first_gpu, devices - 1);
     from_to(devices - 1, first_gpu);
-    chains();
+    chains(0);
     ompx_result_set(result, &check_failed, sizeof check_failed);
 }
 
@@ -270,7 +272,9 @@ int main(int argc, char **argv)
         for (int to = 0; to <= devices; to++)
             if (from >= first_gpu || to >= first_gpu)
                 from_to(from, to);
-    chains();
+    chains(0);
+    chains(ompx_device_any_gpu());
+    chains(ompx_device_any());
     chosen();
     if (ompx_cluster_rank() == 0)
         by_another_rank();

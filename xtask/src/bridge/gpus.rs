@@ -34,6 +34,8 @@ const RUNS: &[Run] = &[
     run_of("devices=2,delay=50", Test { mode: "spmd", progress: "idle", settings: &["OMPX_SHARED_MEMORY=off"], ..PLAIN }),
     run_of("devices=2", Test { settings: &["OMPX_DEVICES=gpu"], ..PLAIN }),
     run_of("devices=2", Test { settings: &["OMPX_COHERENCE=on", "OMPX_STEAL=half"], ..PLAIN }),
+    run_of("devices=2,delay=50", Test { settings: &["OMPX_COHERENCE=on", "OMPX_SCHED=rrmc"], ..PLAIN }),
+    run_of("devices=2,delay=50", Test { mode: "spmd", settings: &["OMPX_COHERENCE=on", "OMPX_SCHED=rrmc"], ..PLAIN }),
     Run { gpus: "devices=2", test: Test { name: "gpus", compilers: &[Compiler::Clang], ranks: &[1, 3], ..PLAIN } },
     Run { gpus: "devices=2", test: Test { name: "gpus", compilers: &[Compiler::Gcc], ranks: &[2], argument: "plain", ..PLAIN } },
     run_of("devices=2", Test { argument: "hand", settings: &["OMPX_SCHED=manual:mpi-bridge/programs/ranks/gpus.tasks"], ..PLAIN }),

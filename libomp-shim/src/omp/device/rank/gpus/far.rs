@@ -12,6 +12,8 @@ use super::super::pending::Outcome;
 use super::super::remote::lock;
 use super::super::wire::hash;
 use super::wire::{VERB, ask, launch_words};
+use super::{across, home_of_peer, peer};
+use crate::omp::device::Home;
 use crate::omp::device::interface::{Address, Code, Device, Failure, Image, Launch, Module, Operation, Progress, Wake};
 use crate::omp::device::transfer;
 
@@ -57,6 +59,10 @@ impl FarGpu {
     pub fn new(cluster: &'static Cluster, rank: u32, gpu: u32) -> Self {
         let name = CString::new(format!("GANGWAY_RANK_{rank}_GPU_{gpu}")).unwrap_or_default();
         Self { cluster, rank, gpu, name, symbols: Mutex::default(), flying: Mutex::default() }
+    }
+
+    fn home(&self) -> Home {
+        Home { rank: self.rank, gpu: Some(self.gpu) }
     }
 
     /// What went wrong there, with where that is.
@@ -132,6 +138,20 @@ impl Device for FarGpu {
     unsafe fn copy_within(&self, to: Address, from: Address, size: usize) -> Result<Operation, Failure> {
         let words = [ask::WITHIN, self.gpu.into(), to as u64, from as u64, size as u64];
         self.begin(&words, &[], &[writes(to, size), reads(from, size)])
+    }
+
+    fn peer(&self) -> Option<u64> {
+        Some(peer(self.rank, self.gpu))
+    }
+
+    fn reaches(&self, peer: u64) -> bool {
+        home_of_peer(self.cluster, peer).is_some_and(|home| home != self.home())
+    }
+
+    unsafe fn copy_across(&self, to: Address, peer: u64, from: Address, size: usize) -> Result<Operation, Failure> {
+        let source = home_of_peer(self.cluster, peer).ok_or_else(|| Failure("there is no way from that device".into()))?;
+        let words = across(self.cluster, (self.home(), to), (source, from), size)?;
+        self.begin(&words, &[], &[writes(to, size)])
     }
 
     fn load(&self, image: &Image<'_>) -> Result<Option<Module>, Failure> {

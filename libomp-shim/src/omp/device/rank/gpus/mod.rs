@@ -157,6 +157,26 @@ fn slot(cluster: &Cluster, home: Home) -> Option<&'static Slot> {
     get(i32::try_from(number).ok()?).filter(|slot| slot.home == home)
 }
 
+/// Added to a rank's number, in the upper half, and a GPU's: other kinds of devices have other numbers as peers.
+const PEERS: u64 = 1 << 63;
+
+/// By which other devices know a GPU of another rank.
+fn peer(rank: u32, gpu: u32) -> u64 {
+    PEERS | u64::from(rank) << 32 | u64::from(gpu)
+}
+
+/// The device that is that peer: a rank, or a GPU of any rank.
+fn home_of_peer(cluster: &Cluster, peer: u64) -> Option<Home> {
+    if peer & PEERS != 0 {
+        return Some(Home { rank: ((peer & !PEERS) >> 32) as u32, gpu: Some(peer as u32) });
+    }
+    if peer < cluster.ranks.into() {
+        return Some(Home { rank: peer as u32, gpu: None });
+    }
+    let mut own = (0..).map(|gpu| slot(cluster, Home { rank: cluster.rank, gpu: Some(gpu) })).map_while(|slot| slot);
+    own.find(|slot| slot.device.peer() == Some(peer)).map(|slot| slot.home)
+}
+
 /// Another rank.
 pub struct Nearer(&'static Cluster, u32);
 
@@ -177,17 +197,29 @@ impl Nearer {
     /// Both are that large.
     pub unsafe fn copies(&self, to: (&Slot, Address), from: (&Slot, Address), size: usize) -> Result<(), Failure> {
         let Self(cluster, rank) = *self;
-        // What was sent to the memory of ranks is there before others read it.
-        settle(cluster)?;
-        let [(to, to_at), (from, from_at)] = [to, from].map(|(slot, at)| (wire::home(slot.home), at as u64));
-        let words = [ask::ACROSS, to[1], to_at, from[0], from[1], from_at, size as u64];
+        let words = across(cluster, (to.0.home, to.1), (from.0.home, from.1), size)?;
         cluster.ask(rank, VERB, &words, &[]).map(drop)
     }
+}
+
+/// What asks for a copy between two devices, once what was sent to the memory of ranks is there: others read it.
+///
+/// # Errors
+/// The bridge's.
+fn across(cluster: &Cluster, to: (Home, Address), from: (Home, Address), size: usize) -> Result<[u64; 7], Failure> {
+    settle(cluster)?;
+    let [(to, to_at), (from, from_at)] = [to, from].map(|(home, at)| (wire::home(home), at as u64));
+    Ok([ask::ACROSS, to[1], to_at, from[0], from[1], from_at, size as u64])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn peers_of_other_kinds_have_other_numbers() {
+        assert_eq!((peer(0, 0) & PEERS, peer(3, 2) & !PEERS), (PEERS, 3 << 32 | 2));
+    }
 
     #[test]
     fn gpus_are_numbered_in_the_order_of_ranks() {
