@@ -185,7 +185,7 @@ impl Build<'_> {
         run(command.arg("-o").arg(&output).args(["-lm", "-ldl"]))?;
         if matches!(self.images, Images::Marked) {
             let mut bytes = fs::read(&output).map_err(|e| e.to_string())?;
-            if images::mark(&mut bytes) == 0 {
+            if images::mark(&mut bytes, "") == 0 {
                 return Err(format!("{} has no image", output.display()));
             }
             fs::write(&output, bytes).map_err(|e| e.to_string())?;
