@@ -323,12 +323,12 @@ OMPX_API int ompx_cuda_task(int device, ompx_cuda_function fn, const void *args,
  * device has newer ones, until ompx_array_host. Target regions name blocks in `map` as any storage, with their address on the host: what lies in one block is not copied back when the
  * region ends; what lies in several is, as if it were no array. The kinds of use are those of ompx_access_t. Any thread may call these. */
 
-/* `bytes` bytes at `storage`, which stays the program's, are an array of blocks of `block` bytes each (the last one may be smaller; 0: one block), and its value is what they hold. With `storage`
+/* `bytes` bytes at `storage`, which stays the program's, are an array of blocks of `block` bytes each (the last one may be smaller; 0: one block), and its value is what they hold; nothing of them is mapped to a device. With `storage`
  * null new storage is made, of zeros, at an address that is a multiple of 4096. Returns the address of the first byte; or null and a line: no bytes, no memory, a part of these bytes is an array already. */
 OMPX_API void *ompx_array_create(void *storage, size_t bytes, size_t block);
 
 /* The array at this address, which nobody uses, is none any more: storage of the program's has its value, other storage is freed. OMPX_E_RANGE (no array begins there), OMPX_E_WAITED (a task, a region or
- * a data construct uses it). */
+ * a data construct uses it). Copies by ompx_prefetch that have not begun are not made. */
 OMPX_API int ompx_array_destroy(void *array);
 
 /* The host may read these bytes of an array when this returns, until the next region or task that writes their blocks; with another kind than OMPX_IN it may write them, too, and no

@@ -11,7 +11,8 @@
 // expect-stderr-lines: 15
 #include "device.h"
 #include "arrays.h"
-enum { N = 1024 };
+#include <unistd.h>
+enum { N = 1024, LARGE = 8 << 20 };
 
 int main(void)
 {
@@ -48,6 +49,19 @@ int main(void)
             CHECK_EQ(ompx_array_host(a, 4, OMPX_IN), OMPX_E_WAITED);
         }
 #pragma omp taskwait
+    }
+    /* Copies ahead of time that have not begun when the array goes. */
+#pragma omp parallel
+#pragma omp single
+    {
+        char *gone = ompx_array_create(NULL, LARGE, LARGE / 4);
+#pragma omp task depend(out : gone[0], gone[LARGE / 4], gone[LARGE / 2], gone[LARGE / 4 * 3])
+        usleep(20000);
+        ompx_future_t future;
+        CHECK_EQ(ompx_prefetch(gone, LARGE, 1, &future), 0);
+        CHECK_EQ(ompx_array_destroy(gone), 0);
+        CHECK_EQ(ompx_future_wait(future), 0);
+        CHECK_EQ(ompx_future_free(future), 0);
     }
     CHECK_EQ(ompx_array_host(a, N * sizeof *a, OMPX_IN), 0);
     for (int i = 0; i < N; i++)

@@ -118,6 +118,7 @@ pub unsafe extern "C-unwind" fn ompx_array_use(uses: *const BlockUse, count: c_i
         }
         tasks::begin(here, wants).map_err(|why| match why {
             Refusal::Own => Fault::InUse,
+            Refusal::Gone => Fault::NoArray,
             Refusal::Full(..) => Fault::Memory,
             Refusal::Failed(slot, why) => {
                 report::warn(format_args!("ompx_array_use: device {}: {why}", slot.number));

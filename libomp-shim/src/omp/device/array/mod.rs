@@ -122,6 +122,15 @@ impl Registry {
         self.filling > 0 || self.holders.others_on(slot.number)
     }
 
+    /// Begins uses; `None`: one of them is of no array any more.
+    fn take(&mut self, held: &Held) -> Result<(), Option<Conflict>> {
+        let is_there = |want: &Want| self.part(&want.block) == Some(Part::Block(want.block.clone()));
+        if !held.wants.iter().all(is_there) {
+            return Err(None);
+        }
+        self.holders.take(held.owner, &held.uses()).map_err(Some)
+    }
+
     fn part(&self, range: &Range<usize>) -> Option<Part> {
         let (&start, array) = self.arrays.range(..range.end).next_back().filter(|(_, array)| range.start < array.end)?;
         let block = array.block_of(start, range.start.max(start));
@@ -174,7 +183,7 @@ pub fn create(start: usize, bytes: usize, block: usize) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The array that begins there is storage like any other from here on, with its value.
+/// The array that begins there is storage like any other from here on, with its value. Whoever wants a block of it from now on is refused.
 ///
 /// # Errors
 /// There is none; it is in use.
@@ -183,16 +192,16 @@ pub fn destroy(start: usize) -> Result<Range<usize>, Fault> {
         return Err(Fault::NoArray);
     }
     let range = {
-        let registry = registry();
+        let mut registry = registry();
         let range = start..registry.arrays.get(&start).ok_or(Fault::NoArray)?.end;
         if registry.holders.any_in(range.clone(), false) || registry.kept.keys().any(|(_, block)| range.contains(block)) {
             return Err(Fault::InUse);
         }
+        registry.arrays.remove(&start);
         range
     };
     BLOCKS.write_all(&|directory| directory.saves_in(&range));
     free(BLOCKS.with(|directory| directory.drop_in(&range)));
-    registry().arrays.remove(&start);
     // ORDERING: Relaxed; see `any`.
     COUNT.fetch_sub(1, Ordering::Relaxed);
     Ok(range)
@@ -300,6 +309,8 @@ impl Drop for Held {
 pub enum Refusal {
     /// The owner uses one on another device.
     Own,
+    /// The array was destroyed meanwhile.
+    Gone,
     /// So many bytes find no room on the device, though nobody else uses any there.
     Full(&'static Slot, usize, Option<Failure>),
     /// The device failed.
@@ -311,7 +322,7 @@ impl Refusal {
         match self {
             Self::Own => fail(slot, what, &Failure("the same task uses a block of an array on another device".into())),
             Self::Failed(slot, why) => fail(slot, what, &why),
-            Self::Full(slot, ..) => fail(slot, what, &Failure(self.to_string().into())),
+            Self::Gone | Self::Full(..) => fail(slot, what, &Failure(self.to_string().into())),
         }
     }
 }
@@ -320,6 +331,7 @@ impl core::fmt::Display for Refusal {
     fn fmt(&self, out: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Self::Own => write!(out, "the same task uses a block of an array on another device"),
+            Self::Gone => write!(out, "the array was destroyed before it was used"),
             Self::Failed(slot, why) => write!(out, "device {}: {why}", slot.number),
             Self::Full(slot, bytes, why) => {
                 write!(out, "blocks of arrays need {bytes} bytes on device {} at a time, for which there is no room", slot.number)?;
@@ -349,17 +361,15 @@ pub fn acquire(owner: usize, wants: Vec<Want>, who: Who) -> Result<Held, Refusal
     loop {
         let (before, ended, rooms) = (changed(), released(), load::rooms());
         let mut held = Held { owner, wants: wants.clone(), pinned: 0, begun: false };
-        let taken = registry().holders.take(owner, &held.uses());
-        match taken {
-            Ok(()) => {}
-            Err(why) => {
-                core::mem::forget(held); // it has nothing
-                if why == Conflict::Own {
-                    return Err(Refusal::Own);
-                }
-                transfer::wait(&|| changed() != before, &|_| false);
-                continue;
+        let taken = registry().take(&held);
+        if let Err(why) = taken {
+            core::mem::forget(held); // it has nothing
+            match why {
+                Some(Conflict::Others) => transfer::wait(&|| changed() != before, &|_| false),
+                Some(Conflict::Own) => return Err(Refusal::Own),
+                None => return Err(Refusal::Gone),
             }
+            continue;
         }
         let Err(Short { slot, others, why }) = held.pin() else {
             held.fill()?;

@@ -54,7 +54,7 @@ unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
     let Ahead { block, device, whole } = unsafe { task.payload().cast::<Ahead>().read() };
     if !discarded {
         let want = Want { block, device, reads: true, writes: false };
-        // No room is no mistake: whoever uses the block brings it. A device that failed says so then.
+        // No room is no mistake: whoever uses the block brings it. Nor is an array that was destroyed meanwhile. A device that failed says so to whoever uses it.
         drop(acquire(core::ptr::from_ref(task).addr(), vec![want], Who::Ahead));
     }
     // ORDERING: AcqRel; the last one comes after what the others have done.
