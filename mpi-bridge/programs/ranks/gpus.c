@@ -1,7 +1,6 @@
-/* GPUs of all ranks as devices: numbers, data on each, copies from one to another, chains over all devices, variables, devices that the runtime chooses; what fails is said.
+/* GPUs of all ranks as devices: numbers, data on each, copies from one to another, chains over all devices, variables, devices that the runtime chooses, blocks of coherent arrays; what fails is said.
  * Built with images for ranks and for GPUs, or for ranks alone. Run with two GPUs on each rank. */
-#include "check.h"
-#include "ompx.h"
+#include "array_graph.h"
 #include <unistd.h>
 enum { EACH = 2, N = 3000, REGIONS = 48, LARGE = 5 * (1 << 20) + 12345 };
 
@@ -259,6 +258,11 @@ int main(int argc, char **argv)
     }
     if (argc > 1 && strcmp(argv[1], "hand") == 0) {
         by_hand();
+        return check_result();
+    }
+    if (argc > 1 && strcmp(argv[1], "arrays") == 0) {
+        graph(6, 700, 60, 21);
+        graph(8, 70000, 40, 22);
         return check_result();
     }
     if (argc > 1) {

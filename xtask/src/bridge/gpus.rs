@@ -39,6 +39,9 @@ const RUNS: &[Run] = &[
     Run { gpus: "devices=2", test: Test { name: "gpus", compilers: &[Compiler::Clang], ranks: &[1, 3], ..PLAIN } },
     Run { gpus: "devices=2", test: Test { name: "gpus", compilers: &[Compiler::Gcc], ranks: &[2], argument: "plain", ..PLAIN } },
     run_of("devices=2", Test { argument: "hand", settings: &["OMPX_SCHED=manual:mpi-bridge/programs/ranks/gpus.tasks"], ..PLAIN }),
+    run_of("devices=2,delay=50", Test { argument: "arrays", ..PLAIN }),
+    run_of("devices=2,peers=0,pageable=1", Test { argument: "arrays", mode: "spmd", settings: &["OMPX_SHARED_MEMORY=off"], ..PLAIN }),
+    run_of("devices=2", Test { argument: "arrays", settings: &["OMPX_DEVICE_MEMORY=1500K"], ..PLAIN }),
     failing("devices=2,launch=2", "kernel", "a target region on device 4: GPU 1 of rank 1: CUDA_ERROR_LAUNCH_FAILED; the program stops"),
     failing("devices=2,memory=64", "memory", "mapping on device 4: GPU 1 of rank 1: out of memory for 1048576"),
 ];
