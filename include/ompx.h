@@ -107,6 +107,18 @@ OMPX_API int ompx_device_any_gpu(void);
 /* The same for other MPI ranks. Without ranks: as without devices. */
 OMPX_API int ompx_device_any_rank(void);
 
+/* The same for `count` devices, by their numbers: the runtime chooses one of them. The number stands for the set in all constructs from here on, and is the same for the same devices. Any thread.
+ * OMPX_E_COUNT (none, or over 65,536 sets), _ARGUMENT, _DEVICE (there is no such device). */
+OMPX_API int ompx_device_set(const int *devices, int count);
+
+/* In the device clause of a target region: the runtime chooses among the devices that have the byte at this address when the region is about to run, its dependences met: by a mapping, as a block of a coherent
+ * array, or left there by another region (OMPX_COHERENCE). Where no device has it, any will do. Says so for the next region that the calling task creates. */
+OMPX_API int ompx_device_near(const void *address);
+
+/* The same for the device where that region ran, or is to run, that last mapped what begins at this address with `from` or `tofrom`: a chain of regions stays where its first one went. Where that is not
+ * known (it goes by a table of 1024 addresses), any device will do. */
+OMPX_API int ompx_device_of(const void *address);
+
 /* The rank whose processors, or whose GPU, the device with this number is (as for the device clause; 0 where there are no ranks), and which of both it is: OMPX_CPU or OMPX_GPU. The host is the
  * calling rank's OMPX_CPU. With ranks the devices are these, as without GPUs, then the GPUs of rank 0, of rank 1 and so on; a GPU has the same number on every rank (docs/gpu.md). Any thread.
  * OMPX_E_DEVICE, without a line: there is no such device. */

@@ -23,7 +23,7 @@ module ompx_lib
             ompx_set_task_data
   public :: ompx_access_t, ompx_in, ompx_out, ompx_inout, ompx_mutexinoutset, ompx_inoutset, ompx_cuda_stream, &
             ompx_cuda_stream_on, ompx_set_task_stream, ompx_cuda_task, ompx_device_any_gpu, ompx_device_any_rank, &
-            ompx_device_rank, ompx_device_kind
+            ompx_device_rank, ompx_device_kind, ompx_device_set, ompx_device_near, ompx_device_of
   public :: ompx_versions_t, ompx_task_versions
   public :: ompx_use_t, ompx_array_create, ompx_array_destroy, ompx_array_host, ompx_array_use, ompx_array_pointer, ompx_prefetch
 
@@ -194,6 +194,24 @@ module ompx_lib
     end function
     function ompx_device_any_gpu() bind(c, name='ompx_device_any_gpu') result(device)
       import :: c_int
+      integer(c_int) :: device
+    end function
+    ! One of these devices.
+    function ompx_device_set(devices, count) bind(c, name='ompx_device_set') result(device)
+      import :: c_int
+      integer(c_int), intent(in) :: devices(*)
+      integer(c_int), value, intent(in) :: count
+      integer(c_int) :: device
+    end function
+    ! One that has what is at this address; the one where that was written. For the next target region.
+    function ompx_device_near(address) bind(c, name='ompx_device_near') result(device)
+      import :: c_int, c_ptr
+      type(c_ptr), value, intent(in) :: address
+      integer(c_int) :: device
+    end function
+    function ompx_device_of(address) bind(c, name='ompx_device_of') result(device)
+      import :: c_int, c_ptr
+      type(c_ptr), value, intent(in) :: address
       integer(c_int) :: device
     end function
     function ompx_device_any_rank() bind(c, name='ompx_device_any_rank') result(device)

@@ -243,6 +243,15 @@ impl Directory {
         self.datum(range).into_iter().flat_map(|d| &d.copies).filter(|(_, copy)| copy.valid).map(|(&device, _)| device)
     }
 
+    /// Devices that have a valid copy of the byte at `address`, in their order.
+    pub fn places_of(&self, address: usize) -> Vec<Number> {
+        let (&start, datum) = match self.data.range(..=address).next_back() {
+            Some(found) if address < found.1.end => found,
+            _ => return Vec::new(),
+        };
+        self.places(&(start..datum.end)).collect()
+    }
+
     /// Is the host's range not valid, and is just this range known?
     pub fn is_stale(&self, range: &Range<usize>) -> bool {
         self.datum(range).is_some_and(|d| d.stale)

@@ -10,6 +10,7 @@ use crate::omp::device::place::versions::Datum;
 use crate::omp::device::version::{self, Among};
 use crate::omp::device::work::{self, Function, Work};
 use crate::omp::device::{choose, lent};
+use crate::omp::device::place::{hints, only};
 use crate::omp::remote::bytes::Bytes;
 use crate::omp::remote::future;
 use crate::omp::remote::{Fault, Handle};
@@ -58,6 +59,36 @@ pub extern "C" fn ompx_device_any_gpu() -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn ompx_device_any_rank() -> c_int {
     choose::ANY_RANK
+}
+
+/// `ompx_device_near`: stands for the devices that have the byte at this address, for the next target region that the calling task creates.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn ompx_device_near(address: *const c_void) -> c_int {
+    hints::set_address(Here::get().task, address.addr());
+    choose::NEAR
+}
+
+/// `ompx_device_of`: stands for the device where the region ran that wrote what begins at this address, for the next target region that the calling task creates.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn ompx_device_of(address: *const c_void) -> c_int {
+    hints::set_address(Here::get().task, address.addr());
+    choose::BEHIND
+}
+
+/// `ompx_device_set`: a number that stands for these devices, or an error.
+///
+/// # Safety
+/// `count` numbers are readable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn ompx_device_set(devices: *const c_int, count: c_int) -> c_int {
+    let make = || {
+        let count = usize::try_from(count).map_err(|_| Fault::Count)?;
+        readable(devices.cast(), count)?;
+        // SAFETY: as the caller says.
+        let devices = if count == 0 { &[] } else { unsafe { core::slice::from_raw_parts(devices, count) } };
+        only::set(devices.to_vec())
+    };
+    make().unwrap_or_else(|why| result("ompx_device_set", Err(why)))
 }
 
 /// `ompx_access_t`.

@@ -7,7 +7,7 @@
 use super::map::Item;
 use super::keep;
 use super::lent::ANY_GPU;
-use super::place::{self, Among, Announced, Promise, hints};
+use super::place::{self, Among, Announced, Promise, hints, only};
 use crate::omp::report;
 use crate::omp::thread::Here;
 
@@ -17,17 +17,24 @@ pub const ANY: i32 = 0x4000_0000;
 /// The number that stands for any other rank.
 pub const ANY_RANK: i32 = 0x4000_0002;
 
+/// The number that stands for the devices that have what is at an address, and that for the one where it was written last. The address is [noted](hints::set_address).
+pub const NEAR: i32 = 0x4000_0003;
+/// See [`NEAR`].
+pub const BEHIND: i32 = 0x4000_0004;
+
 /// Does a construct with this number leave the choice to the runtime?
 pub fn is_any(here: Here, number: i64) -> bool {
-    among(here, number).is_some()
+    among(here, number, None).is_some()
 }
 
 /// Which devices a construct with this number leaves to the runtime to choose from; `None`: it names one.
-fn among(here: Here, number: i64) -> Option<Among> {
+/// With an address for those that need one: without it any device will do.
+fn among(here: Here, number: i64, address: Option<usize>) -> Option<Among> {
     let named = super::number(here, number);
     let stands_for = |any: i32| named == i64::from(any);
-    let numbers = [(ANY, Among::All), (ANY_GPU, Among::Gpus), (ANY_RANK, Among::Ranks)];
-    numbers.into_iter().find_map(|(any, among)| stands_for(any).then_some(among))
+    let by = |which: fn(usize) -> Among| address.map_or(Among::All, which);
+    let numbers = [(ANY, Among::All), (ANY_GPU, Among::Gpus), (ANY_RANK, Among::Ranks), (NEAR, by(Among::Near)), (BEHIND, by(Among::Behind))];
+    numbers.into_iter().find_map(|(any, among)| stands_for(any).then_some(among)).or_else(|| only::of_number(named).map(Among::Set))
 }
 
 /// A region is created by the calling task, if the choice is the runtime's: it gets its number, and the memory that the task has declared for
@@ -35,7 +42,7 @@ fn among(here: Here, number: i64) -> Option<Among> {
 pub fn announce(here: Here, number: i64, nowait: bool) -> Option<Announced> {
     let (scratch, data) = (hints::take_memory(here.task), hints::take_data(here.task));
     let keeps = || nowait && keep::is_to_keep(here);
-    among(here, number).map(|among| Announced { number: place::next_number(), scratch, data, keeps: keeps(), entry: 0, among })
+    among(here, number, hints::take_address(here.task)).map(|among| Announced { number: place::next_number(), scratch, data, keeps: keeps(), entry: 0, among })
 }
 
 /// Whether a region with this list keeps what it maps; one that was announced to and cannot is preceded by what makes all of it valid on the host, so that the list
@@ -67,6 +74,6 @@ pub fn device(here: Here, region: Announced, code: usize, items: &[Item]) -> (i6
 /// Ends the program that leaves the device of a data construct to the runtime: later constructs could not find the data.
 pub fn refuse_for_data(here: Here, number: i64) {
     if is_any(here, number) {
-        report::end("ompx_device_any(), _any_gpu() and _any_rank() name a device for target regions only, not for data constructs; the program stops");
+        report::end("ompx_device_any() and the like name a device for target regions only, not for data constructs; the program stops");
     }
 }

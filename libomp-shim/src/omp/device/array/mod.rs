@@ -555,6 +555,11 @@ fn fits(slot: &Slot, bytes: usize) -> bool {
     env::settings().device_memory.is_none_or(|limit| in_use().saturating_add(bytes as u64) <= limit)
 }
 
+/// Devices that have a valid copy of the byte at `address`.
+pub fn places(address: usize) -> Vec<i32> {
+    if any() { BLOCKS.with(|directory| directory.places_of(address)) } else { Vec::new() }
+}
+
 /// Lets go of one block on the device that nobody uses, or waits until it has been written back; false if there is none.
 pub fn make_room(slot: &Slot) -> bool {
     any() && BLOCKS.make_room(slot)

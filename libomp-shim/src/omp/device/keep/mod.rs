@@ -128,6 +128,11 @@ fn clear(range: &Range<usize>) {
     free(KEPT.with(|directory| directory.drop_in(range)));
 }
 
+/// Devices that have a valid copy of the byte at `address`.
+pub fn places(address: usize) -> Vec<i32> {
+    if KEPT.count() != 0 && is_ours() { KEPT.with(|directory| directory.places_of(address)) } else { Vec::new() }
+}
+
 /// Lets go of one idle copy on the device, or waits until another one has been written back; false if there is none.
 pub fn make_room(slot: &Slot) -> bool {
     is_ours() && KEPT.make_room(slot)

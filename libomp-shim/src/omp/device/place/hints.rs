@@ -69,6 +69,7 @@ impl<T> ByTask<T> {
 
 static MEMORY: ByTask<u64> = ByTask::new();
 static DATA: ByTask<[Option<Section>; SECTIONS]> = ByTask::new();
+static ADDRESS: ByTask<usize> = ByTask::new();
 static ANNOUNCED: ByTask<Announced> = ByTask::new();
 
 /// The next target region that the task creates needs so many bytes besides what it maps.
@@ -96,6 +97,16 @@ pub fn add_data(task: &Task, section: Section) -> Result<(), Fault> {
 /// Those elements, which are forgotten.
 pub fn take_data(task: &Task) -> [Option<Section>; SECTIONS] {
     DATA.take(task).unwrap_or_default()
+}
+
+/// The `device` clause of the next target region that the task creates means devices by this address.
+pub fn set_address(task: &Task, address: usize) {
+    ADDRESS.set(task, Some(address));
+}
+
+/// The address, which is forgotten.
+pub fn take_address(task: &Task) -> Option<usize> {
+    ADDRESS.take(task)
 }
 
 /// The fresh task `task` is a target region.

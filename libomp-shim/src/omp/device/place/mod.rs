@@ -39,6 +39,7 @@ pub mod held;
 pub mod hints;
 pub mod library;
 pub mod load;
+pub mod only;
 pub mod pace;
 pub mod policies;
 pub(super) mod rates;
@@ -76,13 +77,19 @@ pub enum Among {
     Gpus,
     /// Other ranks.
     Ranks,
+    /// Those of a set of the program's.
+    Set(u32),
+    /// Those that have the byte at this address.
+    Near(usize),
+    /// The one where what begins at this address was written.
+    Behind(usize),
 }
 
 impl Among {
     /// Is the device one of them?
     fn has(self, slot: &Slot) -> bool {
         match self {
-            Self::All => true,
+            Self::All | Self::Set(_) | Self::Near(_) | Self::Behind(_) => true,
             Self::Gpus => slot.home.gpu.is_some(),
             Self::Ranks => rank::cluster().is_some() && slot.home.gpu.is_none(),
         }
@@ -102,11 +109,34 @@ fn kinds_for(region: &Announced, code: usize) -> [bool; 2] {
     [false, true].map(|gpus| suits(gpus) && slots.iter().find(|slot| is_gpu(slot) == gpus).is_some_and(|slot| program::can_run(slot, code)))
 }
 
-impl Announced {
-    /// May the device run it, if so do these kinds?
-    fn may_run_on(&self, slot: &Slot, kinds: [bool; 2]) -> bool {
-        self.among.has(slot) && kinds[usize::from(slot.home.gpu.is_some())]
+/// Which devices may run a region, at the moment.
+struct Able {
+    /// Processors, GPUs.
+    kinds: [bool; 2],
+    /// Only these, in their order.
+    only: Option<Vec<i32>>,
+}
+
+impl Able {
+    fn of(region: &Announced, kinds: [bool; 2]) -> Self {
+        let known = |devices: Vec<i32>| Some(devices).filter(|devices| !devices.is_empty());
+        let only = match region.among {
+            Among::All | Among::Gpus | Among::Ranks => None,
+            Among::Set(set) => Some(only::of_set(set).to_vec()),
+            Among::Near(address) => known(only::near(address)),
+            Among::Behind(address) => known(only::behind(address)),
+        };
+        Self { kinds, only }
     }
+
+    /// May the device run it?
+    fn has(&self, region: &Announced, slot: &Slot) -> bool {
+        let is_one = || self.only.as_ref().is_none_or(|only| only.binary_search(&slot.number).is_ok());
+        region.among.has(slot) && self.kinds[usize::from(slot.home.gpu.is_some())] && is_one()
+    }
+}
+
+impl Announced {
 
     /// Bytes of its distributed memory that belong to the device, and of what others have.
     fn distributed(&self, slot: &Slot) -> (u64, u64) {
@@ -199,14 +229,15 @@ fn view(slot: &Slot, asked: &Asked<'_>) -> (View, Seen) {
 /// The device for a region; `None`: the host.
 pub fn choose(here: Here, region: Announced, code: usize, items: &[Item]) -> Option<Promise> {
     let limit = env::settings().device_memory;
-    let able = kinds_for(&region, code);
+    let kinds = kinds_for(&region, code);
     loop {
-        if !usable().iter().any(|slot| region.may_run_on(slot, able)) {
+        let able = Able::of(&region, kinds);
+        if !usable().iter().any(|slot| able.has(&region, slot)) {
             target::refuse_if_mandatory(here, i64::from(super::choose::ANY));
             return None;
         }
         let before = Promises::now().given_back;
-        let is_sure = match try_choose(region, able, code, items, limit) {
+        let is_sure = match try_choose(region, &able, code, items, limit) {
             Ok(placed) => {
                 let depth = target::depth(here) as usize;
                 return Some(if placed.may_move { held::wait(placed, depth) } else { placed.promise });
@@ -241,12 +272,12 @@ struct Nowhere {
     is_sure: bool,
 }
 
-fn try_choose(region: Announced, able: [bool; 2], code: usize, items: &[Item], limit: Option<u64>) -> Result<Placed, Nowhere> {
+fn try_choose(region: Announced, able: &Able, code: usize, items: &[Item], limit: Option<u64>) -> Result<Placed, Nowhere> {
     let slots = usable();
     let mut policy = policies::in_force(slots.len(), limit);
     let asked = Asked::new(&region, code, items, limit);
     let (mut views, seen): (Vec<View>, Vec<Seen>) = slots.iter().map(|slot| view(slot, &asked)).unzip();
-    for (view, _) in views.iter_mut().zip(slots).filter(|(_, slot)| !region.may_run_on(slot, able)) {
+    for (view, _) in views.iter_mut().zip(slots).filter(|(_, slot)| !able.has(&region, slot)) {
         // It does not fit there: that is what every policy asks.
         (view.need, view.room) = (view.need.max(1), 0);
     }
@@ -261,7 +292,7 @@ fn try_choose(region: Announced, able: [bool; 2], code: usize, items: &[Item], l
     // Data that are there are not promised; they may be gone by the time when a region that waited begins.
     let stays = view.present >= WORTH_STAYING || limit.is_some() && view.present > 0;
     // Among ranks: a GPU keeps what it has been given.
-    let moves = held::is_used() && slot.home.gpu.is_none() && region.among != Among::Gpus;
+    let moves = held::is_used() && slot.home.gpu.is_none() && matches!(region.among, Among::All | Among::Ranks);
     let may_move = moves && policy.lets_steal() && !stays && map::is_complete(items);
     let promise = Promise::new(slot, region.number, (view.need - blocks, private + region.scratch), asked.kind(slot));
     let written = items.iter().filter_map(Item::on_device).filter(|(_, flags)| flags.has(Flags::FROM));
