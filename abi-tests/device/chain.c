@@ -148,6 +148,38 @@ static void through_pointers(int device)
     free(even.values);
 }
 
+/* Links that bring something back, behind slow ones with which they have nothing in common that the device can see: the host has to wait for those. */
+static void copies_behind_pointers(int device)
+{
+    struct holder even = {calloc(N, sizeof(long))}, odd = even;
+    long seen[ROUNDS * 3] = {0};
+#pragma omp target enter data map(to : even, odd) device(device)
+#pragma omp target enter data map(to : even.values[0:N]) device(device)
+#pragma omp target enter data map(to : odd.values[0:N]) device(device)
+    for (int round = 0; round < ROUNDS * 3; round++) {
+#pragma omp target nowait depend(inout : even.values[0]) map(to : even) device(device)
+        {
+            for (volatile int spin = 0; spin < 2000000; spin++) {}
+            for (int i = 0; i < N; i++)
+                even.values[i] += 1;
+        }
+#pragma omp target nowait depend(inout : even.values[0]) map(to : odd) map(from : seen[round : 1]) device(device)
+        seen[round] = odd.values[N - 1];
+        if (round == 0) {
+            /* Code that is known to launch a region first is queued. */
+#pragma omp taskwait
+        }
+    }
+#pragma omp taskwait
+#pragma omp target exit data map(delete : even.values[0:N]) device(device)
+#pragma omp target exit data map(delete : even, odd) device(device)
+    int wrong = 0;
+    for (int round = 0; round < ROUNDS * 3; round++)
+        wrong += seen[round] != round + 1;
+    CHECK(wrong == 0);
+    free(even.values);
+}
+
 int main(void)
 {
     for (int device = 0; device < omp_get_num_devices(); device++) {
@@ -158,6 +190,7 @@ int main(void)
             with_copies(device);
             net(device);
             through_pointers(device);
+            copies_behind_pointers(device);
         }
         one_chain(device);
         net(device);

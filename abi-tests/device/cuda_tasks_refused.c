@@ -5,38 +5,9 @@
 // mode: preload
 // ours: ompx_cuda_stream
 #include "check.h"
-#include <fcntl.h>
 #include <omp.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 #include "streams.h"
-
-static int lines, was;
-
-/* From here on standard error goes to a file. */
-static void catch_lines(void)
-{
-    char name[] = "/tmp/cuda-tasks-XXXXXX";
-    was = dup(2);
-    lines = mkstemp(name);
-    unlink(name);
-    dup2(lines, 2);
-}
-
-/* Is this in what was said since the last look, and nothing if it is null? */
-static int said(const char *text)
-{
-    char buffer[4096];
-    static off_t from;
-    ssize_t n = pread(lines, buffer, sizeof buffer - 1, from);
-    from += n > 0 ? n : 0;
-    buffer[n > 0 ? n : 0] = 0;
-    int right = text ? strstr(buffer, text) && strchr(buffer, '\n') == strrchr(buffer, '\n') : n == 0;
-    if (!right)
-        dprintf(was, "instead of `%s`: %s\n", text ? text : "", buffer);
-    return right;
-}
+#include "said.h"
 
 static int calls;
 

@@ -17,7 +17,7 @@ pub const PACE: f64 = 100.0;
 pub const UNKNOWN: Time = 100_000;
 
 /// A mean follows the last so many values.
-const MEMORY: u32 = 16;
+pub(crate) const MEMORY: u32 = 16;
 
 /// What tells tasks apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

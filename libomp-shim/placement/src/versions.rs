@@ -13,14 +13,12 @@
 use std::collections::BTreeMap;
 
 use crate::Time;
-use crate::times::{Kind, UNKNOWN};
+use crate::times::{Kind, MEMORY, UNKNOWN};
 
 /// Runs of a version, with data of one size, before it is judged.
 pub const TRIES: u32 = 3;
 /// How many times its own time the others run until a version that loses is run again.
 pub const AGAIN: u64 = 64;
-/// A mean follows the last so many values.
-const MEMORY: u32 = 16;
 
 /// A version on a device, for one task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -79,6 +79,7 @@ pub const MUTANTS: &[Mutant] = &[
     mutant("array_users_ignored", "a block of an array is written on one device while another one uses it", &[("device/array_shared_block.c", "gcc", 4)]),
     mutant("chain_unordered", "regions that follow each other on a GPU do not wait for those before them", &[("device/chain.c", "clang-19", 4), ("device/chain.c", "clang-19", 1)]),
     mutant("version_overtakes", "a task's version on the host begins when those before it have queued their work", &[("device/versions.c", "clang-19", 4)]),
+    mutant("chain_ends_early", "a region's end is known before those have ended that it followed on a GPU, and one that copies begins before them", &[("device/chain.c", "clang-19", 4)]),
     mutant("interop_ignores_depend", "interop does not wait for its dependences", &[("device/interop_depend.c", "clang-19", 4)]),
     mutant("interop_forgets_stream", "interop does not wait for its stream", &[("device/interop_many.c", "clang-19", 4), ("device/interop_depend.c", "clang-19", 4)]),
     // ---- cancellation

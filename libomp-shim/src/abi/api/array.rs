@@ -6,12 +6,12 @@ use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use super::remote::{readable, result};
+use super::remote::{made, readable, result};
 use crate::abi::kmpc::task::kind;
 use crate::omp::depend::{Dependence, Kind};
 use crate::omp::device;
 use crate::omp::device::array::{self, Refusal, prefetch, tasks};
-use crate::omp::remote::{Fault, Handle, future};
+use crate::omp::remote::{Fault, Handle};
 use crate::omp::report;
 use crate::omp::task::Flags;
 use crate::omp::thread::Here;
@@ -146,12 +146,9 @@ pub unsafe extern "C-unwind" fn ompx_prefetch(address: *const c_void, bytes: usi
         device::get(device).ok_or(Fault::Device)?;
         let range = address.addr()..address.addr().checked_add(bytes).ok_or(Fault::Range)?;
         let blocks = prefetch::blocks(&range)?;
-        let made = (!future.is_null()).then(|| future::create(true));
-        if let Some(handle) = made {
-            // SAFETY: as the caller says. Written before the tasks can end.
-            unsafe { future.write(handle) };
-        }
-        prefetch::create(Here::get(), blocks, device, made);
+        // SAFETY: as the caller says.
+        let future = unsafe { made(future) };
+        prefetch::create(Here::get(), blocks, device, future);
         Ok(())
     };
     result("ompx_prefetch", create())

@@ -3,7 +3,7 @@
 use core::ffi::{c_int, c_void};
 use core::ptr;
 
-use super::remote::{readable, result};
+use super::remote::{made, readable, result};
 use crate::abi::kmpc::task::kind;
 use crate::omp::depend::Dependence;
 use crate::omp::device::place::versions::Datum;
@@ -12,7 +12,6 @@ use crate::omp::device::work::{self, Function, Work};
 use crate::omp::device::{choose, lent};
 use crate::omp::device::place::{hints, only};
 use crate::omp::remote::bytes::Bytes;
-use crate::omp::remote::future;
 use crate::omp::remote::{Fault, Handle};
 use crate::omp::report;
 use crate::omp::thread::Here;
@@ -150,17 +149,6 @@ unsafe fn list<'a>(accesses: *const Access, count: c_int) -> Result<(&'a [Access
     let accesses = if count == 0 { &[] } else { unsafe { core::slice::from_raw_parts(accesses, count) } };
     let items = accesses.iter().map(|access| access.decode()).collect::<Option<_>>().ok_or(Fault::Type)?;
     Ok((accesses, items))
-}
-
-/// A future, if one is asked for; written before the task can end.
-///
-/// # Safety
-/// `future` is null or writable.
-unsafe fn made(future: *mut Handle) -> Option<Handle> {
-    let made = (!future.is_null()).then(|| future::create(true))?;
-    // SAFETY: as the caller says.
-    unsafe { future.write(made) };
-    Some(made)
 }
 
 /// `ompx_versions_t`. The first member says how much of it the caller knows.

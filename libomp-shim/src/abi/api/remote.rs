@@ -26,6 +26,17 @@ pub(super) fn readable(from: *const c_void, bytes: usize) -> Result<(), Fault> {
     if from.is_null() && bytes != 0 { Err(Fault::Argument) } else { Ok(()) }
 }
 
+/// A future, if one is asked for; written before the task can end.
+///
+/// # Safety
+/// `future` is null or writable.
+pub(super) unsafe fn made(future: *mut Handle) -> Option<Handle> {
+    let made = (!future.is_null()).then(|| future::create(true))?;
+    // SAFETY: as the caller says.
+    unsafe { future.write(made) };
+    Some(made)
+}
+
 /// `ompx_invoke`: runs `function(args, bytes, result)` as a task of rank `rank`, with a copy of the bytes. `future`, if not null, becomes that of the
 /// function's result. Any thread.
 ///

@@ -51,7 +51,7 @@ pub fn suits(entry: usize, device: i64) -> bool {
 
 /// Waits for the tasks before `task`, the running one, that were not complete when it began.
 pub fn wait(task: &Task) {
-    if task.flags().has(Flags::QUEUES) && !depend::before_are_complete(task) {
+    if task.flags().has(Flags::QUEUES) && !depend::before_are_complete(task) && !ult::mutant!(chain_ends_early) {
         transfer::wait(&|| depend::before_are_complete(task), &|_| false);
     }
 }

@@ -5,8 +5,8 @@
 //! program with a line: there is nobody to tell, and going on would compute something else.
 
 use super::interface::{Code, Convention, Failure, Launch};
-use super::map::{self, Brought, Entered, Flags, Item, Role};
-use super::place::{Promise, only};
+use super::map::{self, Brought, Entered, Item, Role};
+use super::place::{Promise, writers};
 use super::transfer::settle;
 use super::{Slot, array, chain, fail};
 use crate::omp::target;
@@ -41,8 +41,7 @@ pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>
     let here = Here::get();
     let running = slot.begin();
     if promise.is_none() {
-        let written = region.items.iter().filter_map(Item::on_device).filter(|(_, flags)| flags.has(Flags::FROM));
-        written.for_each(|(range, _)| only::note_writer(range.start, slot.number));
+        writers::note(region.items, slot.number);
     }
     promise.iter_mut().for_each(|promise| promise.begin(&running));
     let blocks = array::lists::enter(here, slot, region.items);

@@ -30,17 +30,39 @@ fn access(item: &Item, block: &Range<usize>) -> (bool, bool) {
     }
 }
 
-/// The block that a copy can stand for.
-fn block(item: &Item) -> Option<Range<usize>> {
-    let plain = item.role == Role::Storage && item.size > 0 && !item.flags.has(Flags::AROUND);
-    match part(&(item.begin..item.begin + item.size)).filter(|_| plain)? {
-        Part::Block(block) => Some(block),
-        Part::Across => None,
+/// What an item is of an array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Of {
+    /// Nothing.
+    Nothing,
+    /// A part of this block, for which a copy can stand.
+    Block(Range<usize>),
+    /// Something else: bytes of several blocks, a pointer's target, an address.
+    Else,
+}
+
+impl Of {
+    fn block(&self) -> Option<&Range<usize>> {
+        if let Self::Block(block) = self { Some(block) } else { None }
     }
 }
 
-fn names_arrays(items: &[Item]) -> bool {
-    any() && items.iter().any(|item| part(&(item.begin..item.begin + item.size.max(1))).is_some())
+/// Per item; nothing if no item is of an array.
+fn parts(items: &[Item]) -> Option<Vec<Of>> {
+    if !any() {
+        return None;
+    }
+    let registry = registry();
+    let of = |item: &Item| {
+        let plain = item.role == Role::Storage && item.size > 0 && !item.flags.has(Flags::AROUND);
+        match registry.part(&(item.begin..item.begin.saturating_add(item.size.max(1)))) {
+            None => Of::Nothing,
+            Some(Part::Block(block)) if plain => Of::Block(block),
+            Some(_) => Of::Else,
+        }
+    };
+    let parts: Vec<Of> = items.iter().map(of).collect();
+    parts.iter().any(|part| *part != Of::Nothing).then_some(parts)
 }
 
 /// A region with this list begins on the device. Nothing if no item is of an array.
@@ -49,29 +71,29 @@ pub fn enter(here: Here, slot: &Slot, items: &[Item]) -> Option<Entered> {
 }
 
 fn enter_as(who: Who, here: Here, slot: &Slot, items: &[Item]) -> Option<Entered> {
-    if !names_arrays(items) {
-        return None;
-    }
+    let parts = parts(items)?;
     let owner = core::ptr::from_ref(here.task).addr();
     let mut wants = Vec::new();
-    for item in items {
-        match block(item) {
-            Some(block) => {
-                let (reads, writes) = access(item, &block);
-                wants.push(Want { block, device: slot.number, reads, writes });
+    for (item, part) in items.iter().zip(&parts) {
+        match part {
+            Of::Nothing => {}
+            Of::Block(block) => {
+                let (reads, writes) = access(item, block);
+                wants.push(Want { block: block.clone(), device: slot.number, reads, writes });
             }
-            None => leave_to_host(owner, slot, item),
+            Of::Else => leave_to_host(owner, slot, item),
         }
     }
     let held = acquire(owner, wants, who).unwrap_or_else(|why| why.end_program(slot, "blocks of arrays for a target construct"));
-    let items = items.iter().map(|item| in_place(slot, item, &held)).collect();
+    let items = items.iter().zip(&parts).map(|(item, part)| in_place(slot, item, part, &held)).collect();
     Some(Entered { items, held })
 }
 
 /// The item with the address of its copy.
-fn in_place(slot: &Slot, item: &Item, held: &Held) -> Item {
-    let is_address = item.role == Role::Address || item.role == Role::Storage && item.size == 0;
-    let copy = if is_address || block(item).is_some() { held.address(item.begin, None).or_else(|| held_by_data(slot, item.begin)) } else { None };
+fn in_place(slot: &Slot, item: &Item, part: &Of, held: &Held) -> Item {
+    let is_address = || item.role == Role::Address || item.role == Role::Storage && item.size == 0;
+    let has_copy = part.block().is_some() || *part == Of::Else && is_address();
+    let copy = if has_copy { held.address(item.begin, None).or_else(|| held_by_data(slot, item.begin)) } else { None };
     match copy {
         Some(copy) => Item { role: Role::Value, base: copy.wrapping_sub(item.begin.wrapping_sub(item.base)), size: 0, flags: Flags::default(), ..*item },
         None => *item,
@@ -89,7 +111,7 @@ fn held_by_data(slot: &Slot, address: usize) -> Option<usize> {
 fn leave_to_host(owner: usize, slot: &Slot, item: &Item) {
     let storage = item.on_device().map(|(range, flags)| (range, flags.has(Flags::FROM)));
     let copied = || (item.role == Role::Private && item.size > 0).then(|| (item.begin..item.begin + item.size, false));
-    let Some((range, writes)) = storage.or_else(copied).filter(|(range, _)| part(range).is_some()) else { return };
+    let Some((range, writes)) = storage.or_else(copied) else { return };
     if to_host(owner, &range, writes).is_err() {
         fail(slot, "mapping a part of an array", &Failure("the same task uses a block of it on a device".into()));
     }
@@ -97,20 +119,25 @@ fn leave_to_host(owner: usize, slot: &Slot, item: &Item) {
 
 /// A region with this list runs on the host after all.
 pub fn on_host(here: Here, items: &[Item]) {
-    if !names_arrays(items) {
-        return;
-    }
-    for (range, flags) in items.iter().filter_map(Item::on_device).filter(|(range, _)| part(range).is_some()) {
+    make_valid(here, items, Flags::FROM);
+}
+
+/// The host's bytes of arrays that the list names are valid; it writes those whose item says this.
+fn make_valid(here: Here, items: &[Item], writes: Flags) {
+    let Some(parts) = parts(items) else { return };
+    let named = items.iter().zip(&parts).filter(|(_, part)| **part != Of::Nothing);
+    for (range, flags) in named.filter_map(|(item, _)| item.on_device()) {
         // What the task itself uses on a device it has asked for.
-        let _ = to_host(core::ptr::from_ref(here.task).addr(), &range, flags.has(Flags::FROM));
+        let _ = to_host(core::ptr::from_ref(here.task).addr(), &range, flags.has(writes));
     }
 }
 
 /// A data construct begins: its blocks stay on the device, valid or not, until it ends.
 pub fn keep(here: Here, slot: &Slot, items: &[Item]) -> Option<Vec<Item>> {
     let Entered { items: entered, held } = enter_as(Who::Other, here, slot, items)?;
-    for block in items.iter().filter_map(block) {
-        BLOCKS.with(|directory| directory.reuse(slot.number, &block, None));
+    // They are in use, so they are an array's still.
+    for block in parts(items).iter().flatten().filter_map(Of::block) {
+        BLOCKS.with(|directory| directory.reuse(slot.number, block, None));
         *registry().kept.entry((slot.number, block.start)).or_default() += 1;
     }
     drop(held);
@@ -119,10 +146,8 @@ pub fn keep(here: Here, slot: &Slot, items: &[Item]) -> Option<Vec<Item>> {
 
 /// A data construct ends: the list without its blocks.
 pub fn let_go(slot: &Slot, items: &[Item]) -> Option<Vec<Item>> {
-    if !names_arrays(items) {
-        return None;
-    }
-    Some(items.iter().map(|item| block(item).map_or(*item, |block| let_block_go(slot, item, &block))).collect())
+    let parts = parts(items)?;
+    Some(items.iter().zip(&parts).map(|(item, part)| part.block().map_or(*item, |block| let_block_go(slot, item, block))).collect())
 }
 
 fn let_block_go(slot: &Slot, item: &Item, block: &Range<usize>) -> Item {
@@ -142,12 +167,7 @@ fn let_block_go(slot: &Slot, item: &Item, block: &Range<usize>) -> Item {
 
 /// `target update`: copies of blocks are valid wherever they are used, so that only the host has to be asked.
 pub fn update(here: Here, items: &[Item]) {
-    if !names_arrays(items) {
-        return;
-    }
-    for (range, flags) in items.iter().filter_map(Item::on_device).filter(|(range, _)| part(range).is_some()) {
-        let _ = to_host(core::ptr::from_ref(here.task).addr(), &range, flags.has(Flags::TO));
-    }
+    make_valid(here, items, Flags::TO);
 }
 
 /// What a list's blocks mean for a device, in bytes.
@@ -161,21 +181,43 @@ pub struct Near {
     pub fresh: u64,
 }
 
-/// See [`Near`].
-pub fn near(slot: &Slot, items: &[Item]) -> Near {
-    let mut sums = Near::default();
-    for item in items {
-        let Some(block) = block(item) else { continue };
-        let bytes = block.len() as u64;
-        let (valid, exists) = BLOCKS.with(|directory| (directory.has(slot.number, &block), directory.address(slot.number, &block).is_some()));
-        sums.present += if valid { bytes } else { 0 };
-        sums.to += if !valid && access(item, &block).0 { bytes } else { 0 };
-        sums.fresh += if exists { 0 } else { bytes };
-    }
-    sums
+/// A list whose device is to be chosen.
+pub struct Asked {
+    /// The blocks that it uses, and which of them it reads.
+    blocks: Vec<(Range<usize>, bool)>,
+    /// The rest.
+    pub others: Vec<Item>,
 }
 
-/// The list without what lies in blocks of arrays; nothing if nothing does.
-pub fn without(items: &[Item]) -> Option<Vec<Item>> {
-    names_arrays(items).then(|| items.iter().filter(|item| block(item).is_none()).copied().collect())
+impl Asked {
+    /// Of these items; nothing if none is of an array.
+    pub fn of(items: &[Item]) -> Option<Self> {
+        let parts = parts(items)?;
+        let (mut blocks, mut others) = (Vec::new(), Vec::new());
+        for (item, part) in items.iter().zip(parts) {
+            match part {
+                Of::Block(block) => {
+                    let reads = access(item, &block).0;
+                    blocks.push((block, reads));
+                }
+                _ => others.push(*item),
+            }
+        }
+        Some(Self { blocks, others })
+    }
+
+    /// See [`Near`].
+    pub fn near(&self, slot: &Slot) -> Near {
+        BLOCKS.with(|directory| {
+            let mut sums = Near::default();
+            for (block, reads) in &self.blocks {
+                let bytes = block.len() as u64;
+                let valid = directory.has(slot.number, block);
+                sums.present += if valid { bytes } else { 0 };
+                sums.to += if !valid && *reads { bytes } else { 0 };
+                sums.fresh += if directory.address(slot.number, block).is_none() { bytes } else { 0 };
+            }
+            sums
+        })
+    }
 }

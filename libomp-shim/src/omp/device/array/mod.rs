@@ -472,8 +472,8 @@ impl Held {
 
     /// Brings what is read, and notes what is written.
     fn fill(&self) -> Result<(), Refusal> {
-        let has = |want: &Want| BLOCKS.with(|directory| directory.has(want.device, &want.block));
-        if !self.wants.iter().all(|want| !want.reads || has(want)) {
+        let has_all = |directory: &mut Directory| self.wants.iter().all(|want| !want.reads || directory.has(want.device, &want.block));
+        if !BLOCKS.with(has_all) {
             // Before copies on other devices are in use for it.
             registry().filling += 1;
             let result = self.bring();
@@ -481,9 +481,8 @@ impl Held {
             tell(&RELEASED);
             result?;
         }
-        for want in self.wants.iter().filter(|want| want.writes && !ult::mutant!(array_writes_not_noted)) {
-            free(BLOCKS.with(|directory| directory.writes(want.device, &want.block)));
-        }
+        let written = self.wants.iter().filter(|want| want.writes && !ult::mutant!(array_writes_not_noted));
+        free(BLOCKS.with(|directory| written.flat_map(|want| directory.writes(want.device, &want.block)).collect()));
         Ok(())
     }
 

@@ -45,7 +45,7 @@ pub mod policies;
 pub(super) mod rates;
 mod times;
 pub mod versions;
-mod writers;
+pub mod writers;
 
 /// How many sections of distributed memory the program may name for a region.
 pub const SECTIONS: usize = 4;
@@ -163,8 +163,8 @@ const WORTH_STAYING: u64 = 1 << 20;
 struct Asked<'a> {
     region: &'a Announced,
     items: &'a [Item],
-    /// Without blocks of arrays, if there are any.
-    others: Option<Vec<Item>>,
+    /// What it uses of arrays, if anything.
+    arrays: Option<array::lists::Asked>,
     limit: Option<u64>,
     now: u64,
     /// What tells it apart on a device of the host's kind and on another one, and how long it takes there.
@@ -184,8 +184,7 @@ impl<'a> Asked<'a> {
         });
         let read = items.iter().filter_map(Item::on_device).filter(|(_, flags)| flags.has(Flags::TO));
         let writers = read.filter_map(|(range, _)| writers::of(range.start)).collect();
-        let others = array::lists::without(items);
-        Self { region, items, others, limit, now: times::now(), kinds, writers }
+        Self { region, items, arrays: array::lists::Asked::of(items), limit, now: times::now(), kinds, writers }
     }
 
     fn kind(&self, slot: &Slot) -> (Kind, u64) {
@@ -204,11 +203,11 @@ struct Seen {
 /// The device as the policy sees it.
 fn view(slot: &Slot, asked: &Asked<'_>) -> (View, Seen) {
     let Asked { region, limit, .. } = *asked;
-    let items = asked.others.as_deref().unwrap_or(asked.items);
+    let items = asked.arrays.as_ref().map_or(asked.items, |arrays| &arrays.others);
     let table = slot.try_lock();
     let need = Need::of(items, table.as_deref());
     let near = keep::near(slot, items, table.as_deref());
-    let blocks = if asked.others.is_some() { array::lists::near(slot, asked.items) } else { array::lists::Near::default() };
+    let blocks = asked.arrays.as_ref().map(|arrays| arrays.near(slot)).unwrap_or_default();
     let (own, far) = region.distributed(slot);
     let load = &slot.placing;
     let bring = rates::bring(slot.number, need.to.saturating_sub(near) + blocks.to + far);
@@ -295,8 +294,7 @@ fn try_choose(region: Announced, able: &Able, code: usize, items: &[Item], limit
     let moves = held::is_used() && slot.home.gpu.is_none() && matches!(region.among, Among::All | Among::Ranks);
     let may_move = moves && policy.lets_steal() && !stays && map::is_complete(items);
     let promise = Promise::new(slot, region.number, (view.need - blocks, private + region.scratch), asked.kind(slot));
-    let written = items.iter().filter_map(Item::on_device).filter(|(_, flags)| flags.has(Flags::FROM));
-    written.for_each(|(range, _)| writers::note(range.start, slot.number));
+    writers::note(items, slot.number);
     Ok(Placed { promise, may_move, elsewhere: fresh + private + region.scratch })
 }
 

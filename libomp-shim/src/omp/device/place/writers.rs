@@ -1,4 +1,4 @@
-//! Where regions ran that others wait for: on which device storage was written last by a region whose device the runtime chose.
+//! Where regions ran that others wait for: on which device storage was written last by a region.
 //!
 //! What a region waits for, as far as it matters where that ran, is the tasks that wrote what it reads; so this goes by the addresses of what regions map, not by `depend` clauses. It
 //! breaks ties only: of devices that are equally good a chain stays on the one where it is. So a table of fixed size is enough, in which one address may push out another, and a region that was
@@ -6,13 +6,15 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
+use crate::omp::device::map::{Flags, Item};
+
 /// Addresses that are known at a time.
 const SIZE: usize = 1024;
 /// An address, and a device's number plus 1 in the lowest bits; 0: none.
 pub(super) struct Writers([AtomicU64; SIZE]);
 const DEVICE: u32 = 16;
 
-/// Regions whose device the runtime chose.
+/// Regions.
 static REGIONS: Writers = Writers::new();
 
 impl Writers {
@@ -46,9 +48,10 @@ impl Writers {
     }
 }
 
-/// A region on the device writes what begins there.
-pub(super) fn note(address: usize, device: i32) {
-    REGIONS.note(address, device);
+/// A region with this list runs on the device.
+pub fn note(items: &[Item], device: i32) {
+    let written = items.iter().filter_map(Item::on_device).filter(|(_, flags)| flags.has(Flags::FROM));
+    written.for_each(|(range, _)| REGIONS.note(range.start, device));
 }
 
 /// The device that did so last, if it is known.
@@ -62,7 +65,8 @@ mod tests {
 
     #[test]
     fn the_last_writer_is_known() {
-        let base = 0x7f00_1234_0000;
+        let (base, writers) = (0x7f00_1234_0000, Writers::new());
+        let (note, of) = (|address, device| writers.note(address, device), |address| writers.of(address));
         assert_eq!(of(base), None);
         note(base, 3);
         note(base + 64, 0);

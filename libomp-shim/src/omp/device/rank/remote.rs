@@ -20,6 +20,23 @@ use crate::omp::device::transfer;
 /// Up to this size a copy to a rank travels in a message.
 const SMALL: usize = 4096;
 
+/// Where a device's modules have names, as far as they were asked for: by module and the name's address, which lies in an image.
+#[derive(Default)]
+pub(super) struct Symbols(Mutex<HashMap<(u64, usize), Option<Address>>>);
+
+impl Symbols {
+    /// Where the module has it; `ask`s once, whose answer is 0 if nowhere.
+    pub(super) fn find(&self, module: Module, name: &CStr, ask: impl FnOnce() -> super::pending::Outcome) -> Option<Address> {
+        let key = (module.0, name.as_ptr().addr());
+        if let Some(&known) = lock(&self.0).get(&key) {
+            return known;
+        }
+        let found = ask().ok().filter(|&at| at != 0).map(|at| at as Address);
+        lock(&self.0).insert(key, found);
+        found
+    }
+}
+
 /// Another rank.
 pub struct Rank {
     pub(super) cluster: &'static Cluster,
@@ -28,7 +45,7 @@ pub struct Rank {
     /// What regions' code is called in launches there.
     pub(super) codes: Given,
     arena: Mutex<Arena>,
-    symbols: Mutex<HashMap<(u64, usize), Option<Address>>>,
+    symbols: Symbols,
     bases: Mutex<HashMap<u64, Option<Address>>>,
 }
 
@@ -136,7 +153,7 @@ impl Rank {
             name: CString::new(format!("GANGWAY_RANK_{rank}")).unwrap_or_default(),
             codes: Given::default(),
             arena: Mutex::new(Arena::new(cluster.ranks)),
-            symbols: Mutex::default(),
+            symbols: Symbols::default(),
             bases: Mutex::default(),
         }
     }
@@ -287,13 +304,7 @@ impl Device for Rank {
     }
 
     fn find(&self, module: Module, name: &CStr) -> Option<Address> {
-        let key = (module.0, name.as_ptr().addr());
-        if let Some(&known) = lock(&self.symbols).get(&key) {
-            return known;
-        }
-        let found = self.ask(verb::FIND, &[module.0], name.to_bytes()).ok().filter(|&at| at != 0).map(|at| at as usize);
-        lock(&self.symbols).insert(key, found);
-        found
+        self.symbols.find(module, name, || self.ask(verb::FIND, &[module.0], name.to_bytes()))
     }
 
     fn runs_host_functions(&self) -> bool {

@@ -3,13 +3,12 @@
 use core::ffi::CStr;
 use core::ops::Range;
 use core::sync::atomic::Ordering;
-use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::Mutex;
 
 use super::super::Cluster;
 use super::super::pending::Outcome;
-use super::super::remote::lock;
+use super::super::remote::{Symbols, lock};
 use super::super::wire::hash;
 use super::wire::{VERB, ask, launch_words};
 use super::{across, home_of_peer, peer};
@@ -26,7 +25,7 @@ pub struct FarGpu {
     rank: u32,
     gpu: u32,
     name: CString,
-    symbols: Mutex<HashMap<(u64, usize), Option<Address>>>,
+    symbols: Symbols,
     /// Operations that nobody has been told the end of, and what they touch of the GPU's memory.
     flying: Mutex<Vec<Flying>>,
 }
@@ -58,7 +57,7 @@ impl FarGpu {
     /// GPU `gpu` of rank `rank`.
     pub fn new(cluster: &'static Cluster, rank: u32, gpu: u32) -> Self {
         let name = CString::new(format!("GANGWAY_RANK_{rank}_GPU_{gpu}")).unwrap_or_default();
-        Self { cluster, rank, gpu, name, symbols: Mutex::default(), flying: Mutex::default() }
+        Self { cluster, rank, gpu, name, symbols: Symbols::default(), flying: Mutex::default() }
     }
 
     fn home(&self) -> Home {
@@ -162,13 +161,7 @@ impl Device for FarGpu {
     }
 
     fn find(&self, module: Module, name: &CStr) -> Option<Address> {
-        let key = (module.0, name.as_ptr().addr());
-        if let Some(&known) = lock(&self.symbols).get(&key) {
-            return known;
-        }
-        let found = self.ask(ask::FIND, &[module.0], name.to_bytes()).ok().filter(|&at| at != 0).map(|at| at as Address);
-        lock(&self.symbols).insert(key, found);
-        found
+        self.symbols.find(module, name, || self.ask(ask::FIND, &[module.0], name.to_bytes()))
     }
 
     fn runs_host_functions(&self) -> bool {
