@@ -71,6 +71,8 @@ typedef struct ompx_counters_t {
     uint64_t objects_moved;   /* mobile objects that have left this rank for another one */
     uint64_t object_forwards; /* requests for mobile objects that were sent on, as the object was not here */
     uint64_t regions_chained; /* target regions, and tasks with streams, queued on their device behind others that were not over */
+    uint64_t regions_waited;  /* target regions whose GPU the runtime chooses that waited until they could be placed, or begin */
+    uint64_t regions_taken_over; /* those that began on another GPU than the one they waited for, which had nothing to do */
 } ompx_counters_t;
 
 /* Writes the counters to `out`: its first `size` bytes, at most as many as the library knows. Returns how many bytes the

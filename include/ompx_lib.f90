@@ -82,6 +82,8 @@ module ompx_lib
     integer(c_int64_t) :: objects_moved = 0  ! mobile objects that have left this rank for another one
     integer(c_int64_t) :: object_forwards = 0  ! requests for mobile objects that were sent on, as the object was not here
     integer(c_int64_t) :: regions_chained = 0  ! target regions, and tasks with streams, queued on their device behind others that were not over
+    integer(c_int64_t) :: regions_waited = 0   ! target regions whose GPU the runtime chooses that waited until they could be placed, or begin
+    integer(c_int64_t) :: regions_taken_over = 0 ! those that began on another GPU than the one they waited for, which had nothing to do
   end type
 
   ! A future, and an event: plain numbers, which may be copied and sent (docs/remote.md).

@@ -8,6 +8,7 @@
  *     devices=2       how many; 1
  *     memory=64       MiB of each; 256
  *     delay=200       the most microseconds that an operation takes longer; 0
+ *     slow=500        microseconds that a kernel takes longer on the first device; 0
  *     seed=1          of what is left to chance
  *     alloc=3         the third allocation finds no memory, whatever there is
  *     launch=2        the second kernel fails, and its device with it
@@ -66,7 +67,7 @@ static struct device devices[MOST_DEVICES];
 static int device_count, is_initialised, version = 13000, peers, keeps_waiting;
 static size_t memory_of_each = (size_t)256 << 20, pinned_memory;
 static struct block *pinned;
-static unsigned most_delay, chance = 1;
+static unsigned most_delay, slow, chance = 1;
 static long allocations, launches, failing_allocation, failing_launch;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local struct device *current;
@@ -137,6 +138,7 @@ API int cuInit(unsigned flags)
         device_count = (int)word(text, "devices", 1);
         memory_of_each = (size_t)word(text, "memory", 256) << 20;
         most_delay = (unsigned)word(text, "delay", 0);
+        slow = (unsigned)word(text, "slow", 0);
         chance = (unsigned)word(text, "seed", 1);
         failing_allocation = word(text, "alloc", 0);
         failing_launch = word(text, "launch", 0);
@@ -335,8 +337,10 @@ static void do_it(struct device *device, const struct item *item)
     usleep(draw(most_delay));
     if (item->what == COPY)
         memmove(item->to, item->from, item->size);
-    else if (item->what == KERNEL)
+    else if (item->what == KERNEL) {
+        usleep(device == devices ? slow : 0);
         launch(device, item);
+    }
     else if (item->what == CALL)
         item->call(item->to);
 }

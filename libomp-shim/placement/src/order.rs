@@ -42,6 +42,9 @@ struct Node {
     raise: Time,
     queue: Option<usize>,
     has_begun: bool,
+    has_ended: bool,
+    /// What tells tasks apart whose times are alike; 0: nothing does.
+    kind: usize,
 }
 
 /// See the module.
@@ -76,11 +79,59 @@ impl Order {
         let (number, node) = (self.number, &mut self.nodes[at as usize]);
         node.before.clear();
         node.before.extend_from_slice(before);
-        *node = Node { priority, cost, path: cost, number, raise: 0, queue: None, has_begun: false, before: core::mem::take(&mut node.before), serial: node.serial };
+        *node = Node { priority, cost, path: cost, number, raise: 0, queue: None, has_begun: false, has_ended: false, kind: 0, before: core::mem::take(&mut node.before), serial: node.serial };
         let id = Id { at, serial: node.serial };
         before.iter().for_each(|&pred| self.lengthen(pred, cost));
         self.raise();
         id
+    }
+
+    /// The task is one of those whose times are told together ([`Order::learn`]).
+    pub fn set_kind(&mut self, id: Id, kind: usize) {
+        if let Some(node) = self.node(id) {
+            node.kind = kind;
+        }
+    }
+
+    /// Tasks of a kind take as long as `cost` says: all paths are made anew. Takes time in proportion to the tasks that there are; for when the first of a kind have ended, since by then most of a program's
+    /// tasks may have been made.
+    pub fn learn(&mut self, cost: impl Fn(usize) -> Time) {
+        self.raises.clear();
+        self.queues.iter_mut().for_each(BTreeSet::clear);
+        for node in self.nodes.iter_mut().filter(|node| !node.has_ended) {
+            if node.kind != 0 && !node.has_begun {
+                node.cost = cost(node.kind);
+            }
+            (node.path, node.raise) = (node.cost, 0);
+        }
+        let mut all: Vec<u32> = (0..self.nodes.len() as u32).filter(|&at| !self.nodes[at as usize].has_ended).collect();
+        all.sort_unstable_by_key(|&at| Reverse(self.nodes[at as usize].number));
+        // Who waits was made later than those it waits for.
+        for &at in &all {
+            let Node { path, .. } = self.nodes[at as usize];
+            for i in 0..self.nodes[at as usize].before.len() {
+                let id = self.nodes[at as usize].before[i];
+                if let Some(before) = self.node(id).filter(|before| !before.has_begun) {
+                    before.path = before.path.max(before.cost.saturating_add(path));
+                }
+            }
+        }
+        for at in all {
+            let Node { queue, serial, .. } = self.nodes[at as usize];
+            if let Some(queue) = queue {
+                let key = self.key(Id { at, serial });
+                self.queues[queue].insert(key);
+            }
+        }
+    }
+
+    /// The task waits for this one too, which the same program has made before.
+    pub fn follow(&mut self, id: Id, before: Id) {
+        let Some(node) = self.node(id) else { return };
+        node.before.push(before);
+        let path = node.path;
+        self.lengthen(before, path);
+        self.raise();
     }
 
     /// The task's time is known better: its path changes by as much.
@@ -218,7 +269,7 @@ impl Order {
     pub fn end(&mut self, id: Id) {
         self.remove(id);
         if let Some(node) = self.node(id) {
-            node.serial = node.serial.wrapping_add(1);
+            (node.serial, node.has_ended) = (node.serial.wrapping_add(1), true);
             self.free.push(id.at);
         }
         self.raise();
@@ -287,6 +338,31 @@ mod tests {
             let queue: Vec<Time> = order.queue(0).map(|id| order.path(id)).collect();
             assert!(queue.is_sorted_by(|a, b| a >= b) && queue.len() == 200);
         }
+    }
+
+    #[test]
+    fn what_is_learned_late_counts_for_all() {
+        let mut order = Order::new(1);
+        let first = order.add(0, 1, &[]);
+        let mut chain = vec![first];
+        for _ in 0..5 {
+            chain.push(order.add(0, 1, &[*chain.last().unwrap()]));
+        }
+        let (other, gone) = (order.add(0, 30, &[]), order.add(0, 1, &[]));
+        chain.iter().for_each(|&id| order.set_kind(id, 7));
+        order.push(first, 0);
+        order.push(other, 0);
+        order.end(gone);
+        settle(&mut order);
+        assert_eq!((order.path(first), order.first(0)), (6, Some(other)));
+        order.learn(|_| 10);
+        assert_eq!((order.path(first), order.path(chain[4]), order.path(other), order.first(0)), (60, 20, 30, Some(first)));
+        order.begin(first);
+        order.end(first);
+        let last = order.add(0, 1, &[chain[5]]);
+        settle(&mut order);
+        order.learn(|_| 9);
+        assert_eq!((order.path(chain[1]), order.path(last), order.len(0)), (46, 1, 1));
     }
 
     /// A chain, the worst case: what is left over does not grow with the square of its length.

@@ -23,7 +23,10 @@
 use core::ptr::NonNull;
 use std::sync::Arc;
 
+use placement::order::Id;
+
 use super::device::keep;
+use super::device::place::turns;
 use super::queue;
 use super::task::{self, Flags, Task};
 use super::team::Team;
@@ -87,6 +90,9 @@ pub fn submit(here: Here, task: NonNull<Task>, items: impl Iterator<Item = Depen
     let (node, entered) = Node::new(Goal::Task(task));
     if flags.has(Flags::QUEUES) {
         entered.get().set_queues();
+    }
+    if turns::is_used() {
+        entered.get().set_place(turns::made(task_ref));
     }
     task_ref.set_node(node);
     enter(here, &entered, items);
@@ -235,6 +241,12 @@ pub fn before_are_complete(task: &Task) -> bool {
 pub fn queued_before(task: &Task) -> Vec<Queued> {
     let incomplete = |before: &&NodeRef| !before.get().is_complete();
     ask_before(task, |before| before.iter().filter(incomplete).filter_map(|before| before.get().queued()).collect()).unwrap_or_default()
+}
+
+/// The place of `task`, the running one, in the order of regions on GPUs.
+pub fn place_in_order(task: &Task) -> Option<Id> {
+    // SAFETY: as above.
+    task.node().and_then(|node| unsafe { node.as_ref() }.place())
 }
 
 /// They are complete, and not asked again.

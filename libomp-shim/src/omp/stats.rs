@@ -14,6 +14,7 @@
 //! | `regions_sent`, `regions_served`, `bytes_sent`, `bytes_fetched` | the ranks, [`read`] asks them |
 //! | `bytes_between` | the ranks, too |
 //! | `bytes_not_sent`, `bytes_not_fetched` | [`super::device::keep`], [`read`] asks it |
+//! | `regions_waited`, `regions_taken_over` | [`super::device::place::turns`], too |
 //! | `regions_chained` | [`super::device::chain`], too |
 //! | `invokes_sent`, `invokes_served` | [`super::remote`], [`read`] asks it |
 //! | `object_invokes`, `objects_moved`, `object_forwards` | [`super::remote::object`], too |
@@ -115,6 +116,10 @@ counters! {
     object_forwards,
     /// Target regions queued on their device behind others that were not over.
     regions_chained,
+    /// Target regions that waited for their turn on GPUs, or for their GPU, while others ran there.
+    regions_waited,
+    /// Those that another GPU than theirs took over.
+    regions_taken_over,
 }
 
 /// What is counted in this file.
@@ -224,6 +229,7 @@ pub fn read() -> Counters {
     let [bytes_not_sent, bytes_not_fetched] = super::device::keep::spared();
     let [regions_sent, regions_served, bytes_sent, bytes_fetched, bytes_between] = super::device::rank::counters();
     let [invokes_sent, invokes_served] = super::remote::counters();
+    let [regions_waited, regions_taken_over] = super::device::place::turns::counters();
     let [object_invokes, objects_moved, object_forwards] = super::remote::object::counters();
     let [regions_stolen, rank_steal_attempts, rank_steal_successes, rank_steals_aborted] = super::device::rank::steals();
     Counters {
@@ -248,6 +254,8 @@ pub fn read() -> Counters {
         invokes_sent,
         invokes_served,
         regions_chained: super::device::chain::count(),
+        regions_waited,
+        regions_taken_over,
         regions_stolen,
         rank_steal_attempts,
         rank_steal_successes,

@@ -203,13 +203,13 @@ mod tests {
     fn no_more_is_written_than_asked_for_or_known() {
         let known = size_of::<Counters>();
         stats::count_region();
-        let mut words = [u64::MAX; 32];
-        // SAFETY: 8, then 256 bytes of `words`, then none.
+        let mut words = [u64::MAX; 64];
+        // SAFETY: 8, then 512 bytes of `words`, then none.
         unsafe {
             assert_eq!(ompx_get_counters(words.as_mut_ptr().cast(), 8), known);
             assert!(words[0] >= 1 && words[0] < u64::MAX && words[1] == u64::MAX);
-            assert_eq!(ompx_get_counters(words.as_mut_ptr().cast(), 256), known);
-            assert_eq!(ompx_get_counters(ptr::null_mut(), 256), known);
+            assert_eq!(ompx_get_counters(words.as_mut_ptr().cast(), 512), known);
+            assert_eq!(ompx_get_counters(ptr::null_mut(), 512), known);
         }
         assert!(words[..known / 8].iter().all(|&w| w != u64::MAX));
         assert!(words[known / 8..].iter().all(|&w| w == u64::MAX));

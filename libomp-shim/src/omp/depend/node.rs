@@ -27,9 +27,11 @@ use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::sync::Arc;
 
+use placement::order::Id;
 use ult::blocks;
 use ult::worker::Worker;
 
+use super::super::device::place::turns;
 use super::super::report;
 use super::super::task::Task;
 use super::mutexes::Mutex;
@@ -121,6 +123,8 @@ pub(super) struct Rare {
     pub(super) held: Cell<usize>,
     /// Of a task whose work is queued on a device.
     queues: OnceCell<Box<Queues>>,
+    /// The task's place in the order of regions on GPUs, where such tasks have one.
+    place: Cell<Option<Id>>,
 }
 
 /// Edges in a block.
@@ -140,6 +144,19 @@ impl Rare {
         self.more.set(more);
         // SAFETY: the block has room for so many.
         unsafe { chunk.as_ptr().add(i % CHUNK) }
+    }
+}
+
+impl Rare {
+    /// The task is complete.
+    #[cold]
+    fn leave(&self, free: &mut dyn FnMut(&Node)) {
+        if let Some(queues) = self.queues() {
+            close(&queues.successors, free);
+        }
+        if let Some(place) = self.place.get() {
+            turns::complete(place);
+        }
     }
 }
 
@@ -218,6 +235,16 @@ impl Node {
         self.rare.get_or_init(Box::default).mutexes.set(mutexes);
     }
 
+    /// The node, which is not published, is that of a task with this place in the order of regions on GPUs.
+    pub(super) fn set_place(&self, place: Id) {
+        self.rare.get_or_init(Box::default).place.set(Some(place));
+    }
+
+    /// That place.
+    pub(super) fn place(&self) -> Option<Id> {
+        self.rare()?.place.get()
+    }
+
     /// Does the node hold mutexes?
     pub(super) fn holds_any(&self) -> bool {
         self.rare().is_some_and(|rare| rare.held.get() != 0)
@@ -252,11 +279,8 @@ impl Node {
     /// False if the list is closed.
     #[inline]
     fn hang_edge(&self, successor: &TableRef) -> bool {
-        let list = match (self.queues(), successor.get().queues()) {
-            (Some(mine), Some(its)) => {
-                its.come_after(self);
-                &mine.successors
-            }
+        let list = match (self.rare(), successor.get().rare()) {
+            (Some(mine), Some(its)) => self.list_for(mine, its),
             _ => &self.successors,
         };
         // ORDERING: Acquire, pairs with the exchange in `close`: without an edge, what the task wrote is visible here, and to
@@ -275,6 +299,21 @@ impl Node {
             successor.get().take_edge_back();
         }
         hangs
+    }
+
+    /// The list for a successor, where both have what few nodes have.
+    #[cold]
+    fn list_for<'a>(&'a self, mine: &'a Rare, its: &Rare) -> &'a AtomicPtr<Edge> {
+        if let (Some(before), Some(place)) = (mine.place.get(), its.place.get()) {
+            turns::follows(place, before);
+        }
+        match (mine.queues(), its.queues()) {
+            (Some(mine), Some(its)) => {
+                its.come_after(self);
+                &mine.successors
+            }
+            _ => &self.successors,
+        }
     }
 
     #[inline]
@@ -318,8 +357,8 @@ impl Node {
 
     /// The task is complete: no more successors. Calls `free` with those that have no predecessor left.
     pub(super) fn close(&self, mut free: impl FnMut(&Node)) {
-        if let Some(queues) = self.queues() {
-            close(&queues.successors, &mut free);
+        if let Some(rare) = self.rare() {
+            rare.leave(&mut free);
         }
         close(&self.successors, free);
     }

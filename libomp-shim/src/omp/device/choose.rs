@@ -7,7 +7,7 @@
 use super::map::Item;
 use super::keep;
 use super::lent::ANY_GPU;
-use super::place::{self, Among, Announced, Promise, hints, only};
+use super::place::{self, Among, Announced, Promise, hints, only, turns};
 use crate::omp::report;
 use crate::omp::thread::Here;
 
@@ -42,7 +42,11 @@ fn among(here: Here, number: i64, address: Option<usize>) -> Option<Among> {
 pub fn announce(here: Here, number: i64, nowait: bool) -> Option<Announced> {
     let (scratch, data) = (hints::take_memory(here.task), hints::take_data(here.task));
     let keeps = || nowait && keep::is_to_keep(here);
-    among(here, number, hints::take_address(here.task)).map(|among| Announced { number: place::next_number(), scratch, data, keeps: keeps(), entry: 0, among })
+    let announced = among(here, number, hints::take_address(here.task)).map(|among| Announced { number: place::next_number(), scratch, data, keeps: keeps(), entry: 0, among });
+    if announced.is_some_and(|region| region.among != Among::Ranks) && super::usable().iter().any(|slot| slot.home.gpu.is_some()) {
+        turns::announce();
+    }
+    announced
 }
 
 /// Whether a region with this list keeps what it maps; one that was announced to and cannot is preceded by what makes all of it valid on the host, so that the list

@@ -27,13 +27,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::interface::Failure;
 use super::keep;
-use super::place::load;
+use super::place::{load, turns};
 use super::keep::store::{Roads, Store, free};
 use super::transfer::{self, Batch};
 use super::{Slot, all, fail};
 use crate::omp::env;
 use crate::omp::lock::Lock;
 use crate::omp::remote::Fault;
+use crate::omp::thread::Here;
 use holders::{Conflict, Holders, Use};
 use placement::directory::{Directory, From};
 
@@ -229,7 +230,7 @@ pub fn to_host(owner: usize, range: &Range<usize>, writes: bool) -> Result<(), F
                 break;
             }
         }
-        transfer::wait(&|| changed() != before, &|_| false);
+        wait_for_others(&|| changed() != before);
     }
     BLOCKS.write_all(&|directory| directory.saves_in(range));
     if writes {
@@ -365,7 +366,7 @@ pub fn acquire(owner: usize, wants: Vec<Want>, who: Who) -> Result<Held, Refusal
         if let Err(why) = taken {
             core::mem::forget(held); // it has nothing
             match why {
-                Some(Conflict::Others) => transfer::wait(&|| changed() != before, &|_| false),
+                Some(Conflict::Others) => wait_for_others(&|| changed() != before),
                 Some(Conflict::Own) => return Err(Refusal::Own),
                 None => return Err(Refusal::Gone),
             }
@@ -386,6 +387,12 @@ pub fn acquire(owner: usize, wants: Vec<Want>, who: Who) -> Result<Held, Refusal
     }
 }
 
+/// Waits for those who use blocks; they may need a turn on a GPU, which the running task must not have then.
+fn wait_for_others(ready: &dyn Fn() -> bool) {
+    turns::step_aside(Here::get());
+    transfer::wait(ready, &|_| false);
+}
+
 /// Waits until somebody has given memory of the device back; false if nobody will: of `others` with blocks and of regions there are none but those that wait here.
 fn wait_for_room(slot: &Slot, who: Who, others: bool, changed: &dyn Fn() -> bool) -> bool {
     let own = u32::from(who == Who::Region);
@@ -397,7 +404,7 @@ fn wait_for_room(slot: &Slot, who: Who, others: bool, changed: &dyn Fn() -> bool
     };
     let may_change = others || changed() || slot.load() > waiting;
     if may_change {
-        transfer::wait(changed, &|_| false);
+        wait_for_others(changed);
     }
     *registry().short.entry(slot.number).or_default() -= own;
     may_change

@@ -7,15 +7,15 @@
 //! The queue's lock is held for a few steps over lists, by tasks and by handlers of messages; nobody is woken, sent to or suspended under it. Where
 //! both are needed, the policy's lock is taken before it.
 
-use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use core::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use placement::steal::{Amount, DEPTHS, Place, Queue};
 
+use super::seat::Seat;
 use super::{Placed, Promise, policies};
-use crate::omp::device::interface::Wake;
-use crate::omp::device::{Slot, rank, transfer, usable};
-use crate::omp::{env, report};
+use crate::omp::device::{Slot, rank, usable};
+use crate::omp::env;
 
 static QUEUE: Mutex<Option<Queue<Held>>> = Mutex::new(None);
 /// How many wait.
@@ -27,61 +27,7 @@ struct Held {
     depth: usize,
     /// Bytes that it needs on another device.
     elsewhere: u64,
-    seat: Arc<Seat>,
-}
-
-/// Where the task of a region waits.
-#[derive(Default)]
-struct Seat {
-    is_given: AtomicBool,
-    inside: Mutex<Inside>,
-}
-
-#[derive(Default)]
-struct Inside {
-    promise: Option<Promise>,
-    wake: Option<Wake>,
-}
-
-// SAFETY: who passes a `Wake` agrees that any thread may call it (`interface::Wake`); a promise belongs to no thread.
-unsafe impl Send for Inside {}
-
-impl Seat {
-    fn inside(&self) -> MutexGuard<'_, Inside> {
-        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The region begins; its task is woken.
-    fn give(&self, promise: Promise) {
-        let wake = {
-            let mut inside = self.inside();
-            inside.promise = Some(promise);
-            // ORDERING: Release, pairs with the Acquire in `is_given`: who sees it finds the promise.
-            self.is_given.store(true, Ordering::Release);
-            inside.wake.take()
-        };
-        if let Some(wake) = wake {
-            // SAFETY: `wake_on` was promised that it may be called.
-            unsafe { (wake.call)(wake.data) };
-        }
-    }
-
-    fn is_given(&self) -> bool {
-        // ORDERING: Acquire, pairs with the Release in `give`.
-        self.is_given.load(Ordering::Acquire)
-    }
-
-    /// `wake` is called when the region begins, now if it has already.
-    fn wake_on(&self, wake: Wake) {
-        let mut inside = self.inside();
-        if inside.promise.is_none() {
-            inside.wake = Some(wake);
-            return;
-        }
-        drop(inside);
-        // SAFETY: as the caller of `transfer::wait` promises.
-        unsafe { (wake.call)(wake.data) };
-    }
+    seat: Arc<Seat<Promise>>,
 }
 
 impl Held {
@@ -118,7 +64,7 @@ pub fn waiting() -> usize {
     LENGTH.load(Ordering::Relaxed)
 }
 
-/// Do regions wait at all? Only where others could steal them: ranks do. Nobody steals from GPUs, whose regions do not come here.
+/// Do regions wait at all? Only where others could steal them: ranks do. What waits for GPUs has a queue of its own ([`super::turns`]).
 pub fn is_used() -> bool {
     env::settings().steal != Amount::Nothing && rank::cluster().is_some_and(|cluster| rank::device_count(cluster) > 1) && !usable().is_empty()
 }
@@ -155,13 +101,7 @@ pub fn wait(placed: Placed, depth: usize) -> Promise {
     }
     next.into_iter().for_each(Held::begin);
     rank::steal::announce();
-    let wake_on = |wake| {
-        seat.wake_on(wake);
-        true
-    };
-    transfer::wait(&|| seat.is_given(), &wake_on);
-    let given = seat.inside().promise.take();
-    given.unwrap_or_else(|| report::fatal("a target region was let go without a device"))
+    seat.wait()
 }
 
 fn all_next(queue: &mut Queue<Held>, device: usize, depth: usize, window: u32) -> Vec<Held> {

@@ -1,9 +1,10 @@
 //! What is known of a region before it is launched: memory that the program declares for it (`ompx_set_task_memory`), distributed memory that it
 //! works on (`ompx_set_task_data`), and the number that it got when its task was made.
 //!
-//! Kept by task in small lists, which are empty in programs that use neither. Rejected: fields of every task.
+//! Kept by task in maps, which are empty in programs that use neither. Rejected: fields of every task.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{Announced, SECTIONS};
@@ -14,7 +15,7 @@ use crate::omp::task::Task;
 /// Something about some tasks.
 pub struct ByTask<T> {
     count: AtomicUsize,
-    list: Mutex<Vec<(usize, T)>>,
+    list: Mutex<BTreeMap<usize, T>>,
 }
 
 impl<T> Default for ByTask<T> {
@@ -26,10 +27,10 @@ impl<T> Default for ByTask<T> {
 impl<T> ByTask<T> {
     /// Nothing yet.
     pub const fn new() -> Self {
-        Self { count: AtomicUsize::new(0), list: Mutex::new(Vec::new()) }
+        Self { count: AtomicUsize::new(0), list: Mutex::new(BTreeMap::new()) }
     }
 
-    fn list(&self) -> MutexGuard<'_, Vec<(usize, T)>> {
+    fn list(&self) -> MutexGuard<'_, BTreeMap<usize, T>> {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -37,8 +38,10 @@ impl<T> ByTask<T> {
     pub fn set(&self, task: &Task, value: Option<T>) {
         let key = core::ptr::from_ref(task).addr();
         let mut list = self.list();
-        list.retain(|(of, _)| *of != key);
-        list.extend(value.map(|value| (key, value)));
+        match value {
+            Some(value) => drop(list.insert(key, value)),
+            None => drop(list.remove(&key)),
+        }
         // ORDERING: Relaxed; the task reads it itself, or after it was submitted, which publishes all.
         self.count.store(list.len(), Ordering::Relaxed);
     }
@@ -49,7 +52,7 @@ impl<T> ByTask<T> {
         T: Clone,
     {
         let key = core::ptr::from_ref(task).addr();
-        self.list().iter().find(|(of, _)| *of == key).map(|(_, value)| value.clone())
+        self.list().get(&key).cloned()
     }
 
     /// What is known of the task, which is forgotten. Costs a load where nothing is known of any.
@@ -60,7 +63,7 @@ impl<T> ByTask<T> {
         }
         let key = core::ptr::from_ref(task).addr();
         let mut list = self.list();
-        let found = list.iter().position(|(of, _)| *of == key).map(|at| list.swap_remove(at).1);
+        let found = list.remove(&key);
         // ORDERING: as above.
         self.count.store(list.len(), Ordering::Relaxed);
         found

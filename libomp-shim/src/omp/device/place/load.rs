@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use placement::times::{Backlog, Kind};
 
 use super::pace::Pace;
-use super::{graph, held, times};
+use super::{graph, held, times, turns};
 use crate::omp::device::{Running, Slot};
 
 /// Of one device.
@@ -164,12 +164,16 @@ pub struct Promise {
     has_landed: bool,
     /// The depth of nesting at which it is one of those that are under way to the device ([`held`]), as long as it is.
     share: Option<usize>,
+    /// The task that has a turn for it ([`turns`]), as long as it may have.
+    turn: Option<usize>,
+    /// The code of its task, where a compiler made the task; else 0.
+    entry: usize,
     stolen: bool,
 }
 
 impl Promise {
     /// The region of this kind, which is expected to take so long, needs so many bytes there, `own` of them besides its mappings. Under the policy's lock.
-    pub(super) fn new(slot: &'static Slot, number: u32, (bytes, own): (u64, u64), (kind, expected): (Kind, u64)) -> Self {
+    pub(super) fn new(slot: &'static Slot, (number, entry): (u32, usize), (bytes, own): (u64, u64), (kind, expected): (Kind, u64)) -> Self {
         slot.placing.place(expected);
         // ORDERING: Relaxed, all three; the policy's lock orders them for those who choose.
         PROMISES.fetch_add(1, Ordering::Relaxed);
@@ -178,7 +182,7 @@ impl Promise {
         // ORDERING: as above.
         slot.placing.promised.fetch_add(bytes, Ordering::Relaxed);
         let own = own.min(bytes);
-        Self { slot, number, bytes, own, kind, expected, has_begun: false, launched: None, has_landed: false, share: None, stolen: false }
+        Self { slot, number, bytes, own, kind, expected, has_begun: false, launched: None, has_landed: false, share: None, turn: None, entry, stolen: false }
     }
 
     /// Where it runs.
@@ -194,6 +198,16 @@ impl Promise {
     /// It is one of those under way to its device, at this depth of nesting.
     pub(super) fn set_out(&mut self, depth: usize) {
         self.share = Some(depth);
+    }
+
+    /// The task has a turn for it.
+    pub(super) fn set_turn(&mut self, task: usize) {
+        self.turn = Some(task);
+    }
+
+    /// Nanoseconds that it will take.
+    pub(super) fn expected(&self) -> u64 {
+        self.expected
     }
 
     /// Another device gets it, which has not begun; it may need `bytes` there. Under the policy's lock.
@@ -213,6 +227,9 @@ impl Promise {
 
     /// It is under way no more; others follow.
     fn arrive(&mut self) {
+        if let Some(task) = self.turn.take() {
+            turns::give_back(task);
+        }
         if let Some(depth) = self.share.take() {
             held::ended(self.slot, depth);
         }
@@ -240,9 +257,13 @@ impl Promise {
         let Some(launched) = self.launched.take() else { return };
         let now = times::now();
         let taken = now.saturating_sub(launched);
-        self.slot.placing.ends(now);
+        let last = self.slot.placing.ends(now);
         self.slot.placing.forget(self.expected, Some(launched));
         times::ended(self.kind, taken);
+        // Without what it has waited for others there: a path is no sum of those.
+        if times::ended_of(self.entry, now.saturating_sub(launched.max(last))) {
+            turns::learn();
+        }
         self.has_landed = true;
         // ORDERING: Relaxed, both; an estimate.
         self.slot.placing.taken.fetch_add(taken, Ordering::Relaxed);
@@ -282,7 +303,7 @@ mod tests {
         let slot: &'static Slot = Box::leak(Box::new(Slot::new(0, Box::new(HostImage::new(0, 0)))));
         let kind = Kind { function: 2, bytes: 1 << 20, device: 0 };
         times::ended(kind, 5_000_000_000);
-        let (load, mut first, second) = (&slot.placing, Promise::new(slot, 0, (0, 0), (kind, times::expected(kind))), Promise::new(slot, 1, (0, 0), (kind, times::expected(kind))));
+        let (load, mut first, second) = (&slot.placing, Promise::new(slot, (0, 0), (0, 0), (kind, times::expected(kind))), Promise::new(slot, (1, 0), (0, 0), (kind, times::expected(kind))));
         assert_eq!(load.wait(0, times::now()), 10_000_000_000);
         let running = slot.begin();
         first.begin(&running);
@@ -299,7 +320,7 @@ mod tests {
     fn memory_counts_from_the_choice_to_the_end() {
         let slot: &'static Slot = Box::leak(Box::new(Slot::new(0, Box::new(HostImage::new(0, 0)))));
         let load = &slot.placing;
-        let (before, mut promise) = (Promises::now().given_back, Promise::new(slot, 0, (100, 20), (KIND, 1)));
+        let (before, mut promise) = (Promises::now().given_back, Promise::new(slot, (0, 0), (100, 20), (KIND, 1)));
         assert_eq!((load.in_use(), load.sent(), slot.load()), (100, 1, 0));
         let running = slot.begin();
         promise.begin(&running);
@@ -315,7 +336,7 @@ mod tests {
         assert_ne!(Promises::now().given_back, before);
         assert!(load.usual_time() < UNKNOWN * 1000, "one has ended");
         let other: &'static Slot = Box::leak(Box::new(Slot::new(1, Box::new(HostImage::new(1, 0)))));
-        let (mut moved, before) = (Promise::new(slot, 2, (100, 20), (KIND, 1)), Promises::now().given_back);
+        let (mut moved, before) = (Promise::new(slot, (2, 0), (100, 20), (KIND, 1)), Promises::now().given_back);
         moved.carry_over(other, 120);
         assert_eq!((load.in_use(), load.sent()), (0, 0), "there is room again where it was");
         assert_ne!(Promises::now().given_back, before);
@@ -323,7 +344,7 @@ mod tests {
         drop(moved);
         assert_eq!((other.placing.in_use(), other.placing.sent()), (0, 0));
         assert_eq!([load.wait(0, times::now()), other.placing.wait(0, times::now()), load.wait(2, times::now())], [0, 0, 2 * load.usual_time()], "nothing is left but those that name the device");
-        drop(Promise::new(slot, 1, (7, 9), (KIND, 1)));
+        drop(Promise::new(slot, (1, 0), (7, 9), (KIND, 1)));
         assert_eq!((load.in_use(), load.sent()), (0, 0), "a region that was discarded");
     }
 }

@@ -8,7 +8,9 @@
 //! | [`rates`] | how long copies take: measured (`OMPX_RATES`), or taken for granted |
 //! | [`pace`] | how fast copies to devices are that nobody has measured before |
 //! | [`library`] | policies from shared objects of the user's |
-//! | [`held`] | regions that wait for their device, and may be stolen |
+//! | [`held`] | regions that wait for their rank, and may be stolen |
+//! | [`turns`] | regions that wait for their turn on GPUs, and for a GPU, and may be taken over |
+//! | [`seat`] | where the task of such a region waits |
 //! | [`hints`] | what the program declares before a region |
 //! | [`times`] | how long regions take, by code and size of data |
 //! | [`writers`] | where regions ran that others wait for |
@@ -33,6 +35,7 @@ use crate::omp::target;
 use crate::omp::thread::Here;
 use load::Promises;
 pub use load::{Load, Promise};
+use turns::Offer;
 
 pub mod graph;
 pub mod held;
@@ -43,7 +46,9 @@ pub mod only;
 pub mod pace;
 pub mod policies;
 pub(super) mod rates;
+mod seat;
 mod times;
+pub mod turns;
 pub mod versions;
 pub mod writers;
 
@@ -229,16 +234,29 @@ fn view(slot: &Slot, asked: &Asked<'_>) -> (View, Seen) {
 pub fn choose(here: Here, region: Announced, code: usize, items: &[Item]) -> Option<Promise> {
     let limit = env::settings().device_memory;
     let kinds = kinds_for(&region, code);
+    // Kernels cannot create regions: those inside of others are the host's business.
+    let depth = target::depth(here) as usize;
+    let in_turn = kinds[1] && depth == 0 && region.among != Among::Ranks && turns::applies(here);
+    if in_turn {
+        turns::take(here, region.entry);
+    }
+    let give_turn_back = || {
+        if in_turn {
+            turns::step_aside(here);
+        }
+    };
     loop {
         let able = Able::of(&region, kinds);
         if !usable().iter().any(|slot| able.has(&region, slot)) {
+            give_turn_back();
             target::refuse_if_mandatory(here, i64::from(super::choose::ANY));
             return None;
         }
         let before = Promises::now().given_back;
         let is_sure = match try_choose(region, &able, code, items, limit) {
+            Ok(placed) if in_turn && !placed.may_move => return Some(turns::begin(here, placed)),
             Ok(placed) => {
-                let depth = target::depth(here) as usize;
+                give_turn_back();
                 return Some(if placed.may_move { held::wait(placed, depth) } else { placed.promise });
             }
             Err(Nowhere { is_sure }) => is_sure,
@@ -247,7 +265,8 @@ pub fn choose(here: Here, region: Announced, code: usize, items: &[Item]) -> Opt
         let none_runs = usable().iter().all(|slot| slot.load() == 0);
         let is_alone = none_runs && Promises::now() == Promises { outstanding: 0, given_back: before };
         // The depth, not the device: a region inside of another one may run on the host.
-        if is_sure && (is_alone || target::depth(here) > 0) {
+        give_turn_back();
+        if is_sure && (is_alone || depth > 0) {
             say_that_nobody_has_room(region, items, limit);
             return None;
         }
@@ -259,8 +278,12 @@ pub fn choose(here: Here, region: Announced, code: usize, items: &[Item]) -> Opt
 /// A region for which a device was chosen.
 pub struct Placed {
     promise: Promise,
-    /// It may wait for its device, and be stolen meanwhile: it is fully mapped, few of its data are there, and the policy does not mind.
+    /// It may wait for its rank, and be stolen meanwhile: it is fully mapped, few of its data are there, and the policy does not mind.
     may_move: bool,
+    /// It may wait for its GPU: what it needs there is promised, or does not matter.
+    may_wait: bool,
+    /// GPUs that may take it over meanwhile.
+    offers: Vec<Offer>,
     /// Bytes that it needs where none of its data are.
     elsewhere: u64,
 }
@@ -290,12 +313,16 @@ fn try_choose(region: Announced, able: &Able, code: usize, items: &[Item], limit
     graph::begin(region, code, private, items);
     // Data that are there are not promised; they may be gone by the time when a region that waited begins.
     let stays = view.present >= WORTH_STAYING || limit.is_some() && view.present > 0;
-    // Among ranks: a GPU keeps what it has been given.
     let moves = held::is_used() && slot.home.gpu.is_none() && matches!(region.among, Among::All | Among::Ranks);
     let may_move = moves && policy.lets_steal() && !stays && map::is_complete(items);
-    let promise = Promise::new(slot, region.number, (view.need - blocks, private + region.scratch), asked.kind(slot));
+    let may_wait = limit.is_none() || view.present == 0;
+    let others = slots.iter().zip(&views).filter(|(other, view)| other.home.gpu.is_some() && other.number != slot.number && view.fits());
+    let offers = others.map(|(other, view)| Offer { device: other.number, bring: view.bring });
+    let lets_move = slot.home.gpu.is_some() && policy.lets_steal() && map::is_complete(items);
+    let offers = offers.filter(|_| lets_move).collect();
+    let promise = Promise::new(slot, (region.number, region.entry), (view.need - blocks, private + region.scratch), asked.kind(slot));
     writers::note(items, slot.number);
-    Ok(Placed { promise, may_move, elsewhere: fresh + private + region.scratch })
+    Ok(Placed { promise, may_move, may_wait, offers, elsewhere: fresh + private + region.scratch })
 }
 
 fn say_that_nobody_has_room(region: Announced, items: &[Item], limit: Option<u64>) {

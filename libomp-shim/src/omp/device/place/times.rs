@@ -2,6 +2,7 @@
 //!
 //! A device that runs functions of the host is of one kind, another one (a GPU) of another. From launch to end is measured, so what a region waits for on a rank that has others to run counts.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -13,6 +14,46 @@ fn times() -> MutexGuard<'static, Times> {
     TIMES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// How long regions take by the code of their tasks, for the order of those that are not even ready.
+struct Tasks {
+    by_code: BTreeMap<usize, Mean>,
+    all: Mean,
+}
+
+/// A running mean of the last values.
+#[derive(Clone, Copy, Default)]
+struct Mean {
+    time: f64,
+    count: u32,
+}
+
+/// A mean follows the last so many values.
+const MEMORY: u32 = 16;
+/// What all regions take on average counts as so many values of each code: where several ends are noticed at once one of them seems to have taken everything and the others nothing.
+const PRIOR: u32 = 3;
+/// With so many ends a mean is news.
+const NEWS: [u32; 3] = [1, 4, MEMORY];
+
+impl Mean {
+    fn add(&mut self, nanoseconds: u64) {
+        self.count = (self.count + 1).min(MEMORY);
+        self.time += (nanoseconds as f64 - self.time) / f64::from(self.count);
+    }
+}
+
+impl Tasks {
+    fn expected(&self, entry: usize) -> u64 {
+        let Mean { time, count } = self.by_code.get(&entry).copied().unwrap_or_default();
+        let (own, prior) = (time * f64::from(count), self.all.time * f64::from(PRIOR));
+        ((own + prior) / f64::from(count + PRIOR)).max(1.0) as u64
+    }
+}
+
+fn tasks() -> MutexGuard<'static, Tasks> {
+    static TASKS: Mutex<Tasks> = Mutex::new(Tasks { by_code: BTreeMap::new(), all: Mean { time: 0.0, count: 0 } });
+    TASKS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Nanoseconds since the first call.
 pub(super) fn now() -> u64 {
     static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
@@ -22,6 +63,24 @@ pub(super) fn now() -> u64 {
 /// Nanoseconds that such a region will take, as far as known; never 0.
 pub(super) fn expected(kind: Kind) -> u64 {
     times().expected(kind).max(1)
+}
+
+/// Nanoseconds that the region of a task with this code will take, whatever its data; 0 for none.
+pub(super) fn expected_of(entry: usize) -> u64 {
+    if entry == 0 { 0 } else { tasks().expected(entry) }
+}
+
+/// The region of a task with this code has kept its device for so long. Is that news? Regions that were made by now counted on something else.
+pub(super) fn ended_of(entry: usize, nanoseconds: u64) -> bool {
+    if entry == 0 {
+        return false;
+    }
+    let mut tasks = tasks();
+    tasks.all.add(nanoseconds);
+    let mean = tasks.by_code.entry(entry).or_default();
+    let before = mean.count;
+    mean.add(nanoseconds);
+    mean.count > before && NEWS.contains(&mean.count)
 }
 
 /// Such a region has run for so long.

@@ -1,0 +1,260 @@
+//! The order of regions on devices that take them one after the other: which region that is ready is placed next, which one that was placed begins, and which one another device takes over
+//! ([`Turns`]).
+//!
+//! What is ready waits for its *turn*: no more regions have one than all devices can use. So a region is placed late, when it is known where data are and what else is ready. Once placed it begins,
+//! if fewer than its device can use have begun there; else it waits in the device's queue. Queues go by [`Order`]: the `priority` clause, the remaining path, the region's own time, its age.
+//!
+//! A device on which nothing has begun takes over, of what waits for others, the region that gains most by it.
+//!
+//! *Who has a turn ends by what its device does, or gives the turn back.* A region that has to wait for anything else - memory, a block of an array that others use - gives its turn back before
+//! it waits ([`Turns::ends`]), since what it waits for may need a turn. So turns come back whenever devices go on, and each region that is ready gets one.
+//!
+//! Rejected: one window per device and no common limit. All that is ready is placed at once then, by what is known at that moment; taking over has to mend it.
+
+use std::collections::BTreeMap;
+
+use crate::Time;
+use crate::order::{Id, Order};
+
+/// A region that waits; without a device: for its turn.
+#[derive(Clone, Debug)]
+struct Waiting<T> {
+    device: Option<usize>,
+    region: T,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Turns<T> {
+    /// A queue for each device, and a last one for what waits for its turn.
+    order: Order,
+    waiting: BTreeMap<Id, Waiting<T>>,
+    /// Regions that have a turn.
+    turns: u32,
+    /// Those of them that have begun, by device.
+    begun: Vec<u32>,
+}
+
+impl<T> Turns<T> {
+    /// For so many devices.
+    #[must_use]
+    pub fn new(devices: usize) -> Self {
+        Self { order: Order::new(devices + 1), waiting: BTreeMap::new(), turns: 0, begun: vec![0; devices] }
+    }
+
+    /// The tasks, and their order.
+    pub fn order(&mut self) -> &mut Order {
+        &mut self.order
+    }
+
+    /// How many regions wait.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Does none wait?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    fn last(&self) -> usize {
+        self.begun.len()
+    }
+
+    /// A region is ready, where so many may have turns. It is given back if it has one; otherwise it waits.
+    pub fn ask(&mut self, id: Id, turns: u32, region: T) -> Option<T> {
+        let last = self.last();
+        if self.turns < turns && self.order.is_empty(last) {
+            self.turns += 1;
+            return Some(region);
+        }
+        self.wait(id, None, region);
+        None
+    }
+
+    /// A region that has a turn was placed on the device, which can use so many. It is given back if it begins; otherwise it waits.
+    pub fn place(&mut self, id: Id, device: usize, window: u32, region: T) -> Option<T> {
+        if self.begun[device] < window && self.order.is_empty(device) {
+            self.begin(id, device);
+            return Some(region);
+        }
+        self.wait(id, Some(device), region);
+        None
+    }
+
+    fn wait(&mut self, id: Id, device: Option<usize>, region: T) {
+        let queue = device.unwrap_or(self.last());
+        self.waiting.insert(id, Waiting { device, region });
+        self.order.push(id, queue);
+    }
+
+    fn begin(&mut self, id: Id, device: usize) {
+        self.begun[device] += 1;
+        self.order.begin(id);
+    }
+
+    /// A turn is given back: that of a region that has begun on the device, or was not placed.
+    pub fn ends(&mut self, device: Option<usize>) {
+        self.turns -= 1;
+        if let Some(device) = device {
+            self.begun[device] -= 1;
+        }
+    }
+
+    fn take(&mut self, id: Id) -> Option<T> {
+        self.order.remove(id);
+        self.waiting.remove(&id).map(|waiting| waiting.region)
+    }
+
+    /// The first one that waits for its turn, if so many may have one and there is one left: it has it.
+    pub fn next(&mut self, turns: u32) -> Option<T> {
+        let id = self.order.first(self.last()).filter(|_| self.turns < turns)?;
+        self.turns += 1;
+        self.take(id)
+    }
+
+    /// The first one that waits for the device, if that can use so many and one more: it begins.
+    pub fn next_on(&mut self, device: usize, window: u32) -> Option<T> {
+        let id = self.order.first(device).filter(|_| self.begun[device] < window)?;
+        self.begin_waiting(id, device)
+    }
+
+    fn begin_waiting(&mut self, id: Id, device: usize) -> Option<T> {
+        let region = self.take(id);
+        self.begin(id, device);
+        region
+    }
+
+    /// Has the device nothing to do, while regions wait for others?
+    #[must_use]
+    pub fn is_idle(&self, device: usize) -> bool {
+        self.begun[device] == 0 && self.order.is_empty(device) && (0..self.last()).any(|other| !self.order.is_empty(other))
+    }
+
+    /// The device takes over the region that gains most by it, of the last few in each queue of the others: it begins there. `gain` is asked with the device that a region waits for; none: it stays.
+    pub fn take_over(&mut self, device: usize, mut gain: impl FnMut(usize, &T) -> Option<Time>) -> Option<T> {
+        let mut best: Option<(Time, Id)> = None;
+        for other in (0..self.last()).filter(|&other| other != device) {
+            for id in self.order.queue(other).rev().take(LOOKED_AT) {
+                let found = self.waiting.get(&id).and_then(|waiting| gain(waiting.device?, &waiting.region));
+                best = best.max(found.map(|gain| (gain, id)));
+            }
+        }
+        self.begin_waiting(best?.1, device)
+    }
+}
+
+/// See [`Turns::take_over`].
+const LOOKED_AT: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn turns(tasks: &[(i32, Time)]) -> (Turns<usize>, Vec<Id>) {
+        let mut turns = Turns::new(2);
+        let ids = tasks.iter().map(|&(priority, cost)| turns.order().add(priority, cost, &[])).collect();
+        (turns, ids)
+    }
+
+    #[test]
+    fn no_more_have_turns_than_may_and_the_order_is_kept() {
+        let (mut t, ids) = turns(&[(0, 5), (0, 5), (0, 9), (1, 1)]);
+        assert_eq!((t.ask(ids[0], 1, 0), t.ask(ids[1], 1, 1), t.ask(ids[2], 1, 2), t.ask(ids[3], 1, 3)), (Some(0), None, None, None));
+        assert_eq!((t.next(1), t.len()), (None, 3));
+        t.ends(None);
+        assert_eq!((t.next(2), t.next(2), t.next(2)), (Some(3), Some(2), None), "by priority, then by time");
+        t.ends(None);
+        assert_eq!((t.next(2), t.is_empty()), (Some(1), true));
+    }
+
+    #[test]
+    fn nobody_overtakes_who_waits() {
+        let (mut t, ids) = turns(&[(0, 1); 3]);
+        assert_eq!((t.ask(ids[0], 1, 0), t.ask(ids[1], 1, 1)), (Some(0), None));
+        assert_eq!(t.ask(ids[2], 9, 2), None, "there is one before it");
+        assert_eq!((t.next(9), t.next(9)), (Some(1), Some(2)));
+        let (mut t, ids) = turns(&[(0, 1); 3]);
+        for (at, &id) in ids.iter().enumerate() {
+            assert_eq!(t.ask(id, 9, at), Some(at));
+        }
+        assert_eq!((t.place(ids[0], 0, 1, 0), t.place(ids[1], 0, 1, 1), t.place(ids[2], 0, 9, 2)), (Some(0), None, None));
+        assert_eq!((t.next_on(0, 1), t.next_on(1, 9), t.next_on(0, 2), t.next_on(0, 2)), (None, None, Some(1), None));
+        t.ends(Some(0));
+        assert_eq!(t.next_on(0, 2), Some(2));
+    }
+
+    #[test]
+    fn an_idle_device_takes_what_gains_most() {
+        let (mut t, ids) = turns(&[(0, 1); 5]);
+        for (at, &id) in ids.iter().enumerate() {
+            assert_eq!(t.ask(id, 9, at), Some(at));
+        }
+        assert_eq!(t.place(ids[0], 0, 1, 0), Some(0));
+        assert!(!t.is_idle(1), "there is nothing to take");
+        (1..5).for_each(|at| assert_eq!(t.place(ids[at], 0, 1, at), None));
+        assert_eq!((t.is_idle(0), t.is_idle(1)), (false, true));
+        assert_eq!(t.take_over(1, |_, _| None), None, "it does not pay");
+        assert_eq!(t.take_over(1, |from, &at| (from == 0 && at != 4).then_some(10 * at as Time)), Some(3));
+        assert!(!t.is_idle(1), "it has something to do");
+        t.ends(Some(1));
+        assert!(t.is_idle(1));
+        t.ends(Some(0));
+        assert_eq!(core::array::from_fn(|_| t.next_on(0, 9)), [Some(1), Some(2), Some(4), None]);
+        assert!(t.is_empty() && !t.is_idle(1));
+    }
+
+    #[test]
+    fn what_comes_later_behind_a_region_brings_it_forward() {
+        let (mut t, ids) = turns(&[(0, 5), (0, 5), (0, 6)]);
+        assert_eq!(t.ask(ids[0], 1, 0), Some(0));
+        assert_eq!((t.ask(ids[1], 1, 1), t.ask(ids[2], 1, 2)), (None, None));
+        let behind = t.order().add(0, 2, &[]);
+        t.order().follow(behind, ids[1]);
+        t.ends(None);
+        assert_eq!(t.next(1), Some(1), "5 and 2 behind it are more than 6");
+    }
+
+    /// Whatever comes in whatever order: limits hold, and all regions run.
+    #[test]
+    fn in_the_end_all_have_run() {
+        for seed in 0..200 {
+            let random = &mut crate::examples::Random::new(seed);
+            let (devices, regions, limit, window) = (random.between(1, 3) as usize, 60, random.between(1, 6) as u32, random.between(1, 3) as u32);
+            let mut t: Turns<(Id, Option<usize>)> = Turns::new(devices);
+            let (mut made, mut unplaced, mut running, mut over) = (0, Vec::new(), Vec::new(), 0);
+            while over < regions {
+                let (has_turn, begins) = match random.between(0, 3) {
+                    0 if made < regions => {
+                        made += 1;
+                        let id = t.order().add(0, random.between(1, 9), &[]);
+                        (t.ask(id, limit, (id, None)), None)
+                    }
+                    1 if !unplaced.is_empty() => {
+                        let (id, _): (Id, _) = unplaced.swap_remove(random.between(0, unplaced.len() as u64 - 1) as usize);
+                        let device = random.between(0, devices as u64 - 1) as usize;
+                        (None, t.place(id, device, window, (id, Some(device))))
+                    }
+                    2 if !running.is_empty() => {
+                        let (id, device): (Id, Option<usize>) = running.swap_remove(random.between(0, running.len() as u64 - 1) as usize);
+                        t.ends(device);
+                        t.order().end(id);
+                        over += 1;
+                        (None, device.and_then(|device| t.next_on(device, window)))
+                    }
+                    _ => {
+                        let idle = (0..devices).find(|&device| t.is_idle(device));
+                        (t.next(limit), idle.and_then(|device| t.take_over(device, |_, _| Some(1)).map(|(id, _)| (id, Some(device)))))
+                    }
+                };
+                unplaced.extend(has_turn);
+                running.extend(begins);
+                let begun: u32 = t.begun.iter().sum();
+                assert!(t.turns <= limit && begun as usize == running.len() && t.begun.iter().all(|&begun| begun <= window), "seed {seed}");
+            }
+            assert!(t.is_empty() && t.turns == 0);
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Where the task of a region waits, suspended, until somebody gives it what it waits for ([`Seat`]).
+
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::omp::device::interface::Wake;
+use crate::omp::device::transfer;
+
+/// See the module.
+pub(super) struct Seat<T> {
+    is_given: AtomicBool,
+    inside: Mutex<Inside<T>>,
+}
+
+struct Inside<T> {
+    given: Option<T>,
+    wake: Option<Wake>,
+}
+
+// SAFETY: who passes a `Wake` agrees that any thread may call it (`interface::Wake`).
+unsafe impl<T: Send> Send for Inside<T> {}
+
+impl<T> Default for Seat<T> {
+    fn default() -> Self {
+        Self { is_given: AtomicBool::new(false), inside: Mutex::new(Inside { given: None, wake: None }) }
+    }
+}
+
+impl<T> Seat<T> {
+    fn inside(&self) -> MutexGuard<'_, Inside<T>> {
+        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The task gets this; it is woken. Once.
+    pub(super) fn give(&self, what: T) {
+        let wake = {
+            let mut inside = self.inside();
+            inside.given = Some(what);
+            // ORDERING: Release, pairs with the Acquire in `is_given`: who sees it finds what was given.
+            self.is_given.store(true, Ordering::Release);
+            inside.wake.take()
+        };
+        if let Some(wake) = wake {
+            // SAFETY: `wake_on` was promised that it may be called.
+            unsafe { (wake.call)(wake.data) };
+        }
+    }
+
+    fn is_given(&self) -> bool {
+        // ORDERING: Acquire, pairs with the Release in `give`.
+        self.is_given.load(Ordering::Acquire)
+    }
+
+    /// `wake` is called when something is given, now if it has been already.
+    fn wake_on(&self, wake: Wake) {
+        let mut inside = self.inside();
+        if inside.given.is_none() {
+            inside.wake = Some(wake);
+            return;
+        }
+        drop(inside);
+        // SAFETY: as the caller of `transfer::wait` promises.
+        unsafe { (wake.call)(wake.data) };
+    }
+
+    /// Waits for it; the caller may be suspended. By one task, once.
+    pub(super) fn wait(&self) -> T {
+        let wake_on = |wake| {
+            self.wake_on(wake);
+            true
+        };
+        transfer::wait(&|| self.is_given(), &wake_on);
+        let given = self.inside().given.take();
+        given.unwrap_or_else(|| crate::omp::report::fatal("a target region that waited was let go with nothing"))
+    }
+}

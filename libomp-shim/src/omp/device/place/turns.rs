@@ -1,0 +1,302 @@
+//! Turns of regions on GPUs: the tasks of such regions wait here, suspended, until it is their turn to be placed, and then until they begin.
+//!
+//! The rules are `placement::turns`': priority, remaining path, time; a GPU without work takes over what waits for another one. Here are the tasks that wait, and how many regions a GPU can use. Only
+//! tasks that are regions and nothing else come here ([`Flags::OFFLOADED`]): their creators go on, and they hold nothing that others could wait for. Who has a turn and has to wait for more than a
+//! device calls [`give_back`] first; this is owed by each such wait in this crate.
+//!
+//! The remaining path is told by dependences: as soon as regions come here each task with dependences has a place in the order ([`made`]), the host's too, whose own time counts as nothing. What
+//! such a region takes is told by its task's code, as its data are not known when it is made; a program may have made most of its tasks by the time when the first one of them ends, so what is learned then
+//! counts for those, too.
+//!
+//! Where both are needed, the policy's lock is taken before this one. Nobody is woken or suspended under it.
+
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use placement::order::Id;
+use placement::policy::View;
+use placement::turns::Turns;
+
+use super::seat::Seat;
+use super::{Placed, Promise, hints, policies, times};
+use crate::omp::depend;
+use crate::omp::device::{Slot, usable};
+use crate::omp::env;
+use crate::omp::task::{Flags, Task};
+use crate::omp::thread::Here;
+
+/// Regions that a GPU can use at a time: one for each stream of kernels, and as many whose data are on their way (`docs/gpu-model.md`).
+const EACH: u32 = 8;
+/// Nanoseconds that what has begun on a GPU should last at least, and the most short regions for that: their end is told by the host, as is who follows.
+const AHEAD: u64 = 500_000;
+/// See [`AHEAD`].
+const MOST_AHEAD: u64 = 56;
+
+/// What a waiting task gets.
+enum Given {
+    Turn,
+    Promise(Promise),
+}
+
+/// A task that waits.
+struct Held {
+    task: usize,
+    seat: Arc<Seat<Given>>,
+    /// When it has been placed.
+    placed: Option<Offered>,
+}
+
+struct Offered {
+    promise: Promise,
+    offers: Vec<Offer>,
+    elsewhere: u64,
+}
+
+/// Another GPU that might run the region.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Offer {
+    /// Its number.
+    pub(super) device: i32,
+    /// Nanoseconds that copies to it take.
+    pub(super) bring: u64,
+}
+
+/// A task that has a turn.
+struct Holder {
+    id: Id,
+    /// The place in the order is the turn's alone.
+    own: bool,
+    /// Where the region has begun.
+    device: Option<usize>,
+}
+
+struct State {
+    turns: Turns<Held>,
+    holders: BTreeMap<usize, Holder>,
+}
+
+static STATE: Mutex<Option<State>> = Mutex::new(None);
+static USED: AtomicBool = AtomicBool::new(false);
+/// Regions that waited, and those that a GPU has taken over.
+static WAITED: AtomicU64 = AtomicU64::new(0);
+/// See [`WAITED`].
+static TAKEN: AtomicU64 = AtomicU64::new(0);
+
+/// Regions that waited for their turn or their GPU; those that another GPU than the chosen one has taken over.
+pub fn counters() -> [u64; 2] {
+    // ORDERING: Relaxed; sums for people.
+    [&WAITED, &TAKEN].map(|sum| sum.load(Ordering::Relaxed))
+}
+
+fn with<T>(work: impl FnOnce(&mut State) -> T) -> T {
+    let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
+    work(state.get_or_insert_with(|| State { turns: Turns::new(usable().len()), holders: BTreeMap::new() }))
+}
+
+fn key(task: &Task) -> usize {
+    core::ptr::from_ref(task).addr()
+}
+
+// ---- the order of tasks --------------------------------------------------------------------------------------------
+
+/// Regions for GPUs are made.
+pub fn announce() {
+    // ORDERING: Relaxed; tasks that were made before have no place in the order.
+    USED.store(true, Ordering::Relaxed);
+}
+
+/// Do tasks have places in the order?
+#[inline]
+pub fn is_used() -> bool {
+    // ORDERING: Relaxed; see `announce`.
+    USED.load(Ordering::Relaxed)
+}
+
+/// A task with dependences is made.
+#[cold]
+pub fn made(task: &Task) -> Id {
+    let entry = hints::is_announced(task).map_or(0, |region| region.entry);
+    with(|state| add(&mut state.turns, task, entry))
+}
+
+fn add(turns: &mut Turns<Held>, task: &Task, entry: usize) -> Id {
+    let id = turns.order().add(priority(task), times::expected_of(entry), &[]);
+    turns.order().set_kind(id, entry);
+    id
+}
+
+fn priority(task: &Task) -> i32 {
+    if ult::mutant!(turns_by_age) { 0 } else { task.priority() }
+}
+
+/// One of them waits for another one.
+#[cold]
+pub fn follows(id: Id, before: Id) {
+    if ult::mutant!(turns_by_age) {
+        return;
+    }
+    with(|state| state.turns.order().follow(id, before));
+}
+
+/// It is known better how long regions take.
+pub(super) fn learn() {
+    if is_used() {
+        with(|state| state.turns.order().learn(times::expected_of));
+    }
+}
+
+/// It is complete.
+#[cold]
+pub fn complete(id: Id) {
+    with(|state| state.turns.order().end(id));
+}
+
+// ---- turns ---------------------------------------------------------------------------------------------------------
+
+fn is_gpu(slot: &Slot) -> bool {
+    slot.home.gpu.is_some()
+}
+
+/// How many regions a GPU can use at a time.
+fn window(slot: &Slot) -> u32 {
+    EACH + (AHEAD / slot.placing.usual_time().max(1)).min(MOST_AHEAD) as u32
+}
+
+/// How many may have turns.
+fn turns() -> u32 {
+    usable().iter().filter(|slot| is_gpu(slot)).map(window).sum()
+}
+
+/// Does the running task wait for its turn, if it runs a region on a GPU?
+pub(super) fn applies(here: Here) -> bool {
+    here.task.flags().has(Flags::OFFLOADED) && is_used()
+}
+
+/// The running task's region, of a task with this code, is ready: waits until it may be placed. It has a turn then, until [`give_back`].
+pub(super) fn take(here: Here, entry: usize) {
+    let (task, seat, most) = (key(here.task), Arc::new(Seat::default()), turns());
+    let place = depend::place_in_order(here.task);
+    let waits = with(|State { turns, holders }| {
+        let id = place.unwrap_or_else(|| add(turns, here.task, entry));
+        holders.insert(task, Holder { id, own: place.is_none(), device: None });
+        turns.ask(id, most, Held { task, seat: seat.clone(), placed: None }).is_none()
+    });
+    if waits {
+        // ORDERING: Relaxed; a sum.
+        WAITED.fetch_add(1, Ordering::Relaxed);
+        seat.wait();
+    }
+}
+
+/// The running task's region was placed: waits until it may begin, if it has a turn. Its promise may be for another GPU then.
+pub(super) fn begin(here: Here, placed: Placed) -> Promise {
+    let Placed { mut promise, offers, elsewhere, may_wait, .. } = placed;
+    let (task, seat, slot) = (key(here.task), Arc::new(Seat::default()), promise.slot());
+    if !is_gpu(slot) || !may_wait {
+        give_back(task);
+        return promise;
+    }
+    promise.set_turn(task);
+    let (device, window) = (slot.number as usize, window(slot));
+    let held = Held { task, seat: seat.clone(), placed: Some(Offered { promise, offers, elsewhere }) };
+    let begins = with(|State { turns, holders }| {
+        let Some(holder) = holders.get_mut(&task) else { return Some(held) };
+        let begins = turns.place(holder.id, device, window, held);
+        holder.device = Some(device);
+        begins
+    });
+    if let Some(Held { placed: Some(Offered { promise, .. }), .. }) = begins {
+        return promise;
+    }
+    // ORDERING: Relaxed; a sum.
+    WAITED.fetch_add(1, Ordering::Relaxed);
+    usable().iter().filter(|slot| is_gpu(slot)).for_each(take_over);
+    match seat.wait() {
+        Given::Promise(promise) => promise,
+        Given::Turn => crate::omp::report::fatal("a target region that had begun was given a turn"),
+    }
+}
+
+/// The region of the task gives its turn back, if it has one: it has ended, or has to wait for more than a device.
+pub fn give_back(task: usize) {
+    if !is_used() {
+        return;
+    }
+    let windows: Vec<u32> = usable().iter().map(|slot| if is_gpu(slot) { window(slot) } else { 0 }).collect();
+    let (most, mut given) = (windows.iter().sum(), Vec::new());
+    let device = with(|State { turns, holders }| {
+        let holder = holders.remove(&task)?;
+        turns.ends(holder.device);
+        if holder.own {
+            turns.order().end(holder.id);
+        }
+        if let Some(device) = holder.device {
+            given.extend(core::iter::from_fn(|| turns.next_on(device, windows[device])));
+        }
+        given.extend(core::iter::from_fn(|| turns.next(most)));
+        holder.device
+    });
+    given.into_iter().for_each(Held::go_on);
+    if let Some(slot) = device.and_then(|device| usable().get(device)) {
+        take_over(slot);
+    }
+}
+
+/// The running task has to wait for more than a device.
+pub fn step_aside(here: Here) {
+    if applies(here) && !ult::mutant!(turn_kept) {
+        give_back(key(here.task));
+    }
+}
+
+/// The GPU takes over what waits for others, as long as it has nothing to do and that pays.
+fn take_over(slot: &'static Slot) {
+    let (device, limit) = (slot.number as usize, env::settings().device_memory);
+    if !with(|state| state.turns.is_idle(device)) {
+        return;
+    }
+    let policy = policies::in_force(usable().len(), limit);
+    let held = with(|State { turns, holders }| {
+        if !turns.is_idle(device) {
+            return None;
+        }
+        let mut held = turns.take_over(device, |_, held| held.gain(slot, limit))?;
+        holders.get_mut(&held.task)?.device = Some(device);
+        held.carry_over(slot);
+        Some(held)
+    });
+    drop(policy);
+    if let Some(held) = held {
+        // ORDERING: Relaxed; a sum.
+        TAKEN.fetch_add(1, Ordering::Relaxed);
+        held.go_on();
+    }
+}
+
+impl Held {
+    /// The task goes on.
+    fn go_on(self) {
+        self.seat.give(self.placed.map_or(Given::Turn, |placed| Given::Promise(placed.promise)));
+    }
+
+    /// How much sooner it would have run on this GPU.
+    fn gain(&self, slot: &Slot, limit: Option<u64>) -> Option<u64> {
+        let Offered { promise, offers, elsewhere } = self.placed.as_ref()?;
+        let offer = offers.iter().find(|offer| offer.device == slot.number)?;
+        let (now, from, cost) = (times::now(), promise.slot(), promise.expected());
+        let room = limit.map_or(u64::MAX, |limit| limit.saturating_sub(slot.placing.in_use()));
+        // It is one of those that its own GPU has to run.
+        let stays = View { wait: from.placing.wait(from.load(), now).saturating_sub(cost), cost, ..View::default() };
+        // The other one has nothing to do.
+        let goes = View { wait: 0, bring: offer.bring, moves: offer.bring, cost, need: *elsewhere, room, ..View::default() };
+        stays.gain(&goes)
+    }
+
+    /// Its GPU is this one from here on. Under the policy's lock.
+    fn carry_over(&mut self, slot: &'static Slot) {
+        if let Some(Offered { promise, elsewhere, .. }) = &mut self.placed {
+            promise.carry_over(slot, *elsewhere);
+        }
+    }
+}
