@@ -43,7 +43,7 @@ pub fn announce(here: Here, number: i64, nowait: bool) -> Option<Announced> {
     let (scratch, data) = (hints::take_memory(here.task), hints::take_data(here.task));
     let keeps = || nowait && keep::is_to_keep(here);
     let announced = among(here, number, hints::take_address(here.task)).map(|among| Announced { number: place::next_number(), scratch, data, keeps: keeps(), entry: 0, among });
-    if announced.is_some_and(|region| region.among != Among::Ranks) && super::usable().iter().any(|slot| slot.home.gpu.is_some()) {
+    if nowait && announced.is_some_and(|region| region.among != Among::Ranks) && super::usable().iter().any(|slot| slot.home.gpu.is_some()) {
         turns::announce();
     }
     announced

@@ -100,9 +100,9 @@ fn key(task: &Task) -> usize {
 
 // ---- the order of tasks --------------------------------------------------------------------------------------------
 
-/// Regions for GPUs are made.
+/// Tasks are made that are regions for GPUs. From here on each task with dependences costs its place in the order.
 pub fn announce() {
-    // ORDERING: Relaxed; tasks that were made before have no place in the order.
+    // ORDERING: Relaxed; tasks that were made before have no place there.
     USED.store(true, Ordering::Relaxed);
 }
 
@@ -262,7 +262,9 @@ fn take_over(slot: &'static Slot) {
             return None;
         }
         let mut held = turns.take_over(device, |_, held| held.gain(slot, limit))?;
-        holders.get_mut(&held.task)?.device = Some(device);
+        if let Some(holder) = holders.get_mut(&held.task) {
+            holder.device = Some(device);
+        }
         held.carry_over(slot);
         Some(held)
     });
