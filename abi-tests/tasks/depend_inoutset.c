@@ -2,6 +2,7 @@
 // compilers: clang>=19
 // flags: clang -fopenmp-version=51
 #include "check.h"
+#include <unistd.h>
 int main(void)
 {
     for (int round = 0; round < 30; round++) {
@@ -24,6 +25,7 @@ int main(void)
 #pragma omp task depend(depobj : object) shared(x, second) firstprivate(event)
             {
                 CHECK_EQ(x, 10);
+                usleep(300); // a task that would not wait for the set begins meanwhile
 #pragma omp atomic
                 second++;
                 omp_fulfill_event(event);
