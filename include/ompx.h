@@ -73,6 +73,7 @@ typedef struct ompx_counters_t {
     uint64_t regions_chained; /* target regions, and tasks with streams, queued on their device behind others that were not over */
     uint64_t regions_waited;  /* target regions whose GPU the runtime chooses that waited until they could be placed, or begin */
     uint64_t regions_taken_over; /* those that began on another GPU than the one they waited for, which had nothing to do */
+    uint64_t blocks_ahead;    /* blocks of arrays brought to devices ahead of time that nobody asked for (docs/arrays.md) */
 } ompx_counters_t;
 
 /* Writes the counters to `out`: its first `size` bytes, at most as many as the library knows. Returns how many bytes the

@@ -8,7 +8,7 @@ static const char *const names[] = {"regions", "gangs", "gang_ults_run", "steal_
     "interrupts", "preemptions", "hand_offs", "yields", "donors", "switches", "workers", "regions_sent", "regions_served", "bytes_sent",
     "bytes_fetched", "invokes_sent", "invokes_served", "regions_stolen", "rank_steal_attempts", "rank_steal_successes",
     "rank_steals_aborted", "bytes_between", "bytes_not_sent", "bytes_not_fetched", "object_invokes", "objects_moved", "object_forwards",
-    "regions_chained", "regions_waited", "regions_taken_over"};
+    "regions_chained", "regions_waited", "regions_taken_over", "blocks_ahead"};
 enum { KNOWN = sizeof(ompx_counters_t), COUNTERS = KNOWN / sizeof(uint64_t) };
 
 static ompx_counters_t read_counters(void)
@@ -67,7 +67,7 @@ int main(void)
 {
     int threads = omp_get_max_threads();
     omp_set_max_active_levels(2);
-    CHECK_EQ(KNOWN, 33 * 8);
+    CHECK_EQ(KNOWN, 34 * 8);
     CHECK_EQ(sizeof names / sizeof *names, COUNTERS);
     CHECK_EQ(ompx_get_counters(NULL, 0), KNOWN);
     uint64_t few[3] = {7, 7, 7};

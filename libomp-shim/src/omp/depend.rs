@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use placement::order::Id;
 
-use super::device::keep;
+use super::device::{array, keep};
 use super::device::place::turns;
 use super::queue;
 use super::task::{self, Flags, Task};
@@ -71,6 +71,9 @@ pub struct Dependence {
 pub fn submit(here: Here, task: NonNull<Task>, items: impl Iterator<Item = Dependence> + Clone) {
     // SAFETY: the task is ours until it is published.
     let task_ref = unsafe { task.as_ref() };
+    if array::any() {
+        array::ahead::before(here, task_ref, items.clone());
+    }
     let mut flags = task_ref.flags();
     if keep::is_used() && !flags.has(Flags::KEEPS) && !ult::mutant!(task_finds_old_bytes) {
         flags = flags.with(Flags::LOOKS).without(Flags::QUEUES);
@@ -127,7 +130,7 @@ pub fn is_satisfied(here: Here, items: impl Iterator<Item = Dependence>) -> bool
 
 /// Is a task with these dependences ready, as far as a quick look tells? If it is run at once, it need not be entered then: it is
 /// complete before anybody could depend on it.
-fn is_clear(here: Here, mut items: impl Iterator<Item = Dependence>) -> bool {
+pub fn is_clear(here: Here, mut items: impl Iterator<Item = Dependence>) -> bool {
     DependTable::if_any(here.task).is_none_or(|table| items.all(|item| table.is_clear_for(item)))
 }
 

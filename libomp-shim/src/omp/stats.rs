@@ -15,6 +15,7 @@
 //! | `bytes_between` | the ranks, too |
 //! | `bytes_not_sent`, `bytes_not_fetched` | [`super::device::keep`], [`read`] asks it |
 //! | `regions_waited`, `regions_taken_over` | [`super::device::place::turns`], too |
+//! | `blocks_ahead` | [`super::device::array::ahead`], too |
 //! | `regions_chained` | [`super::device::chain`], too |
 //! | `invokes_sent`, `invokes_served` | [`super::remote`], [`read`] asks it |
 //! | `object_invokes`, `objects_moved`, `object_forwards` | [`super::remote::object`], too |
@@ -120,6 +121,8 @@ counters! {
     regions_waited,
     /// Those that another GPU than theirs took over.
     regions_taken_over,
+    /// Blocks of arrays that were brought to devices ahead of time, unasked.
+    blocks_ahead,
 }
 
 /// What is counted in this file.
@@ -256,6 +259,7 @@ pub fn read() -> Counters {
         regions_chained: super::device::chain::count(),
         regions_waited,
         regions_taken_over,
+        blocks_ahead: super::device::array::ahead::count(),
         regions_stolen,
         rank_steal_attempts,
         rank_steal_successes,

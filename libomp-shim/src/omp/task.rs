@@ -77,6 +77,8 @@ impl Flags {
     pub const STREAMS: Self = Self(8192);
     /// Its next child queues its work on a device.
     pub const WISHES: Self = Self(16384);
+    /// It writes blocks of arrays on the host ([`super::device::array::ahead`]).
+    pub const OPENS: Self = Self(32768);
 
     /// Both sets together.
     #[must_use]

@@ -76,6 +76,8 @@ pub const MUTANTS: &[Mutant] = &[
     mutant("filled_from_stale_host", "a copy is filled from the host though another device has changed the bytes", &[("device/coherence.c", "gcc", 4)]),
     mutant("task_finds_old_bytes", "a task behind a region finds what was there before it", &[("device/coherence.c", "gcc", 4)]),
     mutant("array_writes_not_noted", "what a device has written of an array leaves older copies valid", &[("device/array.c", "gcc", 4)]),
+    mutant("array_not_ahead", "nothing of an array is copied before the region that reads it can begin", &[("device/array_ahead.c", "gcc", 4)]),
+    mutant("array_ahead_of_host", "a block is copied ahead of time while a task writes it on the host", &[("device/array_ahead.c", "gcc", 4)]),
     mutant("array_users_ignored", "a block of an array is written on one device while another one uses it", &[("device/array_shared_block.c", "gcc", 4)]),
     mutant("chain_unordered", "regions that follow each other on a GPU do not wait for those before them", &[("device/chain.c", "clang-19", 4), ("device/chain.c", "clang-19", 1)]),
     mutant("version_overtakes", "a task's version on the host begins when those before it have queued their work", &[("device/versions.c", "clang-19", 4)]),

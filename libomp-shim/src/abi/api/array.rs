@@ -74,7 +74,7 @@ pub extern "C-unwind" fn ompx_array_host(address: *const c_void, bytes: usize, a
     let to_host = || {
         let kind = decode(access)?;
         let range = address.addr()..address.addr().checked_add(bytes.max(1)).ok_or(Fault::Range)?;
-        array::to_host(ptr::from_ref(Here::get().task).addr(), &range, kind != Kind::In)
+        array::to_host(Here::get(), &range, kind != Kind::In)
     };
     result("ompx_array_host", to_host())
 }

@@ -147,6 +147,11 @@ impl Target {
         !matches!(self, Self::Known(None))
     }
 
+    /// The device's number, if it is named.
+    fn number(self) -> i64 {
+        if let Self::Known(Some(slot)) = self { slot.number.into() } else { -1 }
+    }
+
     fn keeps(self) -> bool {
         matches!(self, Self::Any(announced) if announced.keeps)
     }
@@ -247,11 +252,14 @@ unsafe fn defer(here: Here, deferred: Deferred, depend: *mut *mut c_void) {
     // A target task is untied (5.2 §1.2.5): while it waits for its device its thread may begin others.
     let flags = Flags::UNTIED.with_if(deferred.place.may_be_a_device(), Flags::OFFLOADED).with_if(deferred.place.keeps(), Flags::KEEPS);
     let task = Task::allocate(here, size_of::<Deferred>(), run, flags);
+    let device = deferred.place.number();
     // SAFETY: a fresh task with room for a construct.
     unsafe { task.as_ref().payload().cast::<Deferred>().write(deferred) };
     if depend.is_null() {
         task::submit(here, task);
     } else {
+        // SAFETY: a fresh task.
+        array::ahead::bind(unsafe { task.as_ref() }, device);
         // SAFETY: as the caller says.
         depend::submit(here, task, unsafe { front::items(depend) });
     }

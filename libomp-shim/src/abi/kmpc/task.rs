@@ -7,7 +7,7 @@ use core::ptr::{self, NonNull};
 use super::parallel::Location;
 use crate::omp::affinity::hint;
 use crate::omp::depend::{self, Dependence, Kind};
-use crate::omp::device::{self, chain, choose};
+use crate::omp::device::{self, array, chain, choose};
 use crate::omp::device::place::{Announced, hints};
 use crate::omp::task::{self, Flags, Task};
 use crate::omp::taskgroup;
@@ -152,6 +152,7 @@ pub extern "C" fn __kmpc_omp_target_task_alloc(
     let queues = device::any() && chain::suits(entry, device::number(Here::get(), device));
     task.set_flags(task.flags().with_if(device::any(), Flags::OFFLOADED).with_if(queues, Flags::QUEUES));
     hints::announce(task, announced);
+    array::ahead::bind(task, device::number(Here::get(), device));
     made
 }
 

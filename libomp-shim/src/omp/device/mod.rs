@@ -182,19 +182,26 @@ impl Slot {
     /// # Errors
     /// The device's.
     pub fn allocate_like(&self, host: usize, size: usize) -> Result<(Address, Address), Failure> {
+        loop {
+            match self.allocate_spare(host, size) {
+                // What lies there unused goes first.
+                Err(_) if array::make_room(self) || keep::make_room(self) => {}
+                result => return result,
+            }
+        }
+    }
+
+    /// The same, and nothing goes for it.
+    ///
+    /// # Errors
+    /// The device's.
+    pub fn allocate_spare(&self, host: usize, size: usize) -> Result<(Address, Address), Failure> {
         let align = (1 << host.trailing_zeros().min(PAGE.trailing_zeros())).max(ALIGN);
         let before = host % ALIGN;
         let Some(room) = size.checked_add(before) else {
             return Err(Failure(format!("{size} bytes are more than there are").into()));
         };
-        loop {
-            match self.device.allocate(room, align) {
-                Ok(block) => return Ok((block, block + before)),
-                // What lies there unused goes first.
-                Err(_) if array::make_room(self) || keep::make_room(self) => {}
-                Err(why) => return Err(why),
-            }
-        }
+        self.device.allocate(room, align).map(|block| (block, block + before))
     }
 }
 

@@ -42,9 +42,12 @@ pub fn create(here: Here, work: Work, items: impl ExactSizeIterator<Item = Depen
     // Untied: while it waits for its device its thread may begin others.
     let flags = Flags::UNTIED.with(Flags::OFFLOADED).with(Flags::QUEUES);
     let task = Task::allocate(here, size_of::<Payload>(), run, flags);
+    let device = work.device;
     let blocks = items.clone().filter(array::tasks::names_block).collect();
     // SAFETY: a fresh task with room for it.
     unsafe { task.as_ref().payload().cast::<Payload>().write(Payload(work, blocks)) };
+    // SAFETY: as above.
+    array::ahead::bind(unsafe { task.as_ref() }, device.into());
     if items.len() == 0 { task::submit(here, task) } else { depend::submit(here, task, items) }
 }
 

@@ -288,7 +288,7 @@ pub fn end(thread: &Thread, task: &Task) {
             end_out_of_order(tied, task);
         }
     }
-    if flags.has_any(Flags::QUEUES.with(Flags::STREAMS)) {
+    if flags.has_any(Flags::QUEUES.with(Flags::STREAMS).with(Flags::OPENS)) {
         chain::end();
     }
 }

@@ -81,7 +81,7 @@ fn enter_as(who: Who, here: Here, slot: &Slot, items: &[Item]) -> Option<Entered
                 let (reads, writes) = access(item, block);
                 wants.push(Want { block: block.clone(), device: slot.number, reads, writes });
             }
-            Of::Else => leave_to_host(owner, slot, item),
+            Of::Else => leave_to_host(here, slot, item),
         }
     }
     let held = acquire(owner, wants, who).unwrap_or_else(|why| why.end_program(slot, "blocks of arrays for a target construct"));
@@ -108,11 +108,11 @@ fn held_by_data(slot: &Slot, address: usize) -> Option<usize> {
 }
 
 /// What is mapped as if it were no array.
-fn leave_to_host(owner: usize, slot: &Slot, item: &Item) {
+fn leave_to_host(here: Here, slot: &Slot, item: &Item) {
     let storage = item.on_device().map(|(range, flags)| (range, flags.has(Flags::FROM)));
     let copied = || (item.role == Role::Private && item.size > 0).then(|| (item.begin..item.begin + item.size, false));
     let Some((range, writes)) = storage.or_else(copied) else { return };
-    if to_host(owner, &range, writes).is_err() {
+    if to_host(here, &range, writes).is_err() {
         fail(slot, "mapping a part of an array", &Failure("the same task uses a block of it on a device".into()));
     }
 }
@@ -128,7 +128,7 @@ fn make_valid(here: Here, items: &[Item], writes: Flags) {
     let named = items.iter().zip(&parts).filter(|(_, part)| **part != Of::Nothing);
     for (range, flags) in named.filter_map(|(item, _)| item.on_device()) {
         // What the task itself uses on a device it has asked for.
-        let _ = to_host(core::ptr::from_ref(here.task).addr(), &range, flags.has(writes));
+        let _ = to_host(here, &range, flags.has(writes));
     }
 }
 

@@ -10,6 +10,7 @@
 //! | `lists` | map items that name blocks |
 //! | `tasks` | uses until the end of a task |
 //! | `prefetch` | copies ahead of time |
+//! | `ahead` | those that nobody asked for, and who writes blocks on the host |
 //!
 //! *No deadlock.* Who wants several blocks gets all of them or none ([`acquire`]), and waits with none; a task wants once. Memory is taken by one at a time ([`ROOM`]), who waits for nothing but
 //! copies to the host meanwhile, and has given all back before the next one tries. What nobody uses goes for those who need room, clean blocks first. If that is not enough, they look, still alone, whether others
@@ -35,9 +36,11 @@ use crate::omp::env;
 use crate::omp::lock::Lock;
 use crate::omp::remote::Fault;
 use crate::omp::thread::Here;
+use ahead::Ahead;
 use holders::{Conflict, Holders, Use};
 use placement::directory::{Directory, From};
 
+pub mod ahead;
 mod holders;
 pub mod lists;
 pub mod prefetch;
@@ -60,9 +63,10 @@ struct Registry {
     filling: u32,
     /// Regions that wait for room, by device.
     short: BTreeMap<i32, u32>,
+    ahead: Ahead,
 }
 
-static REGISTRY: Mutex<Registry> = Mutex::new(Registry { arrays: BTreeMap::new(), holders: Holders::new(), kept: BTreeMap::new(), filling: 0, short: BTreeMap::new() });
+static REGISTRY: Mutex<Registry> = Mutex::new(Registry { arrays: BTreeMap::new(), holders: Holders::new(), kept: BTreeMap::new(), filling: 0, short: BTreeMap::new(), ahead: Ahead::new() });
 /// Arrays there are.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 /// The process whose arrays they are, by [`ult::pool::generation`].
@@ -123,10 +127,11 @@ impl Registry {
         self.filling > 0 || self.holders.others_on(slot.number)
     }
 
-    /// Begins uses; `None`: one of them is of no array any more.
-    fn take(&mut self, held: &Held) -> Result<(), Option<Conflict>> {
+    /// Begins uses; `None`: one of them is of no array any more, or the host writes what nobody asked for.
+    fn take(&mut self, held: &Held, who: Who) -> Result<(), Option<Conflict>> {
         let is_there = |want: &Want| self.part(&want.block) == Some(Part::Block(want.block.clone()));
-        if !held.wants.iter().all(is_there) {
+        let is_open = |want: &Want| who == Who::Unasked && self.ahead.is_open(want.block.start);
+        if !held.wants.iter().all(|want| is_there(want) && !is_open(want)) {
             return Err(None);
         }
         self.holders.take(held.owner, &held.uses()).map_err(Some)
@@ -199,6 +204,7 @@ pub fn destroy(start: usize) -> Result<Range<usize>, Fault> {
             return Err(Fault::InUse);
         }
         registry.arrays.remove(&start);
+        registry.ahead.forget(&range);
         range
     };
     BLOCKS.write_all(&|directory| directory.saves_in(&range));
@@ -208,25 +214,29 @@ pub fn destroy(start: usize) -> Result<Range<usize>, Fault> {
     Ok(range)
 }
 
-/// The host's bytes of a range are valid from here on; if the host `writes`, no others are. Waits for uses that are in the way.
+/// The host's bytes of a range are valid from here on, for the running task; if it `writes`, no others are. Waits for uses that are in the way.
 ///
 /// # Errors
-/// The child of a fork; `owner` itself has a use that is in the way.
-pub fn to_host(owner: usize, range: &Range<usize>, writes: bool) -> Result<(), Fault> {
+/// The child of a fork; the task itself has a use that is in the way.
+pub fn to_host(here: Here, range: &Range<usize>, writes: bool) -> Result<(), Fault> {
+    let owner = core::ptr::from_ref(here.task).addr();
     if !is_ours() {
         return Err(Fault::Ended);
     }
     loop {
         let before = changed();
         {
-            let registry = registry();
-            let blocks = registry.blocks(range);
-            let (Some(first), Some(last)) = (blocks.first(), blocks.last()) else { return Err(Fault::NoArray) };
+            let mut registry = registry();
+            let all = registry.blocks(range);
+            let (Some(first), Some(last)) = (all.first(), all.last()) else { return Err(Fault::NoArray) };
             let blocks = first.start..last.end;
             if registry.holders.has(owner, blocks.clone(), !writes) {
                 return Err(Fault::InUse);
             }
             if !registry.holders.any_in(blocks, !writes) {
+                if writes {
+                    registry.ahead.open(here.task, &all);
+                }
                 break;
             }
         }
@@ -351,6 +361,8 @@ pub enum Who {
     Other,
     /// Somebody who does without if there is no room.
     Ahead,
+    /// The same, for whom nothing has to go, and who leaves alone what the host writes.
+    Unasked,
 }
 
 /// Begins all of these uses, for `owner`: waits until nothing is in their way, makes room, brings the bytes.
@@ -362,7 +374,7 @@ pub fn acquire(owner: usize, wants: Vec<Want>, who: Who) -> Result<Held, Refusal
     loop {
         let (before, ended, rooms) = (changed(), released(), load::rooms());
         let mut held = Held { owner, wants: wants.clone(), pinned: 0, begun: false };
-        let taken = registry().take(&held);
+        let taken = registry().take(&held, who);
         if let Err(why) = taken {
             core::mem::forget(held); // it has nothing
             match why {
@@ -372,7 +384,7 @@ pub fn acquire(owner: usize, wants: Vec<Want>, who: Who) -> Result<Held, Refusal
             }
             continue;
         }
-        let Err(Short { slot, others, why }) = held.pin() else {
+        let Err(Short { slot, others, why }) = held.pin(who) else {
             held.fill()?;
             registry().holders.filled(owner, &held.uses());
             tell(&CHANGED);
@@ -380,7 +392,7 @@ pub fn acquire(owner: usize, wants: Vec<Want>, who: Who) -> Result<Held, Refusal
         };
         drop(held);
         let changed = || released() != ended || load::rooms() != rooms;
-        if who == Who::Ahead || !wait_for_room(slot, who, others, &changed) {
+        if matches!(who, Who::Ahead | Who::Unasked) || !wait_for_room(slot, who, others, &changed) {
             let need = wants.iter().filter(|want| want.device == slot.number).map(|want| want.block.len()).sum();
             return Err(Refusal::Full(slot, need, why));
         }
@@ -420,14 +432,14 @@ struct Short {
 
 impl Held {
     /// Gives each want a copy, valid or not; or none.
-    fn pin(&mut self) -> Result<(), Short> {
+    fn pin(&mut self, who: Who) -> Result<(), Short> {
         if self.pin_what_is_there() {
             return Ok(());
         }
         let _room = Room::enter();
         while let Some(want) = self.wants.get(self.pinned) {
             let slot = want.slot();
-            if let Err(why) = copy(want) {
+            if let Err(why) = copy(want, who) {
                 self.unpin();
                 let others = registry().has_others(slot);
                 return Err(Short { slot, others, why });
@@ -489,6 +501,7 @@ impl Held {
             result?;
         }
         let written = self.wants.iter().filter(|want| want.writes && !ult::mutant!(array_writes_not_noted));
+        registry().ahead.written(written.clone().map(|want| want.block.start));
         free(BLOCKS.with(|directory| written.flat_map(|want| directory.writes(want.device, &want.block)).collect()));
         Ok(())
     }
@@ -537,22 +550,23 @@ impl Drop for Room {
 }
 
 /// A copy for a want. Nobody else makes one: its bytes are on the way, by the holders.
-fn copy(want: &Want) -> Result<(), Option<Failure>> {
+fn copy(want: &Want, who: Who) -> Result<(), Option<Failure>> {
     if BLOCKS.with(|directory| directory.reuse(want.device, &want.block, None)).is_none() {
-        let (block, address) = allocate(want.slot(), &want.block)?;
+        let (block, address) = allocate(want.slot(), &want.block, who)?;
         BLOCKS.with(|directory| directory.add(want.device, &want.block, block, address, None));
     }
     Ok(())
 }
 
-/// Memory for a block: what nobody uses goes for it.
-fn allocate(slot: &'static Slot, block: &Range<usize>) -> Result<(usize, usize), Option<Failure>> {
+/// Memory for a block: what nobody uses goes for it, if somebody asked for it.
+fn allocate(slot: &'static Slot, block: &Range<usize>, who: Who) -> Result<(usize, usize), Option<Failure>> {
     while !fits(slot, block.len()) {
-        if !(make_room(slot) || keep::make_room(slot)) {
+        if who == Who::Unasked || !(make_room(slot) || keep::make_room(slot)) {
             return Err(None);
         }
     }
-    slot.allocate_like(block.start, block.len()).map_err(Some)
+    let memory = if who == Who::Unasked { slot.allocate_spare(block.start, block.len()) } else { slot.allocate_like(block.start, block.len()) };
+    memory.map_err(Some)
 }
 
 /// May the device have so many bytes more, by `OMPX_DEVICE_MEMORY`?

@@ -1,10 +1,10 @@
-//! Copies ahead of time (`ompx_prefetch`): a task per block that begins when the block's producer is done, whatever else its users wait for.
+//! Copies ahead of time, asked for (`ompx_prefetch`) or not ([`super::ahead`]): a task per block that begins when the block's producer is done, whatever else its users wait for.
 
 use std::sync::Arc;
 use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{Want, Who, acquire, registry};
+use super::{Want, Who, acquire, ahead, registry};
 use crate::omp::depend::{self, Dependence, Kind};
 use crate::omp::remote::bytes::Bytes;
 use crate::omp::remote::future::{self, By};
@@ -21,7 +21,8 @@ struct Whole {
 struct Ahead {
     block: Range<usize>,
     device: i32,
-    whole: Arc<Whole>,
+    /// Nobody asked for it if there is none.
+    whole: Option<Arc<Whole>>,
 }
 
 const _: () = assert!(align_of::<Ahead>() <= align_of::<Task>());
@@ -40,13 +41,22 @@ pub fn blocks(range: &Range<usize>) -> Result<Vec<Range<usize>>, Fault> {
 pub fn create(here: Here, blocks: Vec<Range<usize>>, device: i32, future: Option<Handle>) {
     let whole = Arc::new(Whole { left: AtomicUsize::new(blocks.len()), future });
     for block in blocks {
-        let flags = Flags::UNTIED.with(Flags::OFFLOADED);
-        let task = Task::allocate(here, size_of::<Ahead>(), run, flags);
-        let access = Dependence { address: Some(block.start), kind: Kind::In };
-        // SAFETY: a fresh task with room for it.
-        unsafe { task.as_ref().payload().cast::<Ahead>().write(Ahead { block, device, whole: whole.clone() }) };
-        depend::submit(here, task, core::iter::once(access));
+        let producers = core::iter::once(block.start);
+        ahead::asked(&block, device);
+        submit(here, Ahead { block, device, whole: Some(whole.clone()) }, producers);
     }
+}
+
+/// The same for one block, for those who depend on these bytes of it, if there is room to spare and the host does not write it then.
+pub fn create_unasked(here: Here, block: Range<usize>, device: i32, bytes: &[usize]) {
+    submit(here, Ahead { block, device, whole: None }, bytes.iter().copied());
+}
+
+fn submit(here: Here, ahead: Ahead, producers: impl Iterator<Item = usize> + Clone) {
+    let task = Task::allocate(here, size_of::<Ahead>(), run, Flags::UNTIED.with(Flags::OFFLOADED));
+    // SAFETY: a fresh task with room for it.
+    unsafe { task.as_ref().payload().cast::<Ahead>().write(ahead) };
+    depend::submit(here, task, producers.map(|address| Dependence { address: Some(address), kind: Kind::In }));
 }
 
 unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
@@ -54,9 +64,14 @@ unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
     let Ahead { block, device, whole } = unsafe { task.payload().cast::<Ahead>().read() };
     if !discarded {
         let want = Want { block, device, reads: true, writes: false };
+        let who = if whole.is_some() { Who::Ahead } else { Who::Unasked };
         // No room is no mistake: whoever uses the block brings it. Nor is an array that was destroyed meanwhile. A device that failed says so to whoever uses it.
-        drop(acquire(core::ptr::from_ref(task).addr(), vec![want], Who::Ahead));
+        let came = acquire(core::ptr::from_ref(task).addr(), vec![want], who);
+        if came.is_ok() && whole.is_none() {
+            ahead::copied();
+        }
     }
+    let Some(whole) = whole else { return true };
     // ORDERING: AcqRel; the last one comes after what the others have done.
     if whole.left.fetch_sub(1, Ordering::AcqRel) == 1
         && let Some(future) = whole.future

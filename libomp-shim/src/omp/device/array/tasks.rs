@@ -51,8 +51,7 @@ pub fn begin(here: Here, wants: Vec<Want>) -> Result<(), Refusal> {
 /// # Errors
 /// As of [`super::to_host`].
 pub fn to_host(here: Here, accesses: &[Dependence]) -> Result<(), Fault> {
-    let owner = core::ptr::from_ref(here.task).addr();
-    accesses.iter().filter_map(|access| wanted(access, 0)).try_for_each(|want| super::to_host(owner, &want.block, want.writes))
+    accesses.iter().filter_map(|access| wanted(access, 0)).try_for_each(|want| super::to_host(here, &want.block, want.writes))
 }
 
 /// Has it asked?
@@ -67,5 +66,6 @@ pub fn address(here: Here, address: usize, device: Option<i32>) -> Option<usize>
 
 /// The task's work is over.
 pub fn end(task: &Task) {
+    super::ahead::close(task);
     drop(HELD.take(task));
 }

@@ -1,0 +1,194 @@
+//! Copies of blocks ahead of time that nobody asked for: a region or device task for a named device that depends on several things finds the blocks that it reads there when the last of these is done.
+//!
+//! For each block that it names with `in`, and that no task made before brings to that device since it was written, a task of its own is made, which waits for the block's producers alone
+//! ([`super::prefetch`]). It takes memory that is free, and nothing else goes for it.
+//!
+//! *What such a copy must not see.* The program may write a block on the host from `ompx_array_host` on, and says nowhere when it has done so. A region that reads the block comes behind that by its dependences, not
+//! necessarily by those that name the block. So such a block is *open* until the task that asked has ended, or, if that is an implicit one, until a device has written the block; nothing is copied ahead that is open. Who asks
+//! while it is being copied waits for that, as for every use, and the copy is not valid from then on.
+//!
+//! Not for `inout` and `out`, which compilers do not tell apart: what a region only writes would be copied for nothing. Rejected: tasks that bring what regions map without arrays. Nobody knows
+//! when their bytes are done but they themselves.
+
+use core::ops::Range;
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::collections::BTreeMap;
+
+use super::super::place::hints::ByTask;
+use super::super::usable;
+use super::{Part, Registry, prefetch, registry};
+use crate::omp::depend::{self, Dependence, Kind};
+use crate::omp::task::{Flags, Task};
+use crate::omp::thread::Here;
+
+/// The devices of fresh tasks.
+static BOUND: ByTask<i32> = ByTask::new();
+/// Blocks that were copied by nobody's wish.
+static COPIED: AtomicU64 = AtomicU64::new(0);
+
+/// How many there were.
+pub fn count() -> u64 {
+    // ORDERING: Relaxed; a sum for people.
+    COPIED.load(Ordering::Relaxed)
+}
+
+/// A block was copied.
+pub(super) fn copied() {
+    // ORDERING: Relaxed; see `count`.
+    COPIED.fetch_add(1, Ordering::Relaxed);
+}
+
+/// The part of the registry that this needs.
+#[derive(Debug)]
+pub(super) struct Ahead {
+    /// Blocks that are on devices when all is done that was made so far, as far as tasks have said.
+    plans: BTreeMap<usize, Vec<i32>>,
+    /// Blocks that the host may write, and the explicit tasks by which it does.
+    open: BTreeMap<usize, usize>,
+}
+
+impl Ahead {
+    pub(super) const fn new() -> Self {
+        Self { plans: BTreeMap::new(), open: BTreeMap::new() }
+    }
+
+    /// A task that says no more where it works, or the host, writes the block.
+    fn moves(&mut self, block: usize, device: Option<i32>) {
+        self.plans.insert(block, device.into_iter().collect());
+    }
+
+    /// The device reads the block: is it not to be there yet?
+    fn brings(&mut self, block: usize, device: i32) -> bool {
+        let places = self.plans.entry(block).or_default();
+        let is_new = !places.contains(&device);
+        if is_new {
+            places.push(device);
+        }
+        is_new
+    }
+
+    /// May the host write it now?
+    pub(super) fn is_open(&self, block: usize) -> bool {
+        self.open.contains_key(&block) && !ult::mutant!(array_ahead_of_host)
+    }
+
+    /// The task writes these blocks on the host from here on.
+    pub(super) fn open(&mut self, task: &Task, blocks: &[Range<usize>]) {
+        let flags = task.flags();
+        let owner = if flags.has(Flags::EXPLICIT) {
+            task.set_flags(flags.with(Flags::OPENS)); // so that its end is noticed
+            core::ptr::from_ref(task).addr()
+        } else {
+            0
+        };
+        for block in blocks {
+            self.open.insert(block.start, owner);
+            self.plans.remove(&block.start);
+        }
+    }
+
+    /// Devices write these blocks: what the host wrote it has written before.
+    pub(super) fn written(&mut self, blocks: impl Iterator<Item = usize>) {
+        for block in blocks {
+            self.open.remove(&block);
+        }
+    }
+
+    /// They are no blocks any more.
+    pub(super) fn forget(&mut self, range: &Range<usize>) {
+        self.plans.retain(|block, _| !range.contains(block));
+        self.open.retain(|block, _| !range.contains(block));
+    }
+}
+
+/// The task has ended: what it has opened the host writes no more.
+pub fn close(task: &Task) {
+    if task.flags().has(Flags::OPENS) {
+        let owner = core::ptr::from_ref(task).addr();
+        registry().ahead.open.retain(|_, by| *by != owner);
+    }
+}
+
+/// Somebody asked for the block on the device.
+pub(super) fn asked(block: &Range<usize>, device: i32) {
+    registry().ahead.brings(block.start, device);
+}
+
+/// The fresh task `task` will use the device with this number, if there is one.
+pub fn bind(task: &Task, device: i64) {
+    let known = i32::try_from(device).ok().filter(|&number| number >= 0 && (number as usize) < usable().len());
+    if super::any() {
+        BOUND.set(task, known);
+    }
+}
+
+/// A task is about to be made with these dependences: what it reads is to be on its device then.
+#[cold]
+pub fn before(here: Here, task: &Task, items: impl Iterator<Item = Dependence> + Clone) {
+    // One that was made without dependences may have left its own there.
+    let device = BOUND.take(task).filter(|_| task.flags().has(Flags::OFFLOADED));
+    let found = plan(&mut registry(), device, items.clone());
+    let Some(device) = device else { return };
+    let runs_now = here.task.flags().has(Flags::FINAL);
+    if ult::mutant!(array_not_ahead) || runs_now || found.is_empty() || items.clone().nth(1).is_none() || depend::is_clear(here, items) {
+        return;
+    }
+    for (block, bytes) in found {
+        prefetch::create_unasked(here, block, device, &bytes);
+    }
+}
+
+/// The blocks that such a task reads and nobody brings, each with the bytes of it that are named.
+fn plan(registry: &mut Registry, device: Option<i32>, items: impl Iterator<Item = Dependence> + Clone) -> Vec<(Range<usize>, Vec<usize>)> {
+    let mut found: Vec<(Range<usize>, Vec<usize>)> = Vec::new();
+    let named = items.filter_map(|item| item.address.map(|address| (address, item.kind)));
+    for (address, kind) in named {
+        let Some(Part::Block(block)) = registry.part(&(address..address + 1)) else { continue };
+        if kind != Kind::In {
+            registry.ahead.moves(block.start, device);
+            found.retain(|(other, _)| *other != block);
+        } else if let Some((_, bytes)) = found.iter_mut().find(|(other, _)| *other == block) {
+            bytes.push(address);
+        } else if device.is_some_and(|device| registry.ahead.brings(block.start, device)) {
+            found.push((block, vec![address]));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Array;
+    use super::super::holders::Holders;
+    use super::*;
+
+    fn read(address: usize) -> Dependence {
+        Dependence { address: Some(address), kind: Kind::In }
+    }
+
+    fn write(address: usize) -> Dependence {
+        Dependence { address: Some(address), kind: Kind::Out }
+    }
+
+    #[test]
+    fn a_block_is_brought_once_to_each_device_after_each_write() {
+        let mut registry = Registry {
+            arrays: BTreeMap::from([(1000, Array { end: 1400, block: 100 })]),
+            holders: Holders::new(),
+            kept: BTreeMap::new(),
+            filling: 0,
+            short: BTreeMap::new(),
+            ahead: Ahead::new(),
+        };
+        let mut plan = |device: Option<i32>, items: &[Dependence]| plan(&mut registry, device, items.iter().copied());
+        assert_eq!(plan(Some(0), &[read(1000), read(1010), read(1250), read(2000)]), [(1000..1100, vec![1000, 1010]), (1200..1300, vec![1250])]);
+        assert_eq!(plan(Some(0), &[read(1050), write(1300)]), [], "it is to be there");
+        assert_eq!(plan(Some(1), &[read(1050), read(1300)]), [(1000..1100, vec![1050]), (1300..1400, vec![1300])]);
+        assert_eq!(plan(Some(0), &[read(1300)]), [], "that device has written it");
+        assert_eq!(plan(None, &[write(1300), read(1100)]), []);
+        assert_eq!(plan(Some(0), &[read(1300), write(1310)]), [], "what it writes, too, comes with it");
+        assert_eq!(plan(None, &[write(1300)]), [], "the host, or nobody knows");
+        assert_eq!(plan(Some(0), &[read(1300)]), [(1300..1400, vec![1300])]);
+        assert_eq!(plan(Some(0), &[Dependence { address: None, kind: Kind::Out }]), []);
+    }
+}
