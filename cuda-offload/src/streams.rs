@@ -4,6 +4,9 @@
 //! different streams is put in order on the device: the later one's stream waits for the event of the earlier one, not the host. Only what is not known to be over
 //! can be waited for, so the list to look through is short.
 //!
+//! A kernel that comes behind the last one of a stream goes there, and nothing waits for an event; of several that come behind the same one the first does. The others go where nothing is under way, as far as is known,
+//! else where it is their turn: they are not to wait for each other.
+//!
 //! Streams that the program has for its own work are nobody else's. What it puts there is not known; an event behind it makes an operation of it ([`Streams::mark`]).
 //!
 //! A copy from another device's memory is an operation here, and a *guest* there: it comes behind what writes to its source, and what writes there later comes behind it, by the same event.
@@ -105,12 +108,21 @@ struct Begun {
     reads: Option<(usize, u64)>,
 }
 
+impl Begun {
+    /// Has it to be over before these are used?
+    fn touches(&self, uses: &[Use]) -> bool {
+        self.uses.iter().any(|a| uses.iter().any(|b| a.conflicts(b)))
+    }
+}
+
 /// See the module. Its owner locks it.
 pub struct Streams {
     driver: &'static Driver,
     own: Own,
     copies: [Stream; 3],
     compute: Vec<Stream>,
+    /// The last operation of each of these.
+    tails: Vec<u64>,
     turn: usize,
     begun: HashMap<u64, Begun>,
     last: u64,
@@ -153,19 +165,20 @@ impl Streams {
         }
         let compute = made.split_off(3);
         let copies = [made[0], made[1], made[2]];
-        Ok(Self { driver, own: Own::default(), copies, compute, turn: 0, begun: HashMap::new(), last: 0, spare: Vec::new() })
+        Ok(Self { driver, own: Own::default(), copies, tails: vec![0; compute.len()], compute, turn: 0, begun: HashMap::new(), last: 0, spare: Vec::new() })
     }
 
-    fn stream(&mut self, lane: Lane) -> Stream {
-        match lane {
-            Lane::In => self.copies[0],
-            Lane::Out => self.copies[1],
-            Lane::Within => self.copies[2],
-            Lane::Compute => {
-                self.turn = (self.turn + 1) % self.compute.len();
-                self.compute[self.turn]
-            }
+    /// The place of the stream for kernels where this goes.
+    fn place(&mut self, what: &Work<'_>) -> usize {
+        let is_before = |tail: u64, begun: &Begun| what.after.iter().any(|before| before.0 == tail) || begun.touches(&what.uses);
+        let follows = |&tail: &u64| self.begun.get(&tail).is_some_and(|begun| is_before(tail, begun));
+        if let Some(place) = self.tails.iter().position(follows) {
+            return place;
         }
+        let in_turn = (1..=self.compute.len()).map(|step| (self.turn + step) % self.compute.len());
+        let is_idle = |&place: &usize| !self.begun.contains_key(&self.tails[place]);
+        self.turn = in_turn.clone().find(is_idle).unwrap_or((self.turn + 1) % self.compute.len());
+        self.turn
     }
 
     fn event(&mut self) -> Result<Event, Error> {
@@ -183,9 +196,23 @@ impl Streams {
     /// # Errors
     /// The driver's; nothing was begun then, or the device is lost.
     pub fn begin(&mut self, lane: Lane, what: Work<'_>, put: impl FnOnce(Stream) -> Code) -> Result<u64, (Error, Option<Held>)> {
-        let stream = self.stream(lane);
+        let (stream, place) = match lane {
+            Lane::In => (self.copies[0], None),
+            Lane::Out => (self.copies[1], None),
+            Lane::Within => (self.copies[2], None),
+            Lane::Compute => {
+                let place = self.place(&what);
+                (self.compute[place], Some(place))
+            }
+        };
         match self.put(stream, &what, put) {
-            Ok(event) => Ok(self.enter(Begun { event, stream, uses: what.uses, held: what.held, reads: None })),
+            Ok(event) => {
+                let number = self.enter(Begun { event, stream, uses: what.uses, held: what.held, reads: None });
+                if let Some(place) = place {
+                    self.tails[place] = number;
+                }
+                Ok(number)
+            }
             Err(why) => Err((why, what.held)),
         }
     }
@@ -208,7 +235,7 @@ impl Streams {
 
     /// What was begun and touches these bytes.
     fn before(&self, uses: &[Use]) -> impl Iterator<Item = &Begun> {
-        self.begun.values().filter(|begun| begun.uses.iter().any(|a| uses.iter().any(|b| a.conflicts(b))))
+        self.begun.values().filter(|begun| begun.touches(uses))
     }
 
     /// What comes later on the stream begins when that is over.

@@ -1,5 +1,7 @@
 /* Kernels for the fake driver: each argument as large as a pointer, the first one the launch's environment where a kernel takes one. */
+#define _GNU_SOURCE
 #include <stdint.h>
+#include <unistd.h>
 
 unsigned fake_geometry[3];
 
@@ -66,6 +68,12 @@ void newer(const struct launch_environment *environment, unsigned *out)
     (void)out;
 }
 char newer_kernel_environment[56];
+
+/* The thread that runs the stream. */
+void thread(unsigned *out)
+{
+    *out = (unsigned)gettid();
+}
 
 /* Waits until the device's memory has a 1 there. */
 void hold(volatile unsigned *gate)

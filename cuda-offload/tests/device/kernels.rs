@@ -1,6 +1,6 @@
 //! Images and kernels.
 
-use device_trait::{Code, Convention, Device, Image, Launch};
+use device_trait::{Code, Convention, Device, Image, Launch, Operation};
 
 use crate::common::{all, get, kernels, launch, load, one, put, settle};
 
@@ -74,6 +74,27 @@ fn kernels_get_the_environment_that_clang_s_code_wants() {
     // SAFETY: it is refused.
     let refused = unsafe { gpu.run(&newer) }.expect_err("of another release");
     assert!(refused.to_string().contains("56 bytes") && refused.to_string().contains("LLVM 19"), "{refused}");
+}
+
+#[test]
+fn the_first_kernel_behind_another_goes_to_its_stream_and_others_to_idle_ones() {
+    let gpu = one("");
+    let module = load(&gpu);
+    let blocks: Vec<usize> = (0..5).map(|_| put(&gpu, &[0; 1])).collect();
+    let mut begun: Vec<Operation> = Vec::new();
+    // Who comes behind whom; nobody asks whether they are over.
+    for (block, before) in blocks.iter().zip([None, Some(0), Some(0), Some(1), None]) {
+        let after: Vec<Operation> = before.into_iter().map(|before: usize| begun[before]).collect();
+        let arguments = [*block];
+        // SAFETY: the kernel's arguments; all is waited for.
+        let run = unsafe { gpu.run(&Launch { after: &after, ..launch(&gpu, module, c"thread", Convention::Separate, &arguments) }) };
+        begun.push(run.expect("begun"));
+    }
+    begun.into_iter().for_each(|operation| settle(&gpu, Ok(operation)).expect("over"));
+    let threads: Vec<u32> = blocks.iter().map(|block| get::<1>(&gpu, *block)[0]).collect();
+    let (first, second) = (threads[0], threads[2]);
+    assert!(first != second && threads[..4] == [first, first, second, first], "{threads:?}");
+    assert!(threads[4] != first && threads[4] != second, "{threads:?}");
 }
 
 #[test]
