@@ -11,7 +11,7 @@
 
 enum mapping { AUTOMATIC, FIXED, ONE, CHANCE, MAPPINGS };
 static const char *const mapping_names[] = {"automatic", "fixed", "one GPU", "by chance"};
-static const struct graph *const graphs[] = {&independent_graph, &serial_graph, &reduction_graph, &cholesky_graph, &jacobi_graph, &nbody_graph};
+static const struct graph *const graphs[] = {&independent_graph, &serial_graph, &reduction_graph, &product_graph, &cholesky_graph, &jacobi_graph, &nbody_graph, &blr_graph};
 enum { GRAPHS = sizeof graphs / sizeof *graphs };
 
 static struct wishes *wishes;

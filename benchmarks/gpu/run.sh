@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs programs that `cargo xtask gpu-bench` has built into a directory, and prints what they measure as Markdown. Needs nothing else of the build, so the directory may be taken to another machine.
 #
-#   run.sh [--check] DIR [PROGRAM...]        programs: launch, gemm, overlap, graphs; all without a word
+#   run.sh [--check] DIR [PROGRAM...]        programs: launch, gemm, overlap, graphs, factor; all without a word
 #
 # With fake/libcuda.so.1 in the directory that is the driver; else the system's. There is one more word then, `coherence`: kernels of the driver for tests are the host's code, in which
 # parallel regions and coherence do not go together (graphs.h), so the graphs run once without one and once without the other.
@@ -9,7 +9,7 @@ check= limit=900
 if [ "$1" = --check ]; then check=--check limit=60; shift; fi
 dir=$(cd "$1" && pwd) || exit 2
 shift
-[ $# -gt 0 ] || set -- launch gemm overlap graphs
+[ $# -gt 0 ] || set -- launch gemm overlap graphs factor
 driver=on coherence=on kernels=$dir/kernels.ptx
 if [ -e "$dir/fake/libcuda.so.1" ]; then
     driver=$dir/fake/libcuda.so.1 coherence=off kernels=$dir/kernels.so
@@ -26,6 +26,7 @@ for name in "$@"; do
     overlap) OMPX_CUDA=$dir/recorder.so timeout -s KILL $limit "$dir/gemm" $check ;;
     graphs) OMPX_COHERENCE=$coherence timeout -s KILL $limit "$dir/graphs" $check ;;
     coherence) OMPX_COHERENCE=on timeout -s KILL $limit "$dir/plain" $check ;;
+    factor) sh "$dir/factor.sh" "$dir" $check ;;
     launch | gemm) timeout -s KILL $limit "$dir/$name" $check ;;
     *) echo "there is no program $name" >&2; false ;;
     esac

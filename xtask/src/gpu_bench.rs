@@ -1,4 +1,4 @@
-//! `cargo xtask gpu-bench`: real programs on GPUs (benchmarks/gpu): launches, a pipelined product, graphs of tasks.
+//! `cargo xtask gpu-bench`: real programs on GPUs (benchmarks/gpu): launches, a pipelined product, graphs of tasks, factorizations.
 //!
 //! Lives here: how they are built for a GPU or for the driver for tests, and what becomes of what they print. Which programs run with what stands in `benchmarks/gpu/run.sh`, which needs no xtask:
 //! a machine with a GPU may have neither compiler nor cargo. With `--check` only answers are judged: times on the driver for tests say nothing.
@@ -17,14 +17,15 @@ use crate::programs::Places;
 use crate::report::Report;
 
 /// The programs, as `run.sh` names them.
-const RUNS: [&str; 4] = ["launch", "gemm", "overlap", "graphs"];
+const RUNS: [&str; 5] = ["launch", "gemm", "overlap", "graphs", "factor"];
 /// What is for the driver for tests alone.
 const CHECKED: [&str; 1] = ["coherence"];
 /// What is built from what.
-const PROGRAMS: [(&str, &[&str]); 3] = [("launch", &["launch.c"]), ("gemm", &["gemm.c"]), ("graphs", &GRAPHS)];
-const GRAPHS: [&str; 5] = ["graphs.c", "synthetic.c", "cholesky.c", "jacobi.c", "nbody.c"];
-/// Seconds for all that one word of `run.sh` runs.
-const LIMIT: u32 = 920;
+const PROGRAMS: [(&str, &[&str]); 4] = [("launch", &["launch.c"]), ("gemm", &["gemm.c"]), ("graphs", &GRAPHS), ("factor", &FACTOR)];
+const GRAPHS: [&str; 7] = ["graphs.c", "synthetic.c", "product.c", "cholesky.c", "jacobi.c", "nbody.c", "blr.c"];
+const FACTOR: [&str; 6] = ["factor.c", "factor_graph.c", "factor_lu.c", "factor_qr.c", "factor_chol.c", "factor_check.c"];
+/// Seconds for all that one word of `run.sh` runs; with `--check`, and without, where `factor` has two runtimes and several settings, each with a limit of its own.
+const LIMITS: (u32, u32) = (300, 7200);
 
 /// What the programs' images are for.
 enum Images {
@@ -157,7 +158,9 @@ impl Build<'_> {
         }
         if self.is_for_tests() {
             self.program("plain", &GRAPHS, &["-DPLAIN"])?;
+            self.compile("factor-llvm", &FACTOR, &[], &[compilers::OFFLOAD.into()])?;
         }
+        self.llvm()?;
         self.shared("policy.so", &["policy.c"], &[])?;
         self.driver()?;
         if self.is_for_tests() {
@@ -177,12 +180,24 @@ impl Build<'_> {
         Ok(())
     }
 
-    fn program(&self, name: &str, sources: &[&str], more: &[&str]) -> Result<(), String> {
+    /// What runs `factor` under two runtimes, and where LLVM's is here: it is large, and stays there.
+    fn llvm(&self) -> Result<(), String> {
+        let lib = format!("/usr/lib/llvm-{}/lib", self.compiler.version);
+        std::os::unix::fs::symlink(&lib, self.into.join("llvm")).map_err(|e| format!("{lib}: {e}"))?;
+        fs::copy(self.sources().join("factor.sh"), self.into.join("factor.sh")).map(drop).map_err(|e| format!("factor.sh: {e}"))
+    }
+
+    fn compile(&self, name: &str, sources: &[&str], more: &[&str], offload: &[String]) -> Result<PathBuf, String> {
         let output = self.into.join(name);
         let mut command = Command::new(&self.compiler.name);
-        command.args(&self.compiler.flags).args(["-O2", "-fno-math-errno", "-D_GNU_SOURCE"]).args(more).args(self.offload()?);
+        command.args(&self.compiler.flags).args(["-O2", "-fno-math-errno", "-D_GNU_SOURCE"]).args(more).args(offload);
         command.arg("-I").arg(self.places.root.join("include")).args(sources.iter().map(|s| self.sources().join(s)));
         run(command.arg("-o").arg(&output).args(["-lm", "-ldl"]))?;
+        Ok(output)
+    }
+
+    fn program(&self, name: &str, sources: &[&str], more: &[&str]) -> Result<(), String> {
+        let output = self.compile(name, sources, more, &self.offload()?)?;
         if matches!(self.images, Images::Marked) {
             let mut bytes = fs::read(&output).map_err(|e| e.to_string())?;
             if images::mark(&mut bytes, "") == 0 {
@@ -227,7 +242,7 @@ impl Build<'_> {
         let mut argv = vec!["sh".to_owned(), self.sources().join("run.sh").display().to_string()];
         argv.extend(words.iter().map(|word| (*word).to_owned()));
         argv.extend([self.into.display().to_string(), name.to_owned()]);
-        exec::run(&argv, &[], &self.places.root, LIMIT)
+        exec::run(&argv, &[], &self.places.root, if self.is_for_tests() { LIMITS.0 } else { LIMITS.1 })
     }
 }
 

@@ -67,7 +67,7 @@ cargo xtask <command>
                          --check  compare docs/placement.md instead
   gpu-model            automatic mapping to GPUs against fixed mappings, in virtual time (docs/gpu-model.md)
                          --check  compare docs/gpu-model.md instead
-  gpu-bench            launches, a pipelined product and graphs of tasks on this machine's GPUs (benchmarks/README.md)
+  gpu-bench            launches, a product, graphs of tasks, factorizations on this machine's GPUs (benchmarks/README.md)
                          --out FILE (docs/gpu-benchmarks.md)   --gpu sm_90  only build, for GPUs of that kind
                          --check  only whether answers are right, on the driver for tests, as in test
 
