@@ -10,6 +10,7 @@ mod bridge;
 mod conform;
 mod conformance;
 mod demo;
+mod env_cases;
 mod exec;
 mod factorizations;
 mod gpu_bench;
@@ -51,6 +52,8 @@ cargo xtask <command>
   conformance [SUITE]  test suites of other runtimes: llvm, gcc, ours; all without a word
                          --filter TEXT  --full  --threads N (4)  --repeat N  --concurrent (gcc: the most concurrent tests)
                          --devices host|openmpi|mpich  (llvm, gcc) tests of devices, on one with memory of its own
+  env-cases            every environment variable with good and bad values (docs/robustness.md)
+                         --filter TEXT
   mutants              whether the ABI programs notice deliberate mistakes in the library
                          --filter TEXT  --jobs N  --quick  as in test: the programs of the table alone
   factorizations       GFlop/s of tiled Cholesky, LU and QR under libgomp, libomp and Gangway
@@ -140,6 +143,12 @@ fn dispatch(
         "programs" => real_programs(options, places, report),
         "abi-tests" => abi(options, places),
         "conformance" => conformance_suites(options, places, report),
+        "env-cases" => {
+            let filter = options.value("--filter").unwrap_or_default();
+            let library = library(options, places)?;
+            env_cases::run(places, &library, &filter, report);
+            Ok(report.finish() == 0)
+        }
         "mutants" => find_mutants(options, places, report),
         "factorizations" => factorize(options, places, report),
         "bench" => benchmarks(options, places, report),

@@ -6,7 +6,7 @@
 use crate::programs::Places;
 use crate::report::Report;
 use crate::conformance::{self, Suite};
-use crate::{abi_tests, bench, bridge, conform, exec, factorizations, gpu_bench, gpu_model, mutants, placement, setup, symbols};
+use crate::{abi_tests, bench, bridge, conform, env_cases, exec, factorizations, gpu_bench, gpu_model, mutants, placement, setup, symbols};
 use std::fs;
 use std::process::{Command, Stdio};
 
@@ -48,6 +48,7 @@ pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
     }
     report.step("MPI bridge");
     bridge::check(places, "", report);
+    env_cases::run(places, &places.library(), "", report);
     report.step("ABI programs");
     abi(places, !quick, report);
     if quick {

@@ -12,6 +12,7 @@
 use core::ffi::{CStr, c_char};
 use core::ptr;
 use core::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Once;
 
 use ult::fork;
 use ult::gang::GangTag;
@@ -248,11 +249,21 @@ fn team_size(here: Here, request: Request) -> u32 {
     }
     let wanted = if request.num_threads == 0 { icv.nthreads } else { request.num_threads };
     let wanted = if icv.dynamic { wanted.min(env::settings().num_procs) } else { wanted };
+    if wanted > MOST_THREADS {
+        say_too_many(wanted);
+    }
     wanted.clamp(1, MOST_THREADS)
 }
 
-/// An epoch keeps the team size in 16 bits.
-const MOST_THREADS: u32 = 0xFFFF;
+/// Says, once, that a team is smaller than was asked for.
+#[cold]
+fn say_too_many(wanted: u32) {
+    static SAID: Once = Once::new();
+    SAID.call_once(|| report::warn(format_args!("{wanted} threads for a region are more than a team can have; using {MOST_THREADS}")));
+}
+
+/// The most threads of a team: an epoch keeps their number in 16 bits.
+pub const MOST_THREADS: u32 = 0xFFFF;
 
 /// Reserves threads for a team that wants `wanted`, within the contention group's limit (`thread-limit-var`). Returns the
 /// size the team may have and how many threads were counted, which the end of the region gives back.

@@ -2,7 +2,7 @@
 
 use core::fmt;
 use core::ops::Range;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::order::Order;
 use super::topology::Cpu;
@@ -147,7 +147,8 @@ fn grouped(machine: &Machine, level: Level) -> Vec<Vec<usize>> {
 }
 
 fn explicit(machine: &Machine, list: &[Vec<usize>]) -> (Option<Places>, usize) {
-    let usable = |os: &usize| machine.cpus().iter().any(|cpu| cpu.os == *os);
+    let known: HashSet<usize> = machine.cpus().iter().map(|cpu| cpu.os).collect();
+    let usable = |os: &usize| known.contains(os);
     let mut unusable: Vec<usize> = list
         .iter()
         .flatten()

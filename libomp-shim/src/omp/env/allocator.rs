@@ -17,14 +17,13 @@ pub fn allocator(text: &str) -> Result<AllocatorSpec, String> {
     if let Ok(handle) = one_of(&alloc::PREDEFINED)(text) {
         return Ok(AllocatorSpec::Predefined(handle));
     }
-    let (space, traits) = text.split_once(':').unwrap_or((text, ""));
+    let (space, traits) = text.split_once(':').map_or((text, None), |(space, traits)| (space, Some(traits)));
     let space = one_of(&alloc::MEMSPACES)(space.trim())
         .map_err(|_| "neither a predefined allocator nor a memory space".to_string())?;
     let traits = traits
-        .split(',')
-        .map(str::trim)
-        .filter(|t| !t.is_empty())
-        .map(one_trait)
+        .into_iter()
+        .flat_map(|list| list.split(','))
+        .map(|one| one_trait(one.trim()))
         .collect::<Result<_, _>>()?;
     Ok(AllocatorSpec::Custom(space, traits))
 }
@@ -141,6 +140,8 @@ mod tests {
             "omp_default_mem_space:alignment=3",
             "omp_default_mem_space:colour=red",
             "omp_default_mem_space:pinned",
+            "omp_default_mem_space:",
+            "omp_default_mem_space:pinned=true,,access=all",
             "3",
         ] {
             assert!(allocator(bad).is_err(), "{bad}");

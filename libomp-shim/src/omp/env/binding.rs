@@ -33,8 +33,9 @@ pub(super) fn binding(r: &mut Reader<'_>, machine: &Machine) -> Binding {
     let kmp = r.read("KMP_AFFINITY", "it is ignored", kmp_affinity);
     let (verbose, reset) = kmp.as_ref().map_or((false, false), |k| (k.verbose, k.reset));
     let spec = omp_places
-        .map(|s| ("OMP_PLACES", s))
-        .or(gomp.map(|s| ("GOMP_CPU_AFFINITY", s)));
+        .map(|s| (r.spelling("OMP_PLACES"), s))
+        .or(gomp.map(|s| ("GOMP_CPU_AFFINITY".to_owned(), s)));
+    say_who_loses(r, omp_bind.as_deref(), spec.as_ref(), kmp.as_ref());
     let (list, places, places_name) = match (omp_bind, spec, kmp) {
         (None, None, Some(kmp)) if kmp.kind.is_some() => {
             let (bind, places) = from_kmp(r, machine, &kmp);
@@ -49,13 +50,32 @@ pub(super) fn binding(r: &mut Reader<'_>, machine: &Machine) -> Binding {
     Binding { list, places: places.or(whole), places_name, verbose, reset }
 }
 
+/// A line for each variable that does not count because another one says something else. The two forms of one variable
+/// with `_ALL` are no contradiction: the plain one is the exception that it is there for.
+fn say_who_loses(r: &mut Reader<'_>, bind: Option<&[ProcBind]>, spec: Option<&(String, PlacesSpec)>, kmp: Option<&KmpAffinity>) {
+    let places = spec.map(|(name, _)| name.as_str());
+    if let Some((winner, wins)) = spec.filter(|(name, _)| name != "GOMP_CPU_AFFINITY") {
+        let gomp = r.vars.get("GOMP_CPU_AFFINITY").and_then(|text| gomp_cpu_affinity(text).ok());
+        if gomp.is_some_and(|list| PlacesSpec::Explicit(list) != *wins) {
+            r.overruled("GOMP_CPU_AFFINITY", winner);
+        }
+    }
+    let unbound = bind.is_some_and(|list| list[0] == ProcBind::False);
+    let bind = bind.map(|_| r.spelling("OMP_PROC_BIND"));
+    let Some(kind) = kmp.and_then(|kmp| kmp.kind) else { return };
+    let agrees = kind == KmpKind::None && unbound;
+    if let Some(winner) = bind.as_deref().or(places).filter(|_| !agrees) {
+        r.overruled("KMP_AFFINITY", winner);
+    }
+}
+
 /// Policy, places and their name, as the standard's variables say. The policy's list is empty where none is given and
 /// there are no places, either.
 fn from_omp(
     r: &mut Reader<'_>,
     machine: &Machine,
     bind: Option<Vec<ProcBind>>,
-    spec: Option<(&str, PlacesSpec)>,
+    spec: Option<(String, PlacesSpec)>,
 ) -> (Vec<ProcBind>, Option<Places>, Option<String>) {
     let bound = bind.as_ref().is_some_and(|list| list[0] != ProcBind::False);
     let cores = PlacesSpec::Abstract(Level::Core, None);
@@ -64,7 +84,7 @@ fn from_omp(
         (None, true) => cores.name(),
         (None, false) => None,
     };
-    let given = spec.and_then(|(name, spec)| resolve(r, machine, name, &spec));
+    let given = spec.and_then(|(name, spec)| resolve(r, machine, &name, &spec));
     let places = given.or_else(|| bound.then(|| Places::at_level(machine, Level::Core)));
     let default = if places.is_some() { vec![ProcBind::True] } else { Vec::new() };
     let name = name.filter(|_| places.is_some());
@@ -95,13 +115,9 @@ pub(super) fn teams_bind(r: &mut Reader<'_>) -> ProcBind {
 fn resolve(r: &mut Reader<'_>, machine: &Machine, name: &str, spec: &PlacesSpec) -> Option<Places> {
     let (places, unusable) = Places::resolve(machine, spec);
     match (&places, unusable) {
-        (None, _) => r.complain(format!(
-            "{name}: none of its processors may be used; it is ignored"
-        )),
+        (None, _) => r.complain(name, "none of its processors may be used", "it is ignored"),
         (_, 0) => {}
-        (_, n) => r.complain(format!(
-            "{name}: {n} of its processors may not be used; they are left out"
-        )),
+        (_, n) => r.complain(name, &format!("{n} of its processors may not be used"), "they are left out"),
     }
     places
 }
@@ -136,7 +152,7 @@ mod tests {
     #[test]
     fn binding_and_who_wins() {
         let bind = |pairs: &[(&str, &str)]| {
-            let s = good(pairs);
+            let s = build(pairs).0;
             (s.initial.bind, s.places.map(|p| p.len()))
         };
         assert_eq!(

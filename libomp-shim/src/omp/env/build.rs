@@ -85,10 +85,8 @@ impl Settings {
                 .read("OMP_DISPLAY_AFFINITY", "using false", boolean)
                 .unwrap_or(false),
             affinity_format: r
-                .vars
-                .get("OMP_AFFINITY_FORMAT")
-                .unwrap_or(display::DEFAULT_FORMAT)
-                .to_owned(),
+                .text("OMP_AFFINITY_FORMAT", "using the default")
+                .unwrap_or_else(|| display::DEFAULT_FORMAT.to_owned()),
             target_offload,
             host_devices,
             host_device_delay,
@@ -104,8 +102,8 @@ impl Settings {
             coherence,
             balance,
             device_memory,
-            rates: r.vars.get("OMPX_RATES").filter(|v| !v.is_empty()).map(str::to_owned),
-            tasks: r.vars.get("OMPX_TASKS").filter(|v| !v.is_empty()).map(str::to_owned),
+            rates: r.text("OMPX_RATES", "using the machine's file"),
+            tasks: r.text("OMPX_TASKS", "there is none"),
             devices: super::devices::kinds(&mut r),
             reduction_method: reduction_method(&mut r),
             num_teams,
@@ -180,6 +178,9 @@ fn reduction_method(r: &mut Reader<'_>) -> Option<ReductionMethod> {
     let deterministic = r
         .read("KMP_DETERMINISTIC_REDUCTION", instead, boolean)
         .unwrap_or(false);
+    if deterministic && forced.is_some_and(|method| method != ReductionMethod::Tree) {
+        r.overruled("KMP_DETERMINISTIC_REDUCTION", "KMP_FORCE_REDUCTION");
+    }
     forced.or(deterministic.then_some(ReductionMethod::Tree))
 }
 
@@ -204,13 +205,13 @@ fn tool(r: &mut Reader<'_>) -> Tool {
             one_of(&[("enabled", true), ("disabled", false)]),
         )
         .unwrap_or(true);
-    let libraries = r.vars.get("OMP_TOOL_LIBRARIES").unwrap_or_default();
-    let verbose_init = match r.vars.get("OMP_TOOL_VERBOSE_INIT") {
+    let libraries = r.text("OMP_TOOL_LIBRARIES", "it is ignored").unwrap_or_default();
+    let verbose_init = match r.text("OMP_TOOL_VERBOSE_INIT", "using disabled") {
         None => VerboseInit::Disabled,
         Some(v) if v.eq_ignore_ascii_case("disabled") => VerboseInit::Disabled,
         Some(v) if v.eq_ignore_ascii_case("stdout") => VerboseInit::Stdout,
         Some(v) if v.eq_ignore_ascii_case("stderr") => VerboseInit::Stderr,
-        Some(file) => VerboseInit::File(file.to_owned()),
+        Some(file) => VerboseInit::File(file),
     };
     let libraries = libraries
         .split(':')

@@ -1,7 +1,7 @@
 //! `GANGWAY_TOPOLOGY`: a file that describes the machine to believe in, in the text form of
 //! [`ult::topology::Description`]. Here, too: what the other variables make of such machines, as a table of tests.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read};
 
 use super::vars::{Reader, Vars};
@@ -23,6 +23,10 @@ pub(super) fn believe(vars: &Vars) -> Vec<String> {
 
 fn content(name: &str) -> io::Result<String> {
     let mut text = String::new();
+    // Opening a pipe that nobody writes to would wait for ever.
+    if !fs::metadata(name)?.is_file() {
+        return Err(io::Error::other("not a file"));
+    }
     File::open(name)?.take(LONGEST).read_to_string(&mut text)?;
     Ok(text)
 }

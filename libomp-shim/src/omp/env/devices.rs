@@ -70,7 +70,7 @@ pub(super) fn task_aware_mpi(r: &mut Reader<'_>) -> bool {
 pub(super) fn placement(r: &mut Reader<'_>) -> (Choice, Option<String>, Option<u64>) {
     let choice = r.read("OMPX_SCHED", "using least", str::parse).unwrap_or_default();
     let memory = r.read("OMPX_DEVICE_MEMORY", "no limit is set", size(b'K'));
-    (choice, r.vars.get("OMPX_GRAPH").map(str::to_owned), memory.map(|bytes| bytes as u64))
+    (choice, r.text("OMPX_GRAPH", "none is kept"), memory.map(|bytes| bytes as u64))
 }
 
 /// `OMPX_COHERENCE`: how many bytes each device may have in copies that nobody uses at the moment; nothing without coherence.
@@ -107,12 +107,11 @@ pub(super) fn stealing(r: &mut Reader<'_>) -> (Amount, Victim) {
 
 /// `OMPX_CUDA`.
 pub(super) fn cuda(r: &mut Reader<'_>) -> Option<CudaDriver> {
-    let text = r.vars.get("OMPX_CUDA").filter(|text| !text.is_empty())?;
-    if text.contains('/') {
-        return Some(CudaDriver::File(text.to_owned()));
-    }
-    let is_on = r.read("OMPX_CUDA", "using off", one_of(&[("off", false), ("on", true)]));
-    is_on.filter(|&on| on).map(|_| CudaDriver::System)
+    let driver = |text: &str| match text.contains('/') {
+        true => Ok(Some(CudaDriver::File(text.to_owned()))),
+        false => one_of(&[("off", false), ("on", true)])(text).map(|on| on.then_some(CudaDriver::System)),
+    };
+    r.read("OMPX_CUDA", "using off", driver).flatten()
 }
 
 /// `OMPX_DEVICES`.

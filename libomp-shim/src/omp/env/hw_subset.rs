@@ -37,7 +37,7 @@ pub(super) fn restrict(r: &mut Reader<'_>, machine: &Machine) -> Machine {
             restricted.worker_target = restricted.worker_target.min(cpus.len() as u32);
             restricted.subset = Some(Box::leak(cpus.into_boxed_slice()));
         }
-        Err(why) => r.complain(format!("KMP_HW_SUBSET: {why}; it is ignored")),
+        Err(why) => r.complain("KMP_HW_SUBSET", &why, "it is ignored"),
     }
     restricted
 }
@@ -89,9 +89,9 @@ fn select(subset: &HwSubset, machine: &Machine) -> Result<Vec<Cpu>, String> {
         let units: Vec<Vec<usize>> = cpus.iter().map(|cpu| unit(layer.level, cpu, &caches)).collect();
         let around = around(subset, i).map(|level| cpus.iter().map(|cpu| unit(level, cpu, &caches)).collect());
         let ranks = ranks(&units, &around.unwrap_or_else(|| vec![Vec::new(); cpus.len()]));
-        let end = layer.count.map_or(usize::MAX, |count| layer.offset + count);
+        let end = layer.count.map_or(usize::MAX, |count| layer.offset.saturating_add(count));
         let most = ranks.iter().max().map_or(0, |rank| rank + 1);
-        if layer.offset >= most || (end != usize::MAX && end > most) {
+        if layer.offset >= most || (layer.count.is_some() && end > most) {
             return Err(format!("it asks for more of a layer than the {most} that there are"));
         }
         kept.iter_mut().zip(ranks).for_each(|(keep, rank)| *keep &= (layer.offset..end).contains(&rank));
@@ -176,7 +176,7 @@ mod tests {
         for bad in ["", "2", "2q", "1s,1s", "0c", "1c@x", "2c:intel_core", "1s,,1c"] {
             assert!(parse(bad).is_err(), "{bad}");
         }
-        for bad in ["3s", "1s@2", "5c", "4c@1", ":17t"] {
+        for bad in ["3s", "1s@2", "5c", "4c@1", ":17t", "1c@18446744073709551615", "18446744073709551615c@1"] {
             assert!(select(&parse(bad).unwrap(), &machine()).is_err(), "{bad}");
         }
         assert_eq!(build(&[("KMP_HW_SUBSET", "3s")]).1.len(), 1);

@@ -1,6 +1,6 @@
 //! The syntax of `KMP_AFFINITY`: `[modifier,...]<type>[,<permute>][,<offset>]`, as LLVM's runtime documents it.
 
-use super::places::range;
+use super::places::{MOST, TOO_MANY, range};
 use crate::omp::affinity::Level;
 
 /// The type of a `KMP_AFFINITY`.
@@ -131,7 +131,7 @@ fn proclist(text: &str) -> Result<Vec<Vec<usize>>, String> {
         .strip_prefix('[')
         .and_then(|t| t.strip_suffix(']'))
         .ok_or("proclist needs [ and ]")?;
-    let mut places = Vec::new();
+    let (mut places, mut listed) = (Vec::new(), 0);
     for item in words(inner) {
         let item = item.trim();
         let mut cpus = Vec::new();
@@ -139,14 +139,19 @@ fn proclist(text: &str) -> Result<Vec<Vec<usize>>, String> {
             Some(set) => {
                 set.split(',')
                     .try_for_each(|one| range(one.trim(), &mut cpus))?;
+                listed += cpus.len();
                 cpus.sort_unstable();
                 cpus.dedup();
                 places.push(cpus);
             }
             None => {
                 range(item, &mut cpus)?;
+                listed += cpus.len();
                 places.extend(cpus.into_iter().map(|cpu| vec![cpu]));
             }
+        }
+        if listed > MOST as usize {
+            return Err(TOO_MANY.into());
         }
     }
     Ok(places)
@@ -202,6 +207,8 @@ mod tests {
             "proclist=[a],explicit",
             "proclist=0,explicit",
             "compact,1,2,3",
+            "explicit,proclist=[0-40000,0-40000]",
+            "explicit,proclist=[{0-40000},{0-40000}]",
         ] {
             assert!(kmp_affinity(bad).is_err(), "{bad}");
         }

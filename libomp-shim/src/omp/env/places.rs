@@ -6,9 +6,14 @@
 use crate::omp::affinity::Level;
 
 /// Most places, and most processors in a place, that an interval may describe: `{0}:1000000000` is a typing error.
-const MOST: i64 = 1 << 16;
-/// Most processors that one repeated place may list in all, each as often as it comes.
-const MOST_PROCESSORS: i64 = 1 << 20;
+pub(super) const MOST: i64 = 1 << 16;
+/// Most processors that a list may name in all, each as often as it comes.
+const MOST_PROCESSORS: usize = 1 << 20;
+/// Most comparisons of a place that is taken out with those that are there.
+const MOST_COMPARISONS: usize = 1 << 24;
+
+/// What is said of lists beyond those bounds.
+pub(super) const TOO_MANY: &str = "too many processors";
 
 /// What a variable asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,12 +83,15 @@ fn named(text: &str) -> Result<PlacesSpec, String> {
 fn explicit(text: &str) -> Result<Vec<Vec<usize>>, String> {
     let mut cursor = Cursor { rest: text };
     let mut places: Vec<Vec<usize>> = Vec::new();
+    let (mut listed, mut comparisons) = (0, 0);
     loop {
         let exclude = cursor.eat('!');
         let place = cursor.place()?;
         let (len, stride) = if exclude { (1, 1) } else { cursor.repeat(1)? };
-        if len * place.len() as i64 > MOST_PROCESSORS {
-            return Err("too many processors".into());
+        listed += len as usize * place.len();
+        comparisons += if exclude { places.len() } else { 0 };
+        if listed > MOST_PROCESSORS || comparisons > MOST_COMPARISONS {
+            return Err(TOO_MANY.into());
         }
         for i in 0..len {
             let shifted = shift(&place, i * stride)?;
@@ -142,8 +150,12 @@ pub fn range(item: &str, cpus: &mut Vec<usize>) -> Result<(), String> {
         None => (number(bounds)?, number(bounds)?),
         Some((first, last)) => (number(first)?, number(last)?),
     };
-    if last < first || stride == 0 || (last - first) as i64 / stride as i64 >= MOST {
+    let strides_nowhere = item.contains(':') && !bounds.contains('-');
+    if last < first || stride == 0 || strides_nowhere {
         return Err(wrong());
+    }
+    if cpus.len() + (last - first) / stride >= MOST as usize {
+        return Err(TOO_MANY.into());
     }
     cpus.extend((first..=last).step_by(stride));
     Ok(())
@@ -239,6 +251,9 @@ impl Cursor<'_> {
         }
         let first = self.cpu()?;
         let (len, stride) = self.repeat(1)?;
+        if cpus.len() + len as usize > MOST_PROCESSORS {
+            return Err(TOO_MANY.into());
+        }
         for i in 0..len {
             let cpu =
                 usize::try_from(first + i * stride).map_err(|_| "a processor number below 0")?;
@@ -324,6 +339,9 @@ mod tests {
             "{0},!{0}",
             "{a}",
             "{0} {1}",
+            &format!("{{{}}}", ["0:65536"; 100].join(",")),
+            &["{0:65536}"; 100].join(","),
+            &format!("{{0}}:65536{}", ",!{1}".repeat(1000)),
         ] {
             assert!(places(bad).is_err(), "{bad}");
         }
@@ -336,7 +354,7 @@ mod tests {
             [[0], [3], [1], [2], [4], [6], [8]]
         );
         assert_eq!(gomp_cpu_affinity("0,1").unwrap(), [[0], [1]]);
-        for bad in ["3-1", "a", "0-4:0", "-", "0-4000000000"] {
+        for bad in ["3-1", "a", "0:2", "0-4:0", "-", "0-4000000000", "0-65536", "0-60000 0-60000"] {
             assert!(gomp_cpu_affinity(bad).is_err(), "{bad}");
         }
     }

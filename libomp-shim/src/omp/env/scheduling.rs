@@ -2,15 +2,19 @@
 
 use super::Machine;
 use super::types::{Tls, Victim};
-use super::value::{boolean, count, one_of, signal};
+use super::value::{at_most, boolean, count, one_of, signal};
 use super::vars::Reader;
 use crate::omp::icv::GangSched;
+
+/// The most workers: the kernel's own bounds for the threads of a process begin not far above, and to meet them ends the program.
+const MOST_WORKERS: u32 = 4096;
 
 /// `GANGWAY_WORKERS`: kernel threads that run OpenMP threads.
 pub(super) fn workers(r: &mut Reader<'_>, machine: &Machine) -> u32 {
     let default = machine.worker_target;
     let instead = format!("using {default}");
-    r.read("GANGWAY_WORKERS", &instead, count(1)).unwrap_or(default)
+    let what = format!("more than {MOST_WORKERS}");
+    r.read("GANGWAY_WORKERS", &instead, at_most(count(1), MOST_WORKERS, &what)).unwrap_or(default)
 }
 
 /// `OMP_GANG_SCHED`: a truth value, or `auto`, which is what not setting it means.

@@ -1,24 +1,28 @@
 //! How many threads there are, how large they are and how they wait: what the variables say, and who wins.
 
 use super::types::{Spin, WaitPolicy};
-use super::value::{blocktime, boolean, count, count_list, one_of, size, spincount};
+use super::value::{at_most, blocktime, boolean, count, count_list, one_of, size, spincount};
 use super::vars::Reader;
 use super::Machine;
 use crate::omp::icv::{NO_THREAD_LIMIT, SUPPORTED_ACTIVE_LEVELS};
+use crate::omp::parallel::MOST_THREADS;
 
 /// Smallest stack of an OpenMP thread: below this not even `printf` of a float is safe.
 const MIN_STACK: usize = 64 << 10;
 /// The stack when the process has no limit of its own.
 const UNLIMITED_STACK: usize = 8 << 20;
+/// Largest stack: some two thousand of them fit into the address space.
+const MOST_STACK: usize = 64 << 30;
 
 /// `OMP_THREAD_LIMIT` for a contention group, `KMP_DEVICE_THREAD_LIMIT` (once `KMP_ALL_THREADS`) for the process.
 pub(super) fn thread_limits(r: &mut Reader<'_>) -> (u32, u32) {
     let none = "no limit is set";
     let all = r.read("KMP_ALL_THREADS", none, count(1));
-    let device = r
-        .read("KMP_DEVICE_THREAD_LIMIT", none, count(1))
-        .or(all)
-        .unwrap_or(NO_THREAD_LIMIT);
+    let device = r.read("KMP_DEVICE_THREAD_LIMIT", none, count(1));
+    if device.is_some() && all.is_some_and(|all| device != Some(all)) {
+        r.overruled("KMP_ALL_THREADS", "KMP_DEVICE_THREAD_LIMIT");
+    }
+    let device = device.or(all).unwrap_or(NO_THREAD_LIMIT);
     let serial = r
         .vars
         .get("KMP_LIBRARY")
@@ -32,8 +36,12 @@ pub(super) fn thread_limits(r: &mut Reader<'_>) -> (u32, u32) {
 
 pub(super) fn nthreads(r: &mut Reader<'_>, default: u32) -> Vec<u32> {
     let instead = format!("using {default}");
+    let possible = |list: Vec<u32>| match list.iter().all(|&n| n <= MOST_THREADS) {
+        true => Ok(list),
+        false => Err(format!("a team has at most {MOST_THREADS} threads")),
+    };
     let mut list = r
-        .read_all("OMP_NUM_THREADS", &instead, count_list)
+        .read_all("OMP_NUM_THREADS", &instead, |text| count_list(text).and_then(possible))
         .unwrap_or_else(|| vec![default]);
     list.truncate(usize::from(u16::MAX));
     list
@@ -49,34 +57,41 @@ pub(super) fn max_active_levels(r: &mut Reader<'_>, longest_list: usize) -> u32 
     let instead = format!("using {default}");
     let nested = r.read_all("OMP_NESTED", &instead, boolean);
     let from_nested = nested.map(|on| if on { SUPPORTED_ACTIVE_LEVELS } else { 1 });
-    r.read_all("OMP_MAX_ACTIVE_LEVELS", &instead, count(0))
-        .or(from_nested)
-        .unwrap_or(default)
+    let levels = r.read_all("OMP_MAX_ACTIVE_LEVELS", &instead, count(0));
+    if levels.zip(nested).is_some_and(|(levels, nested)| (levels > 1) != nested) {
+        r.overruled(&r.spelling("OMP_NESTED"), &r.spelling("OMP_MAX_ACTIVE_LEVELS"));
+    }
+    levels.or(from_nested).unwrap_or(default)
 }
 
 pub(super) fn teams_thread_limit(r: &mut Reader<'_>) -> u32 {
     let none = "no limit is set";
     let kmp = r.read("KMP_TEAMS_THREAD_LIMIT", none, count(1));
-    r.read_all("OMP_TEAMS_THREAD_LIMIT", none, count(1))
-        .or(kmp)
-        .unwrap_or(0)
+    let omp = r.read_all("OMP_TEAMS_THREAD_LIMIT", none, count(1));
+    if omp.zip(kmp).is_some_and(|(omp, kmp)| omp != kmp) {
+        r.overruled("KMP_TEAMS_THREAD_LIMIT", &r.spelling("OMP_TEAMS_THREAD_LIMIT"));
+    }
+    omp.or(kmp).unwrap_or(0)
 }
 
 pub(super) fn stacksize(r: &mut Reader<'_>, machine: &Machine) -> usize {
     let default = machine
         .stack_limit
         .unwrap_or(UNLIMITED_STACK)
-        .max(MIN_STACK);
+        .clamp(MIN_STACK, MOST_STACK);
     let instead = format!("using {} KiB", default >> 10);
-    let kmp = r.read("KMP_STACKSIZE", &instead, size(b'B'));
-    let gomp = r.read("GOMP_STACKSIZE", &instead, size(b'K'));
-    let omp = r.read_all("OMP_STACKSIZE", &instead, size(b'K'));
-    let asked = omp.or(kmp).or(gomp).unwrap_or(default);
+    let mut first: Option<(String, usize)> = None;
+    for (name, unit) in [(r.spelling("OMP_STACKSIZE"), b'K'), ("KMP_STACKSIZE".into(), b'B'), ("GOMP_STACKSIZE".into(), b'K')] {
+        let what = format!("more than {} GiB", MOST_STACK >> 30);
+        match (r.read(&name, &instead, at_most(size(unit), MOST_STACK, &what)), &first) {
+            (Some(bytes), None) => first = Some((name, bytes)),
+            (Some(bytes), Some((winner, asked))) if bytes != *asked => r.overruled(&name, winner),
+            _ => {}
+        }
+    }
+    let Some((name, asked)) = first else { return default.next_multiple_of(4096) };
     if asked < MIN_STACK {
-        r.complain(format!(
-            "a stack of {asked} bytes (OMP_STACKSIZE) is too small; using {} KiB",
-            MIN_STACK >> 10
-        ));
+        r.complain(&name, &format!("a stack of {asked} bytes is too small"), &format!("using {} KiB", MIN_STACK >> 10));
     }
     asked.max(MIN_STACK).next_multiple_of(4096)
 }
@@ -94,6 +109,15 @@ pub(super) fn waiting(r: &mut Reader<'_>) -> (WaitPolicy, Spin) {
         ("turnaround", WaitPolicy::Active),
     ];
     let kmp = r.read("KMP_LIBRARY", "using throughput", one_of(&libraries));
+    let throughput = r.vars.get("KMP_LIBRARY").is_some_and(|text| text.eq_ignore_ascii_case("throughput"));
+    let contradicts = match omp {
+        Some(WaitPolicy::Active) => throughput,
+        Some(WaitPolicy::Passive) => kmp == Some(WaitPolicy::Active),
+        _ => false,
+    };
+    if contradicts {
+        r.overruled("KMP_LIBRARY", &r.spelling("OMP_WAIT_POLICY"));
+    }
     let policy = omp.or(kmp).unwrap_or(WaitPolicy::Default);
     let spin = match policy {
         WaitPolicy::Default => Spin::DEFAULT,
@@ -102,12 +126,11 @@ pub(super) fn waiting(r: &mut Reader<'_>) -> (WaitPolicy, Spin) {
     };
     let instead = "following OMP_WAIT_POLICY";
     let gomp = r.read("GOMP_SPINCOUNT", instead, spincount);
-    (
-        policy,
-        r.read("KMP_BLOCKTIME", instead, blocktime)
-            .or(gomp)
-            .unwrap_or(spin),
-    )
+    let kmp = r.read("KMP_BLOCKTIME", instead, blocktime);
+    if kmp.zip(gomp).is_some_and(|(kmp, gomp)| kmp != gomp) {
+        r.overruled("GOMP_SPINCOUNT", "KMP_BLOCKTIME");
+    }
+    (policy, kmp.or(gomp).unwrap_or(spin))
 }
 
 #[cfg(test)]
@@ -120,6 +143,9 @@ mod tests {
     fn limits() {
         assert_eq!(good(&[("OMP_THREAD_LIMIT", "5")]).thread_limit, 5);
         assert_eq!(good(&[("KMP_ALL_THREADS", "6")]).thread_limit, 6);
+        let (both, lines) = build(&[("KMP_DEVICE_THREAD_LIMIT", "4"), ("KMP_ALL_THREADS", "6")]);
+        assert_eq!(both.device_thread_limit, 4);
+        assert_eq!(lines, ["KMP_ALL_THREADS='6': KMP_DEVICE_THREAD_LIMIT says something else; using KMP_DEVICE_THREAD_LIMIT='4'"]);
         let s = good(&[("KMP_DEVICE_THREAD_LIMIT", "4"), ("OMP_THREAD_LIMIT", "9")]);
         assert_eq!(
             (
@@ -135,10 +161,11 @@ mod tests {
             3
         );
         assert_eq!(
-            good(&[
+            build(&[
                 ("OMP_TEAMS_THREAD_LIMIT", "2"),
                 ("KMP_TEAMS_THREAD_LIMIT", "3")
             ])
+            .0
             .teams_thread_limit,
             2
         );
@@ -146,7 +173,7 @@ mod tests {
 
     #[test]
     fn levels() {
-        let levels = |pairs: &[(&str, &str)]| good(pairs).initial.max_active_levels;
+        let levels = |pairs: &[(&str, &str)]| build(pairs).0.initial.max_active_levels;
         assert_eq!(
             levels(&[("OMP_NUM_THREADS", "4,2")]),
             SUPPORTED_ACTIVE_LEVELS
@@ -172,16 +199,17 @@ mod tests {
         assert_eq!(good(&[("KMP_STACKSIZE", "262144")]).stacksize, 256 << 10);
         assert_eq!(good(&[("GOMP_STACKSIZE", "512")]).stacksize, 512 << 10);
         assert_eq!(
-            good(&[
+            build(&[
                 ("OMP_STACKSIZE", "1M"),
                 ("KMP_STACKSIZE", "2M"),
                 ("GOMP_STACKSIZE", "3M")
             ])
+            .0
             .stacksize,
             1 << 20
         );
         assert_eq!(
-            good(&[("KMP_STACKSIZE", "2M"), ("GOMP_STACKSIZE", "3M")]).stacksize,
+            build(&[("KMP_STACKSIZE", "2M"), ("GOMP_STACKSIZE", "3M")]).0.stacksize,
             2 << 20
         );
         let (small, lines) = build(&[("OMP_STACKSIZE", "1")]);
@@ -197,8 +225,38 @@ mod tests {
     }
 
     #[test]
+    fn what_cannot_be_had_is_refused() {
+        for (name, value) in [("GOMP_STACKSIZE", "8000T"), ("OMP_STACKSIZE", "65G"), ("OMP_NUM_THREADS", "2000000000"), ("OMP_NUM_THREADS", "2,65536")] {
+            let (settings, lines) = build(&[(name, value)]);
+            assert_eq!((settings.stacksize, settings.nthreads_list, lines.len()), (8 << 20, vec![16], 1), "{name}={value}");
+        }
+        assert_eq!((good(&[("OMP_STACKSIZE", "64G")]).stacksize, good(&[("OMP_NUM_THREADS", "65535")]).nthreads_list), (64 << 30, vec![65535]));
+    }
+
+    #[test]
+    fn who_loses_is_said_once_and_only_where_they_differ() {
+        let table: [(&[(&str, &str)], &[&str]); 10] = [
+            (&[("OMP_STACKSIZE", "1M"), ("KMP_STACKSIZE", "2M"), ("GOMP_STACKSIZE", "1024")], &["KMP_STACKSIZE='2M'"]),
+            (&[("OMP_TEAMS_THREAD_LIMIT", "2"), ("KMP_TEAMS_THREAD_LIMIT", "3")], &["KMP_TEAMS_THREAD_LIMIT='3'"]),
+            (&[("OMP_NESTED", "true"), ("OMP_MAX_ACTIVE_LEVELS", "1")], &["OMP_NESTED='true'"]),
+            (&[("OMP_NESTED", "true"), ("OMP_MAX_ACTIVE_LEVELS", "4")], &[]),
+            (&[("OMP_WAIT_POLICY", "passive"), ("KMP_LIBRARY", "turnaround")], &["KMP_LIBRARY='turnaround'"]),
+            (&[("OMP_WAIT_POLICY", "passive"), ("KMP_LIBRARY", "throughput")], &[]),
+            (&[("KMP_BLOCKTIME", "0"), ("GOMP_SPINCOUNT", "100")], &["GOMP_SPINCOUNT='100'"]),
+            (&[("KMP_FORCE_REDUCTION", "atomic"), ("KMP_DETERMINISTIC_REDUCTION", "1")], &["KMP_DETERMINISTIC_REDUCTION='1'"]),
+            (&[("OMP_PLACES", "sockets"), ("GOMP_CPU_AFFINITY", "0-3"), ("KMP_AFFINITY", "compact")], &["GOMP_CPU_AFFINITY='0-3'", "KMP_AFFINITY='compact'"]),
+            (&[("OMP_PROC_BIND", "false"), ("KMP_AFFINITY", "none")], &[]),
+        ];
+        for (pairs, losers) in table {
+            let (_, lines) = build(pairs);
+            assert_eq!(lines.len(), losers.len(), "{lines:?}");
+            assert!(lines.iter().zip(losers).all(|(line, loser)| line.starts_with(&format!("{loser}: ")) && line.contains("says something else; using ")), "{lines:?}");
+        }
+    }
+
+    #[test]
     fn waiting_and_who_wins() {
-        let spin = |pairs: &[(&str, &str)]| good(pairs).spin;
+        let spin = |pairs: &[(&str, &str)]| build(pairs).0.spin;
         assert_eq!(spin(&[("OMP_WAIT_POLICY", "ACTIVE")]), Spin::Forever);
         assert_eq!(spin(&[("OMP_WAIT_POLICY", "passive")]), Spin::None);
         assert_eq!(

@@ -1,5 +1,7 @@
 //! Parsers of single values. All take trimmed text, ignore case and blanks inside, and say what they wanted.
 
+use core::num::IntErrorKind;
+
 use super::types::Spin;
 use crate::omp::icv::{ProcBind, Sched, SchedKind, SchedModifier};
 
@@ -15,14 +17,12 @@ pub fn boolean(text: &str) -> Result<bool, String> {
 /// An integer from `min` to the largest `int`.
 pub fn integer(min: i32) -> impl Fn(&str) -> Result<i32, String> {
     move |text| {
-        let n = text
-            .trim()
-            .parse::<i64>()
-            .map_err(|_| "not an integer".to_string())?;
-        i32::try_from(n)
-            .ok()
-            .filter(|&n| n >= min)
-            .ok_or_else(|| format!("not from {min} to {}", i32::MAX))
+        let outside = || format!("not from {min} to {}", i32::MAX);
+        let n = text.trim().parse::<i64>().map_err(|error| match error.kind() {
+            IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => outside(),
+            _ => "not an integer".to_string(),
+        })?;
+        i32::try_from(n).ok().filter(|&n| n >= min).ok_or_else(outside)
     }
 }
 
@@ -46,6 +46,15 @@ pub fn count_list(text: &str) -> Result<Vec<u32>, String> {
         .map(|item| count(1)(item))
         .collect::<Result<_, _>>()
         .map_err(|_| "not a list of positive integers".into())
+}
+
+/// As `parse`, with results up to `most`: a larger one is a `what`.
+pub fn at_most<T: PartialOrd + Copy>(
+    parse: impl Fn(&str) -> Result<T, String>,
+    most: T,
+    what: &str,
+) -> impl Fn(&str) -> Result<T, String> {
+    move |text| parse(text).and_then(|n| if n <= most { Ok(n) } else { Err(what.to_owned()) })
 }
 
 /// One of `choices`, without regard to case.

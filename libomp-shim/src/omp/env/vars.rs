@@ -20,15 +20,21 @@ pub fn set_default(name: &str, value: &str) {
     defaults().push((name.to_owned(), value.to_owned()));
 }
 
+/// Longest piece of a value, and of what is wrong with it, that a line repeats, in bytes: the line has to end with what is used instead.
+const LONGEST: (usize, usize) = (160, 400);
+
 /// A snapshot of the runtime's environment variables; blank ones count as not set, values are trimmed.
 #[derive(Debug, Default, Clone)]
 pub struct Vars(BTreeMap<String, String>);
 
 impl Vars {
-    /// The process's environment, now.
+    /// The process's environment, now. Of two entries with one name the first counts, as for `getenv`.
     pub fn of_process() -> Vars {
+        let entries: Vec<&[u8]> = environment().collect();
         Vars(
-            environment()
+            entries
+                .into_iter()
+                .rev()
                 .filter_map(|entry| {
                     let (name, value) = entry.split_at(entry.iter().position(|&byte| byte == b'=')?);
                     let name = core::str::from_utf8(name).ok()?.to_owned();
@@ -112,14 +118,20 @@ impl<'a> Reader<'a> {
         parse: impl FnOnce(&str) -> Result<T, String>,
     ) -> Option<T> {
         let value = self.vars.get(name)?;
-        match parse(value) {
+        // What was not UTF-8 has become this character: no file's name, and nothing to print.
+        let readable = !value.contains(char::REPLACEMENT_CHARACTER);
+        match if readable { parse(value) } else { Err("not UTF-8".into()) } {
             Ok(parsed) => Some(parsed),
             Err(why) => {
-                self.complaints
-                    .push(format!("{name}='{value}': {why}; {instead}"));
+                self.complain(name, &why, instead);
                 None
             }
         }
+    }
+
+    /// A variable whose value is any text, such as a file's name.
+    pub fn text(&mut self, name: &str, instead: &str) -> Option<String> {
+        self.read(name, instead, |text| Ok(text.to_owned()))
     }
 
     /// As [`Reader::read`] for a variable that also has a `_ALL` form (host and devices); the plain name wins.
@@ -129,14 +141,57 @@ impl<'a> Reader<'a> {
         instead: &str,
         parse: impl Fn(&str) -> Result<T, String>,
     ) -> Option<T> {
-        match self.vars.get(name) {
-            Some(_) => self.read(name, instead, parse),
-            None => self.read(&format!("{name}_ALL"), instead, parse),
+        self.read(&self.spelling(name), instead, parse)
+    }
+
+    /// Which form of a variable with a `_ALL` form counts.
+    pub fn spelling(&self, name: &str) -> String {
+        let all = format!("{name}_ALL");
+        if self.vars.get(name).is_none() && self.vars.get(&all).is_some() { all } else { name.to_owned() }
+    }
+
+    /// Adds the line `<name>='<value>': <why>; <instead>`, with long values cut.
+    pub fn complain(&mut self, name: &str, why: &str, instead: &str) {
+        let value = cut(self.vars.get(name).unwrap_or_default(), LONGEST.0);
+        let why = cut(why, LONGEST.1);
+        self.complaints.push(format!("{name}='{value}': {why}; {instead}"));
+    }
+
+    /// Says that `name` does not count because `winner`, which comes before it, says something else.
+    pub fn overruled(&mut self, name: &str, winner: &str) {
+        let value = cut(self.vars.get(winner).unwrap_or_default(), LONGEST.0);
+        self.complain(name, &format!("{winner} says something else"), &format!("using {winner}='{value}'"));
+    }
+}
+
+/// The beginning of a text that is too long.
+fn cut(text: &str, longest: usize) -> String {
+    match text.len() <= longest {
+        true => text.to_owned(),
+        false => format!("{}...", &text[..text.floor_char_boundary(longest)]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_values_leave_room_for_what_is_used_instead() {
+        for long in ["x".repeat(100_000), "\u{1F600}".repeat(30_000)] {
+            let vars = Vars::of(&[("OMP_TOOL", &long)]);
+            let mut r = Reader::new(&vars);
+            assert_eq!(r.read("OMP_TOOL", "using enabled", |text| Err::<(), _>(format!("'{text}' is wrong"))), None);
+            let line = &r.complaints[0];
+            assert!(line.len() < 700 && line.ends_with("...; using enabled"), "{line}");
         }
     }
 
-    /// Adds a complaint that is not about a syntax error.
-    pub fn complain(&mut self, line: String) {
-        self.complaints.push(line);
+    #[test]
+    fn what_is_not_utf_8_is_refused() {
+        let vars = Vars::of(&[("OMPX_TASKS", "a\u{FFFD}")]);
+        let mut r = Reader::new(&vars);
+        assert_eq!(r.text("OMPX_TASKS", "there is none"), None);
+        assert_eq!(r.complaints, ["OMPX_TASKS='a\u{FFFD}': not UTF-8; there is none"]);
     }
 }

@@ -136,7 +136,7 @@ fn a_mask_of_one_node_leaves_one_node() {
     }
     let (found, lines) = settings(machine, &[("OMP_PLACES", "{0:4}:8:4")]);
     assert_eq!(ends(&found.places.unwrap()), "{24:4} {28:4} (2)");
-    assert_eq!(lines, ["OMP_PLACES: 24 of its processors may not be used; they are left out"]);
+    assert_eq!(lines, ["OMP_PLACES='{0:4}:8:4': 24 of its processors may not be used; they are left out"]);
 }
 
 #[test]
