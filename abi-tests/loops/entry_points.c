@@ -114,10 +114,12 @@ static int all_once(void)
         S stride = 0; \
         int last = 0; \
         __kmpc_for_static_init_##suffix(0, thread, 33, &last, &lower, &upper, &stride, (S)now.step, (S)now.chunk); \
-        for (wide l = lower, u = upper; now.step > 0 ? l <= now.upper : l >= now.upper; l += stride, u += stride) { \
-            got_range(l, now.step > 0 ? (u < now.upper ? u : now.upper) : u > now.upper ? u : now.upper); \
-            if (!stride || __atomic_load_n(&lost, __ATOMIC_RELAXED)) \
+        for (;; lower = (T)((ull)lower + (ull)stride), upper = (T)((ull)upper + (ull)stride)) { \
+            if (upper > (T)now.upper) \
+                upper = (T)now.upper; \
+            if (lower > upper) \
                 break; \
+            got_range(lower, upper); \
         } \
         __kmpc_for_static_fini(0, thread); \
     } \
@@ -216,6 +218,13 @@ static void invent(void)
         wide upper = now.lower + now.step * (wide)(chance() % 300) + (now.step > 0 ? 1 : -1) * (wide)(chance() % 5);
         now.upper = upper < from ? from : upper > to ? to : upper;
     }
+    if (now.how == 1) { /* as clang counts the iterations of such loops */
+        now.lower = 0;
+        now.step = 1;
+        now.upper = now.upper < 0 ? -1 - now.upper : now.upper;
+        now.upper -= now.upper == to;
+        now.upper -= now.type % 2 == 0 && chance() % 4 == 0 ? now.upper + 1 : 0;
+    }
     wide distance = now.step > 0 ? now.upper - now.lower : now.lower - now.upper;
     wide size = now.step > 0 ? now.step : -now.step;
     now.trip = distance < 0 ? 0 : distance / size + 1;
@@ -230,7 +239,10 @@ static int is_possible(void)
     wide one = now.step > 0 ? 1 : -1;
     int ends = now.how < 9 || (now.upper + one >= least[now.type] && now.upper + one <= most[now.type]);
     wide counted = now.type < 2 ? UINT32_MAX : UINT64_MAX;
-    return ends && now.trip <= counted && now.chunk <= most_step[now.type];
+    /* Of several chunks the last may end so near to the type's end that nothing can be added: compilers have to take a wider type. */
+    wide all = (now.chunk < 1 ? 1 : now.chunk) * omp_get_max_threads();
+    int fits = now.how != 1 || all >= now.trip || now.upper + all <= most[now.type];
+    return fits && ends && now.trip <= counted && now.chunk <= most_step[now.type];
 }
 
 int main(void)

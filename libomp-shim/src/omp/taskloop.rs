@@ -42,7 +42,7 @@ pub fn parts(trips: u64, division: Division, threads: u32) -> impl Iterator<Item
     let size = trips.checked_div(tasks).unwrap_or(0);
     let larger = trips.checked_rem(tasks).unwrap_or(0);
     (0..tasks).map(move |i| match strict {
-        Some(n) => (i * n, ((i + 1) * n).min(trips)),
+        Some(n) => (i * n, (i + 1).saturating_mul(n).min(trips)),
         None => {
             let begin = i * size + i.min(larger);
             (begin, begin + size + u64::from(i < larger))
@@ -75,7 +75,17 @@ mod tests {
                 assert!(strict.iter().rev().skip(1).all(|&s| s == n));
                 assert_eq!(covers(trips, Division::NumTasks(n)).len() as u64, n.min(trips));
             }
+            for n in [u64::MAX, 1 << 63, i64::MAX as u64] {
+                covers(trips, Division::StrictGrainsize(n));
+                covers(trips, Division::Grainsize(n));
+                covers(trips, Division::NumTasks(n));
+            }
             covers(trips, Division::Default);
+        }
+        for n in [3, u64::MAX - 1, u64::MAX] {
+            covers(u64::MAX, Division::NumTasks(n.min(3)));
+            covers(u64::MAX, Division::StrictGrainsize(n.max(u64::MAX / 3)));
+            covers(u64::MAX, Division::Grainsize(n.max(u64::MAX / 3)));
         }
     }
 }

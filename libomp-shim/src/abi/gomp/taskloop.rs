@@ -159,6 +159,7 @@ pub unsafe extern "C-unwind" fn GOMP_taskloop_ull(
 ) {
     let arguments = Arguments { data, copy, size: size as usize, align: align as usize };
     let trips = match flags & UP != 0 {
+        _ if step == 0 => 0,
         true if start < end => (end - start).div_ceil(step),
         false if start > end => (start - end).div_ceil(step.wrapping_neg()),
         _ => 0,

@@ -22,6 +22,8 @@ mod binding;
 mod build;
 mod described;
 mod devices;
+#[cfg(test)]
+mod fuzz;
 mod hw_subset;
 mod kmp_affinity;
 mod places;

@@ -235,7 +235,8 @@ mod tests {
 
     #[test]
     fn who_loses_is_said_once_and_only_where_they_differ() {
-        let table: [(&[(&str, &str)], &[&str]); 10] = [
+        type Row<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str]);
+        let table: [Row<'_>; 10] = [
             (&[("OMP_STACKSIZE", "1M"), ("KMP_STACKSIZE", "2M"), ("GOMP_STACKSIZE", "1024")], &["KMP_STACKSIZE='2M'"]),
             (&[("OMP_TEAMS_THREAD_LIMIT", "2"), ("KMP_TEAMS_THREAD_LIMIT", "3")], &["KMP_TEAMS_THREAD_LIMIT='3'"]),
             (&[("OMP_NESTED", "true"), ("OMP_MAX_ACTIVE_LEVELS", "1")], &["OMP_NESTED='true'"]),

@@ -172,7 +172,11 @@ fn chunked_part(trips: u64, parts: u64, num: u64, size: u64) -> Part {
     let size = size.min(trips);
     let Range { start, end } = chunk(trips, size, num);
     let last = (trips - 1) / size % parts == num;
-    Part { range: (start, end), stride: size.saturating_mul(parts), last }
+    let stride = size.saturating_mul(parts);
+    // Compiled code adds the stride after the thread's only chunk, too, and in the type of its variable, where a distance
+    // further than the end may come back into the loop.
+    let only = start < end && trips - start <= stride;
+    Part { range: (start, end), stride: if only { trips - start } else { stride }, last }
 }
 
 /// As [`block`], but every part that does not end the loop is a multiple of `unit`; the last ones may be empty.
@@ -212,6 +216,16 @@ mod tests {
             at = r.end;
         }
         assert_eq!(at, trips);
+    }
+
+    #[test]
+    fn the_stride_of_an_only_chunk_ends_the_loop_and_goes_no_further() {
+        let strides = |trips, size| (0..3).map(|num| part(trips, 3, num, Schedule::fixed(size)).stride).collect::<Vec<_>>();
+        assert_eq!(strides(10, 4), [10, 6, 2]);
+        assert_eq!(strides(10, 2), [6, 6, 6]);
+        // A thread without a chunk has bounds that end its loop at once.
+        let trips = i32::MAX as u64;
+        assert_eq!(strides(trips, i64::from(i32::MAX - 1))[..2], [trips, 1]);
     }
 
     #[test]

@@ -1,0 +1,166 @@
+//! Tests with values by chance: whatever the environment says, it is read without a panic, in little time, and what is wrong gives lines of the
+//! usual form. Where another way to tell right from wrong is short, the answers are compared, too.
+//!
+//! The values begin with those of `conformance/environment/` and with its `corpus.txt`, which is also read as it is. They are changed without a look at
+//! the code's coverage: what measures that needs a nightly compiler. A run is short and always the same, unless `GANGWAY_FUZZ_SECONDS` says how long it
+//! takes and `GANGWAY_FUZZ_SEED` where it begins ([docs/robustness.md](../../../../docs/robustness.md)).
+
+use std::time::{Duration, Instant};
+
+use super::build::tests::build;
+use super::places::{PlacesSpec, places};
+
+const VARIABLES: &str = include_str!("../../../../conformance/environment/variables.tsv");
+const VALUES: &str = include_str!("../../../../conformance/environment/values.tsv");
+const CORPUS: &str = include_str!("../../../../conformance/environment/corpus.txt");
+
+/// What is put into values.
+const TOKENS: [&str; 34] = [
+    ",", ":", "{", "}", "!", "(", ")", "[", "]", "-", "+", "@", "*", "=", ";", " ", "\t", "0", "1", "65536", "65535", "2147483647", "2147483648", "-2147483648",
+    "18446744073709551615", "x", "K", "T", "é", "\u{FFFD}", "\u{1F600}", "\u{7F}", "infinite", "true",
+];
+
+/// Slower than this is a hang in the making; the tests are built without optimisation.
+const SLOW: Duration = Duration::from_secs(5);
+
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % end as u64) as usize
+    }
+
+    fn of<'a>(&mut self, list: &[&'a str]) -> &'a str {
+        list[self.below(list.len())]
+    }
+}
+
+/// Calls `one` for as long as it is meant to be.
+fn many(usual: u64, mut one: impl FnMut(&mut Chance)) {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let mut chance = Chance(number("GANGWAY_FUZZ_SEED").unwrap_or(0).wrapping_add(0x2545_F491_4F6C_DD1D));
+    let end = number("GANGWAY_FUZZ_SECONDS").map(|seconds| Instant::now() + Duration::from_secs(seconds));
+    let mut done = 0;
+    while end.map_or(done < usual, |end| Instant::now() < end) {
+        one(&mut chance);
+        done += 1;
+    }
+    println!("{done} cases");
+}
+
+fn names() -> Vec<&'static str> {
+    let names = VARIABLES.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split('\t').next());
+    // This one makes others silent, and the next one reads files.
+    names.filter(|name| !["KMP_WARNINGS", "GANGWAY_TOPOLOGY", "OMPX_"].contains(name)).collect()
+}
+
+fn values() -> Vec<&'static str> {
+    let short = VALUES.lines().filter(|line| !line.starts_with('#') && !line.contains("[["));
+    short.filter_map(|line| line.split('\t').nth(2)).collect()
+}
+
+/// A value like one of `values`.
+fn changed(chance: &mut Chance, values: &[&str]) -> String {
+    let mut text = chance.of(values).to_owned();
+    for _ in 0..chance.below(6) {
+        let (mut from, mut to) = (chance.below(text.len() + 1), chance.below(text.len() + 1));
+        (from, to) = (text.floor_char_boundary(from.min(to)), text.floor_char_boundary(from.max(to)));
+        match chance.below(5) {
+            0 => text.insert_str(from, chance.of(&TOKENS)),
+            1 => text.replace_range(from..to, ""),
+            2 => text.replace_range(from..to, chance.of(&TOKENS)),
+            3 => text.insert_str(from, &text[from..to].repeat(1 + chance.below(40)).clone()),
+            _ => text.insert_str(from, chance.of(values)),
+        }
+        text.truncate(text.floor_char_boundary(20_000));
+    }
+    text
+}
+
+fn reads(pairs: &[(&str, &str)]) {
+    let start = Instant::now();
+    let (settings, lines) = build(pairs);
+    assert!(start.elapsed() < SLOW, "{pairs:?} took {:?}", start.elapsed());
+    assert!(settings.initial.nthreads >= 1 && settings.workers >= 1 && settings.stacksize >= 64 << 10, "{pairs:?}");
+    assert!(settings.places.as_ref().is_none_or(|all| (0..all.len()).all(|place| all.procs(place).iter().all(|&cpu| cpu < 16))), "{pairs:?}");
+    for line in &lines {
+        let is_about = |(name, _): &(&str, &str)| line.starts_with(&format!("{name}='"));
+        assert!(pairs.iter().any(is_about) && line.contains("': ") && line.contains("; ") && line.len() < 1000, "{pairs:?}: {line}");
+    }
+    // A value is wrong once, or well formed and then overruled or not to be had.
+    for (name, _) in pairs {
+        assert!(lines.iter().filter(|line| line.starts_with(&format!("{name}='"))).count() <= 1, "{lines:?}");
+    }
+    integers_are_right(pairs, &lines);
+}
+
+/// By the digits alone.
+fn integers_are_right(pairs: &[(&str, &str)], lines: &[String]) {
+    for (name, value) in pairs {
+        let Some(&(_, least)) = [("OMP_MAX_TASK_PRIORITY", 0u32), ("OMP_NUM_TEAMS", 1), ("OMP_THREAD_LIMIT", 1)].iter().find(|(n, _)| n == name) else { continue };
+        let text = value.trim();
+        let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+        let significant = digits.trim_start_matches('0');
+        let is_small = significant.len() < 10 || significant.len() == 10 && significant <= "2147483647";
+        let is_number = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) && is_small;
+        let is_negative = text.starts_with('-') && !significant.is_empty();
+        let is_right = text.is_empty() || is_number && !is_negative && (least == 0 || !significant.is_empty());
+        let complains = lines.iter().any(|line| line.starts_with(&format!("{name}='")));
+        assert_eq!(is_right, !complains, "{name}='{value}'");
+    }
+}
+
+#[test]
+fn the_environment_is_read_whatever_it_says() {
+    let (names, values) = (names(), values());
+    for (name, value) in CORPUS.lines().filter_map(|line| line.split_once('=')) {
+        reads(&[(name, value)]);
+    }
+    many(4000, |chance| {
+        let count = 1 + chance.below(3);
+        let mut pairs: Vec<(&str, String)> = (0..count).map(|_| (chance.of(&names), changed(chance, &values))).collect();
+        pairs.sort();
+        pairs.dedup_by_key(|(name, _)| *name);
+        reads(&pairs.iter().map(|(name, value)| (*name, value.as_str())).collect::<Vec<_>>());
+    });
+}
+
+/// An interval by chance: its text and the numbers it stands for, if they are numbers of processors.
+fn interval(chance: &mut Chance, from: i128) -> (String, Vec<i128>) {
+    let numbers = [1, 2, 3, 7, 64, 1000, -1, -3, -64, 2_147_483_647, -2_147_483_648];
+    let (length, stride) = (1 + chance.below(20) as i128, numbers[chance.below(numbers.len())]);
+    let (text, length, stride) = match chance.below(3) {
+        0 => (String::new(), 1, 1),
+        1 => (format!(":{length}"), length, 1),
+        _ => (format!(":{length}:{stride}"), length, stride),
+    };
+    (text, (0..length).map(|i| from + i * stride).collect())
+}
+
+#[test]
+fn lists_of_places_mean_what_they_say() {
+    many(20_000, |chance| {
+        let (mut text, mut expected) = (String::new(), Vec::<Vec<i128>>::new());
+        for term in 0..1 + chance.below(4) {
+            let first = [0, 1, 5, 63, 2_147_483_647][chance.below(5)];
+            let (inside, mut place) = interval(chance, first);
+            place.sort_unstable();
+            place.dedup();
+            let (after, shifts) = interval(chance, 0);
+            text += if term == 0 { "" } else { "," };
+            text += &format!("{{{first}{inside}}}{after}");
+            expected.extend(shifts.iter().map(|by| place.iter().map(|cpu| cpu + by).collect()));
+        }
+        match places(&text) {
+            Ok(PlacesSpec::Explicit(list)) => {
+                let list: Vec<Vec<i128>> = list.iter().map(|place| place.iter().map(|&cpu| cpu as i128).collect()).collect();
+                assert_eq!(list, expected, "{text}");
+            }
+            Ok(named) => panic!("{text}: {named:?}"),
+            Err(why) => assert!(expected.iter().flatten().any(|&cpu| cpu < 0), "{text}: {why}"),
+        }
+    });
+}
