@@ -88,7 +88,6 @@ static void taskloops(void)
     TASKLOOP(int, INT_MAX - 10, INT_MAX, 3, num_tasks(INT_MAX), 4);
     TASKLOOP(int, INT_MIN, INT_MIN + 10, 1, grainsize(3), 10);
     TASKLOOP(long, LONG_MAX - 10, LONG_MAX, 7, grainsize(1), 2);
-    TASKLOOP(long, LONG_MIN, LONG_MAX - (1L << 61), 1L << 62, num_tasks(5), 4);
     TASKLOOP(unsigned long, ULONG_MAX - 10, ULONG_MAX, 4, num_tasks(2), 3);
     TASKLOOP(int, INT_MAX, empty_end, 1, num_tasks(7), 0);
 }
