@@ -346,8 +346,8 @@ OMPX_API void *ompx_array_create(void *storage, size_t bytes, size_t block);
  * a data construct uses it). Copies by ompx_prefetch that have not begun are not made. */
 OMPX_API int ompx_array_destroy(void *array);
 
-/* The host may read these bytes of an array when this returns, until the next region or task that writes their blocks; with another kind than OMPX_IN it may write them, too, and no
- * device's copy of their blocks is valid any more. Waits for uses on devices that are in the way; `depend` and `taskwait` say which have to come before. A region that runs on the host by an `if` clause of
+/* The host may read these bytes of an array when this returns, until the next region or task that writes their blocks; with another kind than OMPX_IN the calling task may write them, too, until it ends (an implicit task, until
+ * the next region or task that writes their blocks), and no device's copy of their blocks is valid any more. Another task that writes them later calls this itself, also for the first bytes of a new array. Waits for uses on devices that are in the way; `depend` and `taskwait` say which have to come before. A region that runs on the host by an `if` clause of
  * clang's needs it, too; any other region on the host does it by itself.
  * OMPX_E_RANGE (of no array), OMPX_E_TYPE, OMPX_E_WAITED (the calling task uses a block on a device), OMPX_E_ENDED (the child of a fork). */
 OMPX_API int ompx_array_host(const void *address, size_t bytes, int kind);

@@ -264,7 +264,7 @@ module ompx_lib
       type(c_ptr), value, intent(in) :: array
       integer(c_int) :: code
     end function
-    ! The host may read the bytes, or, with another kind than ompx_in, write them.
+    ! The host may read the bytes, or, with another kind than ompx_in, write them until the calling task ends. Each task that writes calls it.
     function ompx_array_host(address, bytes, kind) bind(c, name='ompx_array_host') result(code)
       import :: c_int, c_ptr, c_size_t
       type(c_ptr), value, intent(in) :: address

@@ -7,6 +7,8 @@
 //! necessarily by those that name the block. So such a block is *open* until the task that asked has ended, or, if that is an implicit one, until a device has written the block; nothing is copied ahead that is open. Who asks
 //! while it is being copied waits for that, as for every use, and the copy is not valid from then on.
 //!
+//! Nobody asked for it, so it waits for nobody who uses the block: it is not made then, as if there were no room.
+//!
 //! Not for `inout` and `out`, which compilers do not tell apart: what a region only writes would be copied for nothing. Rejected: tasks that bring what regions map without arrays. Nobody knows
 //! when their bytes are done but they themselves.
 
@@ -32,6 +34,14 @@ pub fn count() -> u64 {
     COPIED.load(Ordering::Relaxed)
 }
 
+/// See [`Ahead::open`].
+const NOBODY: usize = 0;
+
+/// The block did not come to the device.
+pub(super) fn refused(block: &Range<usize>, device: i32) {
+    registry().ahead.is_not_there(block.start, device);
+}
+
 /// A block was copied.
 pub(super) fn copied() {
     // ORDERING: Relaxed; see `count`.
@@ -43,13 +53,15 @@ pub(super) fn copied() {
 pub(super) struct Ahead {
     /// Blocks that are on devices when all is done that was made so far, as far as tasks have said.
     plans: BTreeMap<usize, Vec<i32>>,
-    /// Blocks that the host may write, and the explicit tasks by which it does.
-    open: BTreeMap<usize, usize>,
+    /// Blocks that the host may write, and by which tasks it does; [`NOBODY`] for those whose end is not known.
+    open: BTreeMap<usize, Vec<usize>>,
+    /// The blocks of each of these tasks.
+    owned: BTreeMap<usize, Vec<usize>>,
 }
 
 impl Ahead {
     pub(super) const fn new() -> Self {
-        Self { plans: BTreeMap::new(), open: BTreeMap::new() }
+        Self { plans: BTreeMap::new(), open: BTreeMap::new(), owned: BTreeMap::new() }
     }
 
     /// A task that says no more where it works, or the host, writes the block.
@@ -75,37 +87,68 @@ impl Ahead {
     /// The task writes these blocks on the host from here on.
     pub(super) fn open(&mut self, task: &Task, blocks: &[Range<usize>]) {
         let flags = task.flags();
-        let owner = if flags.has(Flags::EXPLICIT) {
+        // Who fulfils a detached task's event may be writing when its code has ended.
+        let owner = if flags.has(Flags::EXPLICIT) && !flags.has(Flags::DETACH) {
             task.set_flags(flags.with(Flags::OPENS)); // so that its end is noticed
             core::ptr::from_ref(task).addr()
         } else {
-            0
+            NOBODY
         };
         for block in blocks {
-            self.open.insert(block.start, owner);
             self.plans.remove(&block.start);
+            let by = self.open.entry(block.start).or_default();
+            if !by.contains(&owner) {
+                by.push(owner);
+                self.owned.entry(owner).or_default().push(block.start);
+            }
+        }
+    }
+
+    /// The task writes nothing any more.
+    fn close(&mut self, owner: usize) {
+        for block in self.owned.remove(&owner).unwrap_or_default() {
+            let Some(by) = self.open.get_mut(&block) else { continue };
+            by.retain(|&other| other != owner);
+            if by.is_empty() {
+                self.open.remove(&block);
+            }
+        }
+    }
+
+    /// It was not brought.
+    fn is_not_there(&mut self, block: usize, device: i32) {
+        if let Some(places) = self.plans.get_mut(&block) {
+            places.retain(|&place| place != device);
         }
     }
 
     /// Devices write these blocks: what the host wrote it has written before.
     pub(super) fn written(&mut self, blocks: impl Iterator<Item = usize>) {
         for block in blocks {
-            self.open.remove(&block);
+            self.shut(block);
+        }
+    }
+
+    fn shut(&mut self, block: usize) {
+        for owner in self.open.remove(&block).unwrap_or_default() {
+            if let Some(blocks) = self.owned.get_mut(&owner) {
+                blocks.retain(|&other| other != block);
+            }
         }
     }
 
     /// They are no blocks any more.
     pub(super) fn forget(&mut self, range: &Range<usize>) {
         self.plans.retain(|block, _| !range.contains(block));
-        self.open.retain(|block, _| !range.contains(block));
+        let open: Vec<usize> = self.open.range(range.clone()).map(|(&block, _)| block).collect();
+        self.written(open.into_iter());
     }
 }
 
 /// The task has ended: what it has opened the host writes no more.
 pub fn close(task: &Task) {
     if task.flags().has(Flags::OPENS) {
-        let owner = core::ptr::from_ref(task).addr();
-        registry().ahead.open.retain(|_, by| *by != owner);
+        registry().ahead.close(core::ptr::from_ref(task).addr());
     }
 }
 

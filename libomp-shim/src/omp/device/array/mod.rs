@@ -361,7 +361,7 @@ pub enum Who {
     Other,
     /// Somebody who does without if there is no room.
     Ahead,
-    /// The same, for whom nothing has to go, and who leaves alone what the host writes.
+    /// The same, for whom nothing has to go, and who leaves alone what others use or the host writes.
     Unasked,
 }
 
@@ -378,6 +378,8 @@ pub fn acquire(owner: usize, wants: Vec<Want>, who: Who) -> Result<Held, Refusal
         if let Err(why) = taken {
             core::mem::forget(held); // it has nothing
             match why {
+                // Who names a block with `depend` need not use it: whoever has it may wait for this one, with others.
+                Some(Conflict::Others) if who == Who::Unasked => return Err(Refusal::Gone),
                 Some(Conflict::Others) => wait_for_others(&|| changed() != before),
                 Some(Conflict::Own) => return Err(Refusal::Own),
                 None => return Err(Refusal::Gone),

@@ -54,6 +54,8 @@ pub fn create_unasked(here: Here, block: Range<usize>, device: i32, bytes: &[usi
 
 fn submit(here: Here, ahead: Ahead, producers: impl Iterator<Item = usize> + Clone) {
     let task = Task::allocate(here, size_of::<Ahead>(), run, Flags::UNTIED.with(Flags::OFFLOADED));
+    // SAFETY: a fresh task.
+    ahead::bind(unsafe { task.as_ref() }, -1); // it brings what it is told
     // SAFETY: a fresh task with room for it.
     unsafe { task.as_ref().payload().cast::<Ahead>().write(ahead) };
     depend::submit(here, task, producers.map(|address| Dependence { address: Some(address), kind: Kind::In }));
@@ -63,12 +65,14 @@ unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
     // SAFETY: `create` wrote it; the task runs once.
     let Ahead { block, device, whole } = unsafe { task.payload().cast::<Ahead>().read() };
     if !discarded {
-        let want = Want { block, device, reads: true, writes: false };
+        let want = Want { block: block.clone(), device, reads: true, writes: false };
         let who = if whole.is_some() { Who::Ahead } else { Who::Unasked };
         // No room is no mistake: whoever uses the block brings it. Nor is an array that was destroyed meanwhile. A device that failed says so to whoever uses it.
         let came = acquire(core::ptr::from_ref(task).addr(), vec![want], who);
-        if came.is_ok() && whole.is_none() {
-            ahead::copied();
+        match (came, &whole) {
+            (Ok(_), None) => ahead::copied(),
+            (Ok(_), Some(_)) => {}
+            (Err(_), _) => ahead::refused(&block, device),
         }
     }
     let Some(whole) = whole else { return true };
