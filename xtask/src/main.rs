@@ -15,6 +15,7 @@ mod exec;
 mod factorizations;
 mod gpu_bench;
 mod gpu_model;
+mod lab;
 mod lanes;
 mod mutants;
 mod placement;
@@ -54,6 +55,8 @@ cargo xtask <command>
                          --devices host|openmpi|mpich  (llvm, gcc) tests of devices, on one with memory of its own
   env-cases            every environment variable with good and bad values (docs/robustness.md)
                          --filter TEXT
+  lab                  the deadlock laboratory: programs whose threads wait for one another, against libgomp (docs/robustness.md)
+                         --quick  as in test: few numbers of threads   --filter TEXT
   mutants              whether the ABI programs notice deliberate mistakes in the library
                          --filter TEXT  --jobs N  --quick  as in test: the programs of the table alone
   factorizations       GFlop/s of tiled Cholesky, LU and QR under libgomp, libomp and Gangway
@@ -165,6 +168,7 @@ fn dispatch(
             Ok(report.finish() == 0)
         }
         "gpu-bench" => gpu_benchmarks(options, places, report),
+        "lab" => laboratory(options, places, report),
         "bridge" => mpi_bridge(options, places, report),
         "help" | "--help" | "-h" => {
             println!("{HELP}");
@@ -341,6 +345,14 @@ fn mpi_bridge(options: &mut Options, places: &Places, report: &mut Report) -> Re
         (false, true) => bridge::check(places, &filter, report),
         (false, false) => bridge::build_only(places, report),
     }
+    Ok(report.finish() == 0)
+}
+
+fn laboratory(options: &mut Options, places: &Places, report: &mut Report) -> Result<bool, String> {
+    let filter = options.value("--filter").unwrap_or_default();
+    let quick = options.flag("--quick");
+    let library = library(options, places)?;
+    lab::run(places, &lab::Request { library, quick, filter }, report);
     Ok(report.finish() == 0)
 }
 

@@ -1,0 +1,126 @@
+//! The programs of the laboratory: their heads, and their builds.
+//!
+//! A head is the comment lines before the first other line. `// free: from N` says that the program is free of deadlock with N threads
+//! or more if each has a kernel thread; `// waits: ...` says what waits for what. A program without them is refused.
+
+use crate::exec;
+use crate::programs::Places;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Who built a file.
+#[derive(Clone, Copy)]
+pub enum Compiler {
+    /// `gcc` and `g++`.
+    Gcc,
+    /// `clang-19` and `clang++-19`.
+    Clang,
+}
+
+impl Compiler {
+    /// The word in reports.
+    pub fn word(self) -> &'static str {
+        self.command(false)
+    }
+
+    fn command(self, cxx: bool) -> &'static str {
+        match (self, cxx) {
+            (Compiler::Gcc, false) => "gcc",
+            (Compiler::Gcc, true) => "g++",
+            (Compiler::Clang, false) => "clang-19",
+            (Compiler::Clang, true) => "clang++-19",
+        }
+    }
+}
+
+/// A program, built.
+pub struct Built {
+    /// Its file's name without the ending.
+    pub name: String,
+    /// From how many threads it is free of deadlock.
+    pub least: u32,
+    /// What gcc made of it.
+    pub gcc: PathBuf,
+    /// What clang made of it, where there is one.
+    pub clang: Option<PathBuf>,
+}
+
+/// All programs, and what could not be built.
+#[derive(Default)]
+pub struct Builds {
+    pub ready: Vec<Built>,
+    /// Compilers that are not installed.
+    pub absent: Vec<String>,
+    pub broken: Vec<String>,
+}
+
+/// Builds the programs that have `filter` in their names.
+pub fn all(places: &Places, filter: &str) -> Builds {
+    let mut builds = Builds::default();
+    let clang = exec::on_path("clang-19");
+    if !clang {
+        builds.absent.push("clang-19 is not installed".into());
+    }
+    let directory = places.target.join("lab");
+    if let Err(why) = fs::create_dir_all(&directory) {
+        builds.broken.push(format!("{}: {why}", directory.display()));
+        return builds;
+    }
+    for source in sources(&places.root.join("conformance/lab")) {
+        let name = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if !name.contains(filter) {
+            continue;
+        }
+        match one(&source, &name, &directory, clang) {
+            Ok(built) => builds.ready.push(built),
+            Err(why) => builds.broken.push(why),
+        }
+    }
+    builds
+}
+
+fn sources(directory: &Path) -> Vec<PathBuf> {
+    let files = fs::read_dir(directory).into_iter().flatten().flatten().map(|f| f.path());
+    let mut files: Vec<PathBuf> = files.filter(|f| f.extension().is_some_and(|e| e == "c" || e == "cpp")).collect();
+    files.sort();
+    files
+}
+
+fn one(source: &Path, name: &str, directory: &Path, clang: bool) -> Result<Built, String> {
+    let text = fs::read_to_string(source).map_err(|e| format!("{name}: {e}"))?;
+    let least = least(&text).ok_or_else(|| format!("{name}: its head does not say what waits for what and from how many threads it is free"))?;
+    let gcc = compile(Compiler::Gcc, source, name, directory)?;
+    let clang = if clang { Some(compile(Compiler::Clang, source, name, directory)?) } else { None };
+    Ok(Built { name: name.into(), least, gcc, clang })
+}
+
+/// The number of the line `// free: from N`, in a head that also has a line `// waits:`.
+fn least(text: &str) -> Option<u32> {
+    let head = || text.lines().map_while(|l| l.strip_prefix("// "));
+    head().find(|l| l.starts_with("waits: "))?;
+    head().find_map(|l| l.strip_prefix("free: from "))?.trim().parse().ok()
+}
+
+fn compile(compiler: Compiler, source: &Path, name: &str, directory: &Path) -> Result<PathBuf, String> {
+    let cxx = source.extension().is_some_and(|e| e == "cpp");
+    let out = directory.join(format!("{name}.{}", compiler.command(false)));
+    let (from, to) = (source.display().to_string(), out.display().to_string());
+    let words = [compiler.command(cxx), "-O2", "-Wall", "-Werror", "-fopenmp", "-pthread", from.as_str(), "-o", to.as_str()];
+    let ran = exec::run(&words.map(String::from), &[], directory, 120);
+    match ran.problem {
+        None => Ok(out),
+        Some(problem) => Err(format!("{name}, {}: {problem} {}", compiler.word(), ran.stderr.lines().next().unwrap_or_default())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::least;
+
+    #[test]
+    fn heads_are_read() {
+        assert_eq!(least("// waits: each for all\n// free: from 2\nint x;\n"), Some(2));
+        assert_eq!(least("// free: from 2\nint x;\n"), None, "what waits?");
+        assert_eq!(least("// waits: a\n\n// free: from 2\n"), None, "behind the head");
+    }
+}
