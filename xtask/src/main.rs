@@ -56,7 +56,7 @@ cargo xtask <command>
   env-cases            every environment variable with good and bad values (docs/robustness.md)
                          --filter TEXT
   lab                  the deadlock laboratory: programs whose threads wait for one another, against libgomp (docs/robustness.md)
-                         --quick  as in test: few numbers of threads   --filter TEXT
+                         --quick  few numbers of threads   --filter TEXT  --library FILE
   mutants              whether the ABI programs notice deliberate mistakes in the library
                          --filter TEXT  --jobs N  --quick  as in test: the programs of the table alone
   factorizations       GFlop/s of tiled Cholesky, LU and QR under libgomp, libomp and Gangway
