@@ -26,6 +26,10 @@ const FACTOR: f64 = 3.0;
 /// Added to that bound: start of the process and of the library, which a program of a few milliseconds would be judged by.
 const START: f64 = 0.05;
 
+/// In a suite that runs other things, too, only what takes so many times the bound counts: a lost wake-up found by the monitor, say, not
+/// a processor that was elsewhere.
+const CLEARLY: f64 = 4.0;
+
 /// Seconds after which a program is taken to hang; the slowest needs about one under libgomp.
 const LIMIT: u32 = 15;
 
@@ -41,6 +45,8 @@ pub struct Request {
     pub library: PathBuf,
     /// Few numbers of threads, one run of each, and clang's builds with one number of threads only.
     pub quick: bool,
+    /// What is only a little over the bound is noted and does not fail.
+    pub lenient: bool,
     /// Only programs whose name has this in it.
     pub filter: String,
 }
@@ -112,6 +118,8 @@ struct Row {
     problems: Vec<String>,
     /// Cells over the bound.
     slow: Vec<String>,
+    /// Of these: [`CLEARLY`] over it.
+    far: Vec<String>,
 }
 
 /// Runs the laboratory and prints its table.
@@ -139,20 +147,23 @@ pub fn run(places: &Places, request: &Request, report: &mut Report) {
     let mut rows = vec![];
     for built in &builds.ready {
         let row = program(built, &cores, &library, request.quick);
-        verdict(&row, known.lines().any(|l| l == row.name), report);
+        verdict(&row, known.lines().any(|l| l == row.name), request.lenient, report);
         rows.push(row);
     }
     show(&rows);
 }
 
 /// Counts a row. A program of conformance/known/lab_slow.txt may be over the bound; it must end, and with the right answer.
-fn verdict(row: &Row, known: bool, report: &mut Report) {
+fn verdict(row: &Row, known: bool, lenient: bool, report: &mut Report) {
     let name = format!("lab/{}", row.name);
     let mut problems = row.problems.clone();
+    let counts = if lenient { &row.far } else { &row.slow };
     if !known {
-        problems.extend(row.slow.iter().cloned());
-    } else if !row.slow.is_empty() {
-        report.row("note", &name, &format!("over the bound in {} cells, as conformance/known/lab_slow.txt says", row.slow.len()));
+        problems.extend(counts.iter().cloned());
+    }
+    if !row.slow.is_empty() && problems.is_empty() {
+        let why = if known { "as conformance/known/lab_slow.txt says" } else { "but not clearly" };
+        report.row("note", &name, &format!("over the bound in {} cells, {why}: {}", row.slow.len(), row.slow[0]));
     }
     report.check(&name, problems);
 }
@@ -222,7 +233,11 @@ fn several(cell: &Cell, file: &Path, library: Option<&Path>, runs: usize) -> Bes
 }
 
 fn within(ours: &Best, theirs: &Best) -> bool {
-    ours.seconds <= FACTOR * theirs.seconds + START
+    ours.seconds <= bound(theirs)
+}
+
+fn bound(theirs: &Best) -> f64 {
+    FACTOR * theirs.seconds + START
 }
 
 /// The verdict on a cell. Where libgomp does not finish there is no time to compare with, but the head of the program says
@@ -243,8 +258,12 @@ fn judge(row: &mut Row, place: &str, ours: &Best, theirs: &Best) {
         row.worst = ratio;
         row.worst_at = format!("{place}: {:.0} ms, libgomp {:.0} ms", 1e3 * ours.seconds, 1e3 * theirs.seconds);
     }
+    let times = format!("{place}: {:.0} ms, libgomp {:.0} ms", 1e3 * ours.seconds, 1e3 * theirs.seconds);
+    if ours.seconds > CLEARLY * bound(theirs) {
+        row.far.push(times.clone());
+    }
     if !within(ours, theirs) {
-        row.slow.push(format!("{place}: {:.0} ms, libgomp {:.0} ms", 1e3 * ours.seconds, 1e3 * theirs.seconds));
+        row.slow.push(times);
     }
 }
 
@@ -274,7 +293,7 @@ mod tests {
     fn problems(ours: &Best, theirs: &Best) -> usize {
         let mut row = Row::default();
         judge(&mut row, "here", ours, theirs);
-        row.problems.len() + 10 * row.slow.len()
+        row.problems.len() + 10 * row.slow.len() + 100 * row.far.len()
     }
 
     #[test]
@@ -282,6 +301,8 @@ mod tests {
         let theirs = best(0.1, "a", None);
         assert_eq!(problems(&best(0.34, "a", None), &theirs), 0);
         assert_eq!(problems(&best(0.36, "a", None), &theirs), 10);
+        assert_eq!(problems(&best(1.36, "a", None), &theirs), 10);
+        assert_eq!(problems(&best(1.45, "a", None), &theirs), 110, "clearly over it");
     }
 
     #[test]

@@ -352,7 +352,7 @@ fn laboratory(options: &mut Options, places: &Places, report: &mut Report) -> Re
     let filter = options.value("--filter").unwrap_or_default();
     let quick = options.flag("--quick");
     let library = library(options, places)?;
-    lab::run(places, &lab::Request { library, quick, filter }, report);
+    lab::run(places, &lab::Request { library, quick, lenient: false, filter }, report);
     Ok(report.finish() == 0)
 }
 

@@ -145,6 +145,7 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) -> bool {
     let home = blocked.stands_for().unwrap_or(blocked);
     mine.stands_since = if blocked.is_standing_in() { theirs.stands_since } else { blocked.watched.turns() };
     me.begin_standing_in(home);
+    blocked.watched.set_heir(Some(&me.watched));
     count_moved(&moving, home, blocked, me);
     moving.into_iter().for_each(|entry| mine.bench.sit(entry));
     blocked.set_suspended_to_none();

@@ -40,6 +40,10 @@ pub(super) struct Episode {
     counted: bool,
     /// When its queues were handed off; 0: they were not.
     handed: u64,
+    /// Nanoseconds from then until they are again, if nobody is seen to have taken them.
+    again: u64,
+    /// The one that stands in for it, at the last look.
+    heir: Heir,
     asleep: Run,
     awkward: Run,
     /// Looks in a row at which it had run.
@@ -82,6 +86,17 @@ impl Hope {
     }
 }
 
+/// What one that stands in had done at a look: switch points, and nanoseconds of processor time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Heir {
+    turns: u32,
+    ran: u64,
+}
+
+impl Heir {
+    const NONE: Heir = Heir { turns: 0, ran: u64::MAX };
+}
+
 /// Looks in a row that agree.
 #[derive(Clone, Copy)]
 struct Run {
@@ -120,8 +135,11 @@ pub(super) enum Look {
 /// off, nanoseconds: a kernel thread more costs the others their cores, so what ends soon is waited for.
 const LIBRARY: u64 = 10_000_000;
 
-/// Nanoseconds between two hand-offs of one standstill: somebody may have come since, and who stood in may be blocked as
-/// well by now.
+/// Nanoseconds after which one standstill is handed off again whatever became of the last time: somebody may have come since.
+///
+/// Where who stood in is seen to sleep in the program's code as well, it is handed off again at once; where nobody is seen to stand in, after
+/// [`PATIENCE`], then twice that, and so on up to this time. Rejected: *this time alone.* The threads of a team that wait for one another are not all
+/// behind the first one that blocks: those whose jobs are queued there still are, and each of them took one such time.
 const AGAIN: u64 = 50_000_000;
 
 impl Episode {
@@ -132,6 +150,8 @@ impl Episode {
         period: QUICK,
         counted: false,
         handed: 0,
+        again: PATIENCE,
+        heir: Heir::NONE,
         asleep: Run::NONE,
         awkward: Run::NONE,
         busy: 0,
@@ -290,8 +310,8 @@ impl Episode {
     fn rests(&mut self, watched: &'static Watched, tid: i32, now: u64) {
         let region = watched.region();
         let blocker = regions::is_known_blocker(region);
-        if self.handed != 0 && now - self.handed < AGAIN {
-            self.slow_down(); // nothing is left to be done
+        if self.handed != 0 && now - self.handed < AGAIN && !self.is_nobody_s(watched, now) {
+            self.period = (2 * self.period).min(DOUBT);
             return;
         }
         if !blocker && !self.asleep.has_lasted(now) {
@@ -315,8 +335,22 @@ impl Episode {
         }
     }
 
+    /// Its queues were handed off: does what waits behind it by now wait for somebody who sleeps as well, or who never came?
+    fn is_nobody_s(&mut self, watched: &'static Watched, now: u64) -> bool {
+        let heir = watched.heir().map(|heir| (heir, heir.tid())).filter(|(heir, tid)| *tid != 0 && heir.is_user());
+        let Some((heir, tid)) = heir else {
+            self.heir = Heir::NONE;
+            return now - self.handed >= self.again;
+        };
+        let seen = Heir { turns: heir.turns(), ran: clock::processor_time(tid).unwrap_or(0) };
+        core::mem::replace(&mut self.heir, seen) == seen && clock::state(tid) == State::Asleep && heir.turns() == seen.turns
+    }
+
     fn cannot_interrupt(&mut self, watched: &'static Watched, from: u64, now: u64) {
         self.awkward.another(from);
+        if self.handed != 0 && now - self.handed < AGAIN {
+            return;
+        }
         if self.awkward.has_lasted(now) && now - self.awkward.since >= LIBRARY {
             self.hand_off(watched);
         }
@@ -330,10 +364,14 @@ impl Episode {
 
     fn hand_off(&mut self, watched: &'static Watched) {
         let now = clock::now();
-        if self.has_moved(watched) || watched.crowd() == 0 || (self.handed != 0 && now - self.handed < AGAIN) {
+        if self.has_moved(watched) || watched.crowd() == 0 {
             return;
         }
+        self.again = if self.handed == 0 { PATIENCE } else { (2 * self.again).min(AGAIN) };
         self.handed = now;
+        self.heir = Heir::NONE;
+        self.period = QUICK;
+        watched.set_heir(None);
         count(&TALLY.hand_offs);
         if let Some(hooks) = hooks() {
             (hooks.hand_off)(watched);

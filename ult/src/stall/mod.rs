@@ -62,8 +62,8 @@ pub struct Hooks {
     /// there is nobody to switch to. Must not allocate, lock, or call into the C library.
     pub preempt: unsafe fn() -> bool,
     /// Called on the watcher thread: the worker's running context blocks in the kernel, or runs where it cannot be
-    /// interrupted, while others wait behind it. Again after 50 ms at the earliest, as long as the worker stands still and
-    /// somebody waits behind it. The worker may have moved on meanwhile: the hook looks again under its own lock. Must not
+    /// interrupted, while others wait behind it. Who takes them over says so by [`Watched::set_heir`]. Again as long as the worker stands still and
+    /// somebody waits behind it: when that heir blocks as well, else after 1, 2, 4 ms and so on, at most 50. The worker may have moved on meanwhile: the hook looks again under its own lock. Must not
     /// wait for the worker.
     pub hand_off: fn(&'static Watched),
     /// Does somebody wait behind the worker whom its running code may well be waiting for (a thread of its own gang)? If not,

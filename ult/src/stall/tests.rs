@@ -8,7 +8,7 @@ mod sleeps;
 use super::*;
 use core::arch::asm;
 use core::cell::Cell;
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::SeqCst};
+use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicUsize, Ordering::SeqCst};
 use core::time::Duration;
 use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
@@ -98,7 +98,23 @@ fn urgent(watched: &'static Watched) -> bool {
     CALM.load(SeqCst) != &raw const *watched as usize
 }
 
+/// Who stands in for the players: seen running whenever the watcher looks, as it has the watcher's own number.
+static BUSY_HEIR: Watched = Watched::new();
+/// A kernel thread that sleeps, whose number who stands in has; zero: [`BUSY_HEIR`] stands in.
+static SLEEPER: AtomicI32 = AtomicI32::new(0);
+/// Who stands in and sleeps.
+static SLEEPING_HEIR: Watched = Watched::new();
+/// Nobody takes anything over.
+static NO_HEIR: AtomicBool = AtomicBool::new(false);
+
 fn record_hand_off(watched: &'static Watched) {
+    // SAFETY: no arguments.
+    let tid = unsafe { libc::syscall(libc::SYS_gettid) } as i32;
+    let heir = match SLEEPER.load(SeqCst) {
+        0 => BUSY_HEIR.seem_to_run(tid),
+        tid => SLEEPING_HEIR.seem_to_run(tid),
+    };
+    watched.set_heir(Some(heir).filter(|_| !NO_HEIR.load(SeqCst)));
     HAND_OFFS.lock().unwrap().push((&raw const *watched as usize, Instant::now()));
 }
 
@@ -265,6 +281,40 @@ fn a_blocked_worker_is_handed_off_once() {
     println!("us until a hand-off: at first {}, then {:?}", after.remove(0), after);
     after.sort_unstable();
     assert!(after[5] < 1000, "{after:?}");
+}
+
+/// Blocks for 48 ms, and says how often it was handed off.
+fn hand_offs_of_a_standstill() -> usize {
+    let player = Player::new();
+    player.act(fresh_region(), || std::thread::sleep(Duration::from_millis(48)));
+    hand_offs_of(player)
+}
+
+#[test]
+fn who_stands_in_and_sleeps_is_stood_in_for_as_well() {
+    let _stage = stage();
+    let (send, receive) = std::sync::mpsc::channel();
+    let (end, wait) = std::sync::mpsc::channel::<()>();
+    let sleeper = std::thread::spawn(move || {
+        // SAFETY: no arguments.
+        send.send(unsafe { libc::syscall(libc::SYS_gettid) } as i32).unwrap();
+        wait.recv().ok();
+    });
+    SLEEPER.store(receive.recv().unwrap(), SeqCst);
+    let hand_offs = hand_offs_of_a_standstill();
+    SLEEPER.store(0, SeqCst);
+    drop(end);
+    sleeper.join().unwrap();
+    assert!(hand_offs >= 10, "{hand_offs} in 48 ms");
+}
+
+#[test]
+fn what_nobody_takes_over_is_offered_again_less_and_less_often() {
+    let _stage = stage();
+    NO_HEIR.store(true, SeqCst);
+    let hand_offs = hand_offs_of_a_standstill();
+    NO_HEIR.store(false, SeqCst);
+    assert!((3..=6).contains(&hand_offs), "{hand_offs} in 48 ms: after 1, 2, 4, 8, 16 ms");
 }
 
 /// Between the owner's count and its store another thread queues a context and publishes that.

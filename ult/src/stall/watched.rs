@@ -48,6 +48,8 @@ pub struct Watched {
     pub(super) next: AtomicPtr<Watched>,
     /// The process (counted by forks) in whose list this record is, plus one; zero: in none.
     listed: AtomicU32,
+    /// The record of who took over what waits behind this worker, which blocks; null: nobody since the watcher last asked for it.
+    heir: AtomicPtr<Watched>,
     pub(super) notes: Notes,
     pub(super) trap: Trap,
     pub(super) alarm: Alarm,
@@ -99,6 +101,7 @@ impl Watched {
             crowd: CachePadded(AtomicU32::new(0)),
             next: AtomicPtr::new(ptr::null_mut()),
             listed: AtomicU32::new(0),
+            heir: AtomicPtr::new(ptr::null_mut()),
             notes: Notes { cell: UnsafeCell::new(Episode::NONE) },
             trap: Trap {
                 pending: AtomicU32::new(0),
@@ -302,6 +305,22 @@ impl Watched {
         self.tid.load(Acquire)
     }
 
+    /// `heir` stands in for this worker, which blocks: what waits here is its business, until it blocks as well. By `heir`'s kernel thread, from
+    /// [`Hooks::hand_off`](super::Hooks::hand_off) on. None: by the watcher, before it asks for another one.
+    pub fn set_heir(&self, heir: Option<&'static Watched>) {
+        let heir = heir.map_or(ptr::null_mut(), |heir| ptr::from_ref(heir).cast_mut());
+        // ORDERING: Relaxed; records are never freed, and all the watcher reads of them is atomic.
+        self.heir.store(heir, Relaxed);
+    }
+
+    /// Who stands in for this worker, if anybody does.
+    pub(super) fn heir(&self) -> Option<&'static Watched> {
+        // ORDERING: Relaxed; see `set_heir`.
+        let heir = self.heir.load(Relaxed);
+        // SAFETY: null, or a record that `set_heir` was given for good.
+        unsafe { heir.as_ref() }
+    }
+
     /// Was the running region seen spinning or blocking?
     pub(super) fn in_known_region(&self) -> bool {
         let region = self.region();
@@ -323,6 +342,16 @@ impl Watched {
         unsafe { &mut *self.notes.cell.get() }
     }
 
+    /// For tests: a record whose kernel thread `tid` runs the program's code for all that the watcher knows.
+    #[cfg(test)]
+    pub(super) fn seem_to_run(&'static self, tid: i32) -> &'static Watched {
+        // ORDERING: Relaxed; read by the calling thread.
+        self.tid.store(tid, Relaxed);
+        // ORDERING: as above.
+        self.mode.store(Mode::User as u32, Relaxed);
+        self
+    }
+
     /// In the child of a fork: nobody's record.
     pub(super) fn forget(&self) {
         // ORDERING: the only thread.
@@ -331,6 +360,7 @@ impl Watched {
         self.listed.store(0, Relaxed);
         // ORDERING: the only thread.
         self.trap.pending.store(0, Relaxed);
+        self.set_heir(None);
         self.alarm.forget();
     }
 }
