@@ -10,6 +10,7 @@
 //! | [`fault`] | the handler that turns a stack overflow into a message |
 //! | [`exceptions`] | the C++ exception globals that travel with a suspended stack |
 //! | [`identity`] | the thread-local storage a context runs with: its kernel thread's, or one borrowed from a parked thread |
+//! | [`loader`] | walks over the loaded objects, and not during a fork |
 //! | [`park`] | how a kernel thread sleeps and is woken |
 //! | [`blocks`] | small memory blocks, recycled by the worker that frees them |
 //! | [`deque`] | the work-stealing deque |
@@ -31,6 +32,7 @@ pub mod fault;
 pub mod fork;
 pub mod gang;
 pub mod identity;
+pub mod loader;
 pub mod mutants;
 mod objects;
 pub mod park;

@@ -71,7 +71,7 @@ static LATEST: AtomicU64 = AtomicU64::new(0);
 pub(crate) fn for_each_since(before: u64, visit: impl FnMut(&Object)) -> Option<u64> {
     let mut walk = Walk { before, now: None, visit };
     // SAFETY: the callback gets our `walk` back, which outlives the call.
-    unsafe { libc::dl_iterate_phdr(Some(callback_of(&walk)), (&raw mut walk).cast()) };
+    unsafe { crate::loader::walk(callback_of(&walk), (&raw mut walk).cast()) };
     if let Some(now) = walk.now {
         // ORDERING: Relaxed; a number, and whoever acts on it asks the loader. Both counts only grow.
         LATEST.fetch_max(now, Relaxed);
@@ -85,9 +85,7 @@ pub(crate) fn has_been_seen_to_change(before: u64) -> bool {
     LATEST.load(Relaxed) != before
 }
 
-type Callback = unsafe extern "C" fn(*mut libc::dl_phdr_info, usize, *mut c_void) -> c_int;
-
-fn callback_of<F: FnMut(&Object)>(_: &Walk<F>) -> Callback {
+fn callback_of<F: FnMut(&Object)>(_: &Walk<F>) -> crate::loader::Callback {
     on_object::<F>
 }
 

@@ -509,10 +509,12 @@ unsafe extern "C" fn before_fork() {
         // SAFETY: own kernel thread.
         unsafe { (*worker.own()).forks = true };
     }
+    crate::loader::before_fork();
 }
 
 /// The end of what [`before_fork`] has begun.
 unsafe extern "C" fn after_fork_in_parent() {
+    crate::loader::after_fork();
     // SAFETY: own kernel thread.
     if worker::current().is_some_and(|worker| unsafe { core::mem::take(&mut (*worker.own()).forks) }) {
         sched::enter_program();
@@ -522,6 +524,7 @@ unsafe extern "C" fn after_fork_in_parent() {
 /// In the child of a fork only the forking thread exists. Everything shared is forgotten, not freed; nothing here
 /// allocates or locks.
 unsafe extern "C" fn after_fork_in_child() {
+    crate::loader::after_fork();
     // SAFETY: the child has one thread, this one, until user code makes another.
     unsafe {
         IDLE.forget(Idle { shared: Vec::new(), single: Vec::new() });

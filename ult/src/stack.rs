@@ -27,6 +27,7 @@ use std::io;
 
 pub(crate) mod guards;
 pub(crate) mod kernel;
+pub mod promised;
 pub(crate) mod valgrind;
 
 /// Bytes of inaccessible memory below each stack.
@@ -116,6 +117,7 @@ impl Stack {
         let header = bottom.wrapping_add(size).cast::<Header>();
         // SAFETY: `map_guarded` left room for a header at the end of the mapping, aligned like the mapping's end.
         unsafe { header.write(Header { next: 0, bottom, size, slot, valgrind, gives: 0 }) };
+        promised::count_mapped();
         ptr::NonNull::new(header).map(Stack).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
     }
 
@@ -151,6 +153,7 @@ impl Drop for Stack {
         let &Header { bottom, size, slot, valgrind, .. } = self.header();
         valgrind::deregister_stack(valgrind);
         guards::remove(slot);
+        promised::count_unmapped();
         // SAFETY: the mapping is ours, made by `map_guarded` with this length; the owner says that nobody runs on it.
         unsafe { libc::munmap(bottom.sub(GUARD).cast(), mapping(size)) };
     }
@@ -207,6 +210,7 @@ pub unsafe fn reset_after_fork() {
         // ORDERING: the only thread.
         list.length.store(0, Relaxed);
     }
+    promised::forget_after_fork();
 }
 
 fn take_pooled(size: usize) -> Option<Stack> {

@@ -10,7 +10,7 @@
 //! Rejected: medians. What another process takes away makes a run longer, never shorter, so the least of several is the time;
 //! a cell that is over the bound is tried again before it counts.
 
-mod build;
+pub mod build;
 
 use crate::exec::{self, Ran};
 use crate::programs::Places;

@@ -17,6 +17,7 @@ mod gpu_bench;
 mod gpu_model;
 mod lab;
 mod lanes;
+mod life;
 mod mutants;
 mod placement;
 mod programs;
@@ -57,6 +58,8 @@ cargo xtask <command>
                          --filter TEXT
   lab                  the deadlock laboratory: programs whose threads wait for one another, against libgomp (docs/robustness.md)
                          --quick  few numbers of threads   --filter TEXT  --library FILE
+  life                 fork, ends, plugins, signals, limits, exceptions: under libgomp, libomp and Gangway (docs/robustness.md)
+                         --quick  under Gangway alone, as in test   --table  write the table of that page   --filter TEXT
   mutants              whether the ABI programs notice deliberate mistakes in the library
                          --filter TEXT  --jobs N  --quick  as in test: the programs of the table alone
   factorizations       GFlop/s of tiled Cholesky, LU and QR under libgomp, libomp and Gangway
@@ -169,6 +172,12 @@ fn dispatch(
         }
         "gpu-bench" => gpu_benchmarks(options, places, report),
         "lab" => laboratory(options, places, report),
+        "life" => {
+            let (quick, table, filter) = (options.flag("--quick"), options.flag("--table"), options.value("--filter").unwrap_or_default());
+            let library = library(options, places)?;
+            life::run(places, &life::Request { library, quick, table, filter }, report);
+            Ok(report.finish() == 0)
+        }
         "bridge" => mpi_bridge(options, places, report),
         "help" | "--help" | "-h" => {
             println!("{HELP}");

@@ -6,7 +6,7 @@
 use crate::programs::Places;
 use crate::report::Report;
 use crate::conformance::{self, Suite};
-use crate::{abi_tests, bench, bridge, conform, env_cases, exec, factorizations, gpu_bench, gpu_model, lab, mutants, placement, setup, symbols};
+use crate::{abi_tests, bench, bridge, conform, env_cases, exec, factorizations, gpu_bench, gpu_model, lab, life, mutants, placement, setup, symbols};
 use std::fs;
 use std::process::{Command, Stdio};
 
@@ -50,6 +50,7 @@ pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
     bridge::check(places, "", report);
     env_cases::run(places, &places.library(), "", report);
     lab::run(places, &lab::Request { library: places.library(), quick: true, lenient: true, filter: String::new() }, report);
+    life::run(places, &life::Request { library: places.library(), quick: true, table: false, filter: String::new() }, report);
     report.step("ABI programs");
     abi(places, !quick, report);
     if quick {

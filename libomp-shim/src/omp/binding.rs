@@ -111,6 +111,23 @@ pub fn bind_member(thread: &Thread, plan: &Plan) {
     }
 }
 
+/// The processors that the running thread may use: those of its kernel thread's mask at this moment, but not more than were
+/// found worth using at the start (a cgroup's quota, `KMP_HW_SUBSET`). For a thread that the runtime has bound, those of the start.
+pub fn num_procs(thread: &Thread) -> u32 {
+    let at_start = env::settings().num_procs;
+    // SAFETY: own thread only.
+    if unsafe { thread.own() }.place >= 0 {
+        return at_start;
+    }
+    let now = ult::topology::current_thread_cpus().len() as u32;
+    let is_restricted = (at_start as usize) < ult::topology::usable().len();
+    match now {
+        0 => at_start,
+        now if is_restricted => now.min(at_start),
+        now => now,
+    }
+}
+
 /// The worker on which thread `num` of a bound outermost team that shares workers has to run; `None`: anywhere.
 ///
 /// Consecutive threads share a worker, as they share places: never two workers fewer than could run. One worker per *place*

@@ -42,6 +42,7 @@ pub mod remote;
 pub mod report;
 pub mod root;
 pub mod shelf;
+pub mod stacks;
 pub mod stats;
 pub mod target;
 pub mod task;

@@ -18,6 +18,7 @@ use ult::fork;
 use ult::gang::GangTag;
 use ult::pool;
 use ult::sched::Spin;
+use ult::stack::promised;
 use ult::worker::{self, Locals};
 
 use super::assemble::{assemble, begin_member, serial_team};
@@ -28,6 +29,7 @@ use super::device::keep;
 use super::env::{self, Settings};
 use super::icv::{GangSched, NO_THREAD_LIMIT, ProcBind};
 use super::report;
+use super::stacks;
 use super::stats;
 use super::team::{Body, Housing, Team};
 use super::thread::{Here, Thread};
@@ -78,6 +80,8 @@ pub struct Region {
     duty: (GangTag, usize),
     /// Threads counted against the contention group's limit.
     counted: u32,
+    /// Stacks promised to its threads, see [`stacks`].
+    stacks: u32,
     /// Threads counted against the pool's workers.
     seats: usize,
     /// Counted among the program's kernel threads in regions.
@@ -123,13 +127,14 @@ impl Region {
         {
             plan.partition = Some(partition);
         }
-        Self::enter(team, 0)
+        Self::enter(team, 0, 0)
     }
 
     /// Forks: when this returns, the calling code runs as thread 0 of the new team.
     pub fn begin(here: Here, body: Body, request: Request) -> Self {
         stats::count_region();
         let (wanted, counted) = reserve(here, team_size(here, request));
+        let (wanted, stacks) = stacks::reserve(wanted);
         let (team, size) = assemble(here, wanted, body.function as usize);
         if size > 1 && team.housing == Housing::Shared {
             team.expect_start();
@@ -142,7 +147,7 @@ impl Region {
         let plan = unsafe { team.plan_mut() };
         let displays = binding::is_to_display(here, plan, size);
         put(&mut plan.displays, displays);
-        Self::enter(team, counted)
+        Self::enter(team, counted, stacks)
     }
 
     /// Makes the calling code the initial thread of a target region of `device`, which is the host or runs on it; the region lies in `depth` ones,
@@ -163,11 +168,11 @@ impl Region {
         }
         plan.league = (1, 0);
         plan.group_threads = &raw const team.group_threads;
-        Self::enter(team, 0)
+        Self::enter(team, 0, 0)
     }
 
     /// Publishes a planned region; the calling code goes on as its thread 0.
-    fn enter(team: Box<Team>, counted: u32) -> Self {
+    fn enter(team: Box<Team>, counted: u32, stacks: u32) -> Self {
         let Some(primary) = team.thread(0) else { report::fatal("a team has no primary thread") };
         primary.move_in(worker::register_current());
         begin_member(primary, &team);
@@ -188,7 +193,7 @@ impl Region {
         if size > 1 && team.housing == Housing::Shared {
             fork::give_way_to_older();
         }
-        Self { team, outer, duty, counted, seats, shares }
+        Self { team, outer, duty, counted, stacks, seats, shares }
     }
 
     /// Runs thread 0's share.
@@ -223,6 +228,7 @@ impl Region {
         worker::set_locals(self.outer);
         let here = Here::get();
         unreserve(here, self.counted);
+        promised::release(self.stacks as usize);
         pool::unseat(self.seats);
         if self.shares {
             pool::leave_region();

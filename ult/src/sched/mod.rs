@@ -60,7 +60,7 @@ pub(crate) use look::wake_idle_behind_fence;
 pub(crate) use patience::{Habit, count_awake};
 pub use patience::{Spin, cores, set_cores};
 pub use polled::{blocks, comes_at_once, may_suspend, wait_polled};
-pub use runner::set_runner_stack_size;
+pub use runner::{promise_stacks, set_runner_stack_size};
 pub(crate) use bench::SOUGHT;
 pub(crate) use runner::{Ended, Task};
 pub(crate) use urgency::Urgency;

@@ -55,6 +55,11 @@ unsafe fn hand_over(worker: &'static Worker, task: Task) {
     }
 }
 
+/// Sees to runner stacks for the `threads` further threads of a region; see [`crate::stack::promised::promise`].
+pub fn promise_stacks(threads: usize) -> (usize, usize) {
+    crate::stack::promised::promise(threads, runner_stack_size())
+}
+
 /// Runners kept per worker; more are given back when they become idle.
 const IDLE_RUNNERS: usize = 8;
 

@@ -23,7 +23,8 @@ impl Compiler {
         self.command(false)
     }
 
-    fn command(self, cxx: bool) -> &'static str {
+    /// The command that compiles C, or C++.
+    pub fn command(self, cxx: bool) -> &'static str {
         match (self, cxx) {
             (Compiler::Gcc, false) => "gcc",
             (Compiler::Gcc, true) => "g++",

@@ -2,6 +2,7 @@
 
 use core::ffi::{c_int, c_uint};
 
+use crate::omp::binding;
 use crate::omp::env;
 use crate::omp::icv::{Icv, SUPPORTED_ACTIVE_LEVELS, Sched};
 use crate::omp::report;
@@ -60,9 +61,9 @@ routines! {
         Here::get().thread.num().wrapping_add(u32::from(ult::mutant!(thread_num_wrong_nested) && Here::get().team().plan().level > 1)) as c_int
     }
 
-    /// `omp_get_num_procs` (18.7.1): processors that the process may use.
+    /// `omp_get_num_procs` (18.7.1): processors that the calling thread may use now, see [`binding::num_procs`].
     fn omp_get_num_procs() -> c_int {
-        int(env::settings().num_procs)
+        int(binding::num_procs(Here::get().thread))
     }
 
     /// `omp_in_parallel` (18.2.5): is there an active region around?

@@ -12,7 +12,7 @@ struct Question {
 pub fn contains(range: &Range<usize>) -> bool {
     let mut question = Question { range: range.clone(), found: false };
     // SAFETY: the callback gets the question, which outlives the call.
-    unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut question).cast()) };
+    unsafe { ult::loader::walk(look, (&raw mut question).cast()) };
     question.found
 }
 

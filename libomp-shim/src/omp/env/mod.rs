@@ -109,7 +109,7 @@ pub struct Settings {
     pub tool: Tool,
     /// `debug-var` (OMPD).
     pub debug: bool,
-    /// `num-procs-var`: processors of the affinity mask, at most what the cgroup's quota is worth; at least 1.
+    /// `num-procs-var`: processors of the affinity mask at the start, at most what the cgroup's quota is worth; at least 1.
     pub num_procs: u32,
     /// `GANGWAY_WORKERS`: kernel threads that run OpenMP threads, at least 1; by default [`Machine::worker_target`].
     pub workers: u32,

@@ -1,0 +1,144 @@
+/* fork and exec in every place. A child runs regions of its own wherever that is meaningful. */
+#include "life.h"
+#include <spawn.h>
+extern char **environ;
+static int child_of(int (*does)(void))
+{
+    pid_t child = fork();
+    if (!child)
+        _exit(does() ? 0 : 1);
+    return ended(child, 0);
+}
+static int all(void) { return region() && tasks() && nested(); }
+static int before(void) { return child_of(all) && all(); }
+static int after(void) { return region() && child_of(all) && all(); }
+static int after_nested(void) { return nested() && child_of(all) && all(); }
+static int after_tasks(void) { return tasks() && child_of(all) && all(); }
+static int many(void)
+{
+    int right = region();
+    for (int i = 0; i < 30; i++)
+        right &= child_of(region) && region();
+    return right;
+}
+/* One thread, not the first, forks; the others wait for it in a barrier. */
+static int inside(int (*does)(void))
+{
+    int right = 0;
+    omp_set_max_active_levels(3);
+#pragma omp parallel num_threads(TEAM) shared(right)
+    {
+        if (omp_get_thread_num() == omp_get_num_threads() - 1)
+            right = does();
+#pragma omp barrier
+    }
+    return right && region();
+}
+static int nothing(void) { return 1; }
+static int leaves(void) { return child_of(nothing); }
+static int forks_region(void) { return child_of(region); }
+static int execs(void)
+{
+    pid_t child = fork();
+    if (!child) {
+        execl("/proc/self/exe", "fork", "before", (char *)0);
+        _exit(3);
+    }
+    return ended(child, 0);
+}
+static int vforks(void)
+{
+    pid_t child = vfork();
+    if (!child) {
+        execl("/bin/true", "true", (char *)0);
+        _exit(3);
+    }
+    return ended(child, 0);
+}
+static int spawns(void)
+{
+    char *words[] = {"true", 0};
+    pid_t child;
+    return !posix_spawn(&child, "/bin/true", 0, 0, words, environ) && ended(child, 0);
+}
+static int calls_system(void) { return system("exit 5") == 5 << 8; }
+static int inside_exit(void) { return inside(leaves); }
+static int inside_region(void) { return inside(forks_region); }
+static int inside_exec(void) { return inside(execs); }
+static int inside_vfork(void) { return inside(vforks); }
+static int inside_spawn(void) { return inside(spawns); }
+static int inside_system(void) { return inside(calls_system); }
+static int inside_task(void)
+{
+    int right = 0;
+    omp_set_max_active_levels(3);
+#pragma omp parallel num_threads(TEAM)
+#pragma omp single
+    for (int i = 0; i < 8; i++)
+#pragma omp task shared(right)
+    {
+        int one = i % 4 ? region() : child_of(region);
+#pragma omp atomic
+        right += one;
+    }
+    return right == 8;
+}
+static void *from_thread(void *out)
+{
+    *(int *)out = region() && child_of(all) && region();
+    return 0;
+}
+static int foreign(void)
+{
+    int right = 0;
+    pthread_t thread;
+    return !pthread_create(&thread, 0, from_thread, &right) && !pthread_join(thread, 0) && right && all();
+}
+static int stop;
+static void *busy(void *out)
+{
+    int right = 1;
+    while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE))
+        right &= region();
+    *(int *)out = right;
+    return 0;
+}
+static int other_in_region(void)
+{
+    int theirs = 0, right = region();
+    pthread_t thread;
+    if (pthread_create(&thread, 0, busy, &theirs))
+        return 0;
+    for (int i = 0; i < 60; i++) {
+        usleep(300);
+        right &= child_of(region);
+    }
+    __atomic_store_n(&stop, 1, __ATOMIC_RELEASE);
+    return !pthread_join(thread, 0) && right && theirs;
+}
+static int link_2(void) { return region() && child_of(all) && region(); }
+static int link_1(void) { return region() && child_of(link_2) && region(); }
+static int chain(void) { return region() && child_of(link_1) && all(); }
+static int exec_after(void)
+{
+    int right = all();
+    fflush(stdout);
+    if (right)
+        execl("/proc/self/exe", "fork", "after", (char *)0);
+    return 0;
+}
+static int exec_inside(void)
+{
+#pragma omp parallel num_threads(TEAM)
+    if (omp_get_thread_num() == 1)
+        execl("/proc/self/exe", "fork", "before", (char *)0);
+    return 0;
+}
+int main(int argc, char **argv)
+{
+    static const struct life cases[] = {{"before", before}, {"after", after}, {"after_nested", after_nested}, {"after_tasks", after_tasks},
+        {"many", many}, {"inside_exit", inside_exit}, {"inside_region", inside_region}, {"inside_exec", inside_exec},
+        {"inside_task", inside_task}, {"inside_vfork", inside_vfork}, {"inside_spawn", inside_spawn}, {"inside_system", inside_system},
+        {"foreign", foreign}, {"other_in_region", other_in_region}, {"chain", chain}, {"exec_after", exec_after}, {"exec_inside", exec_inside}, {0, 0}};
+    return life(argc, argv, cases);
+}

@@ -1,0 +1,132 @@
+//! Stacks for the threads of a team before it starts, where the address space is limited (`RLIMIT_AS`).
+//!
+//! Without a limit a stack is mapped when somebody first needs it, and that never fails. With one it may, and by then the team
+//! has started and counts on all of its threads. So a region asks beforehand, and its team is as large as there are stacks for.
+//!
+//! What may not live here: who runs on a stack; what the program is told (the layer above).
+//!
+//! Not covered: stacks for tasks that wait while others run. Tried and rejected: mapping as many stacks for every region on every
+//! machine (a system call per thread and 16 KiB of page tables where nobody set a limit).
+use core::ptr;
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use super::Stack;
+
+/// Address space that is left for everything else when stacks are mapped ahead, bytes: what a team of that size, its tasks and the
+/// program's next allocations need to go on.
+const LEFT_OVER: usize = 4 << 20;
+
+/// The most threads that a region has asked for without a limit; teams up to that size ask no more.
+///
+/// Stays at zero under a limit. A limit that the program sets later counts from its first larger region on.
+static UNLIMITED: AtomicUsize = AtomicUsize::new(0);
+/// Stacks that exist.
+static MAPPED: AtomicUsize = AtomicUsize::new(0);
+/// Stacks that running regions have been promised.
+static PROMISED: AtomicUsize = AtomicUsize::new(0);
+
+/// A stack was mapped.
+pub(super) fn count_mapped() {
+    // ORDERING: Relaxed, here and below; counts by themselves. Two threads that ask at once map a few stacks more than they need.
+    MAPPED.fetch_add(1, Relaxed);
+}
+
+/// A stack is gone.
+pub(super) fn count_unmapped() {
+    subtract(&MAPPED, 1);
+}
+
+/// In the child of a fork: the parent's stacks are nobody's, and its regions go on without a promise.
+pub(super) fn forget_after_fork() {
+    // ORDERING: the only thread.
+    MAPPED.store(0, Relaxed);
+    // ORDERING: as above.
+    PROMISED.store(0, Relaxed);
+}
+
+/// Whether a region of `threads` further threads has to ask [`promise`]. One load.
+#[inline]
+pub fn is_scarce(threads: usize) -> bool {
+    // ORDERING: Relaxed; a setting that only saves a question.
+    threads > UNLIMITED.load(Relaxed)
+}
+
+/// Sees to stacks of at least `size` usable bytes for `threads` threads of a region. Returns for how many there is room, and how
+/// many of them [`release`] has to be told at the region's end (none where the address space has no limit).
+///
+/// Any thread. Maps what is missing, and pools it.
+#[cold]
+pub fn promise(threads: usize, size: usize) -> (usize, usize) {
+    if limit().is_none() {
+        // ORDERING: Relaxed; see `is_scarce`.
+        UNLIMITED.fetch_max(threads, Relaxed);
+        return (threads, 0);
+    }
+    // ORDERING: Relaxed; a count by itself, see `count_mapped`.
+    let promised = PROMISED.fetch_add(threads, Relaxed) + threads;
+    // ORDERING: as above.
+    let missing = promised.saturating_sub(MAPPED.load(Relaxed)).min(threads);
+    let refused = missing - map(missing, size);
+    subtract(&PROMISED, refused);
+    (threads - refused, threads - refused)
+}
+
+/// The region that was promised `threads` stacks ended.
+#[inline]
+pub fn release(threads: usize) {
+    if threads != 0 {
+        subtract(&PROMISED, threads);
+    }
+}
+
+/// The bytes of address space that the process may have (`RLIMIT_AS`); `None`: as many as there are.
+pub fn limit() -> Option<u64> {
+    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: `limit` may be written.
+    let told = unsafe { libc::getrlimit(libc::RLIMIT_AS, &raw mut limit) } == 0;
+    (told && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
+}
+
+/// Maps up to `count` stacks at once, with [`LEFT_OVER`] to spare, and pools them. Returns how many could be mapped.
+fn map(count: usize, size: usize) -> usize {
+    if count == 0 {
+        return 0;
+    }
+    let Some(size) = super::round(size) else { return 0 };
+    let Some(_spare) = Spare::map() else { return 0 };
+    let mut stacks = Vec::with_capacity(count);
+    while stacks.len() < count {
+        match Stack::map(size) {
+            Ok(stack) => stacks.push(stack),
+            Err(_) => break,
+        }
+    }
+    let mapped = stacks.len();
+    stacks.into_iter().for_each(super::give);
+    mapped
+}
+
+/// Address space that nobody else can have while this lives.
+struct Spare(*mut libc::c_void);
+
+impl Spare {
+    fn map() -> Option<Self> {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        // SAFETY: a new mapping at an address that the kernel chooses.
+        let base = unsafe { libc::mmap(ptr::null_mut(), LEFT_OVER, libc::PROT_NONE, flags, -1, 0) };
+        (base != libc::MAP_FAILED).then_some(Self(base))
+    }
+}
+
+impl Drop for Spare {
+    fn drop(&mut self) {
+        // SAFETY: the mapping made by `map`, which nobody else knows.
+        unsafe { libc::munmap(self.0, LEFT_OVER) };
+    }
+}
+
+/// Subtracts, not below zero: a child of a fork may end what its parent began.
+fn subtract(count: &AtomicUsize, number: usize) {
+    // ORDERING: Relaxed; a count by itself, see `count_mapped`.
+    let _ = count.fetch_update(Relaxed, Relaxed, |old| Some(old.saturating_sub(number)));
+}

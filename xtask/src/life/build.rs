@@ -1,0 +1,93 @@
+//! The programs of conformance/life: built once with each compiler, and the words that start them.
+//!
+//! A host without OpenMP is built without `-fopenmp`, so that only its plugin holds the runtime.
+
+use super::Case;
+use crate::exec;
+use crate::lab::build::Compiler;
+use crate::programs::Places;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The interpreter that Debian's numpy belongs to.
+const PYTHON: &str = "/usr/bin/python3";
+
+/// Where the programs are, and why some are not.
+pub struct Programs {
+    source: PathBuf,
+    target: PathBuf,
+    broken: Vec<(String, String)>,
+}
+
+impl Programs {
+    /// Builds what the cases need.
+    pub fn build(places: &Places, cases: &[&Case]) -> Programs {
+        let mut programs = Programs { source: places.root.join("conformance/life"), target: places.target.join("life"), broken: vec![] };
+        let mut sources: BTreeSet<&str> = cases.iter().map(|c| c.source.as_str()).filter(|s| is_compiled(s)).collect();
+        sources.insert("plugin.c");
+        for compiler in [Compiler::Gcc, Compiler::Clang] {
+            for source in &sources {
+                if let Err(why) = programs.one(source, compiler) {
+                    programs.broken.push((programs.key(source, compiler), why));
+                }
+            }
+        }
+        programs
+    }
+
+    fn key(&self, source: &str, compiler: Compiler) -> String {
+        format!("{source}.{}", compiler.word())
+    }
+
+    fn file(&self, source: &str, compiler: Compiler) -> PathBuf {
+        self.target.join(self.key(source, compiler))
+    }
+
+    /// The plugin as this compiler built it.
+    pub fn plugin(&self, compiler: Compiler) -> PathBuf {
+        self.file("plugin.c", compiler)
+    }
+
+    fn one(&self, source: &str, compiler: Compiler) -> Result<(), String> {
+        let command = compiler.command(source.ends_with(".cpp"));
+        if !exec::on_path(command) {
+            return Err(format!("skipped: {command} is not installed"));
+        }
+        fs::create_dir_all(&self.target).map_err(|e| e.to_string())?;
+        let (from, to) = (self.source.join(source), self.file(source, compiler));
+        let kind: &[&str] = match source {
+            "plugin.c" => &["-fopenmp", "-shared", "-fPIC"],
+            "plugin_host.c" => &[],
+            _ => &["-fopenmp"],
+        };
+        let always = [command, "-O1", "-Wall", "-Werror", "-pthread"];
+        let words = always.iter().chain(kind).map(ToString::to_string);
+        let files = [from.display().to_string(), "-o".into(), to.display().to_string(), "-lm".into(), "-ldl".into()];
+        let ran = exec::run(&words.chain(files).collect::<Vec<_>>(), &[], Path::new("/"), 120);
+        ran.problem.map_or(Ok(()), |p| Err(format!("not built: {p}: {}", ran.stderr.lines().next().unwrap_or_default())))
+    }
+
+    /// The words that start a case's program, or why there is none.
+    pub fn words(&self, case: &Case, compiler: Compiler) -> Result<Vec<String>, String> {
+        let source = case.source.as_str();
+        let needed = if is_compiled(source) { source } else { "plugin.c" };
+        for file in ["plugin.c", needed] {
+            if let Some((_, why)) = self.broken.iter().find(|(key, _)| *key == self.key(file, compiler)) {
+                return Err(why.clone());
+            }
+        }
+        let script = self.source.join(source).display().to_string();
+        match source.rsplit('.').next() {
+            Some("py") if Path::new(PYTHON).exists() => Ok(vec![PYTHON.into(), script]),
+            Some("py") => Err(format!("skipped: {PYTHON} is not there")),
+            Some("java") if exec::on_path("java") && exec::on_path("javac") => Ok(vec!["java".into(), script]),
+            Some("java") => Err("skipped: no java with a compiler is installed".into()),
+            _ => Ok(vec![self.file(source, compiler).display().to_string()]),
+        }
+    }
+}
+
+fn is_compiled(source: &str) -> bool {
+    source.ends_with(".c") || source.ends_with(".cpp")
+}
