@@ -435,6 +435,14 @@ pub fn stays_saturated(thread: &Thread) -> bool {
     stays
 }
 
+/// Before a task that has to be queued although the thread has enough of them: runs some, so that a producer of such tasks does not
+/// run ahead of the others without bounds.
+pub fn make_room(here: Here) {
+    if stays_saturated(here.thread) {
+        run_some(here, THROTTLE / 4);
+    }
+}
+
 fn has_too_many_children(here: Here) -> bool {
     let children = here.task.children();
     children >= CHILDREN && children >= CHILDREN_PER_THREAD * u64::from(here.team().size())

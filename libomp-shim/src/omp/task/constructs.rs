@@ -54,9 +54,15 @@ pub fn has_enough(here: Here, flags: Flags, priority: i32) -> bool {
 #[cold]
 #[inline(never)]
 fn has_enough_for(here: Here, flags: Flags, priority: i32) -> bool {
-    // An untied task may stand for a device, and should not hold its creator up.
-    let suits = priority == 0 && !flags.has(Flags::UNTIED) && !flags.has(Flags::DETACH);
-    suits && is_shallow(here) && queue::stays_saturated(here.thread)
+    if priority != 0 || flags.has(Flags::DETACH) || flags.has(Flags::OFFLOADED) {
+        return false; // A task for a device should not hold its creator up.
+    }
+    if flags.has(Flags::UNTIED) {
+        // Its parts may run on other threads, so it is queued; the creator makes room for it.
+        queue::make_room(here);
+        return false;
+    }
+    is_shallow(here) && queue::stays_saturated(here.thread)
 }
 
 /// Bytes of stack that tasks which are run at once, each by the one before, may take in all where they could be deferred.

@@ -1,0 +1,20 @@
+// what: a taskloop with a task for each iteration: what is resident after ten bursts of 100,000 tasks is what was after two
+// threads: 2,4,8
+// compilers: gcc, clang>=19
+// mode: preload
+// alone: yes
+// opt: -O2
+// ours: a bound on what this library keeps; other runtimes are not asked
+#include "memory_burst.h"
+static void burst(void)
+{
+#pragma omp parallel
+#pragma omp single
+#pragma omp taskloop num_tasks(TASKS)
+    for (int i = 0; i < TASKS; i++)
+        step(i);
+}
+int main(void)
+{
+    return burst_main(burst);
+}

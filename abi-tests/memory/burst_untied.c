@@ -1,0 +1,27 @@
+// what: an untied task makes untied tasks, some of which yield: what is resident after ten bursts of 100,000 tasks is what was after two
+// threads: 2,4,8
+// compilers: gcc, clang>=19
+// mode: preload
+// alone: yes
+// opt: -O2
+// ours: a bound on what this library keeps; other runtimes are not asked
+#include "memory_burst.h"
+static void burst(void)
+{
+#pragma omp parallel
+#pragma omp single
+#pragma omp task untied
+    for (int i = 0; i < TASKS; i++) {
+#pragma omp task untied
+        {
+            step(i);
+            if (i % 16 == 0) {
+#pragma omp taskyield
+            }
+        }
+    }
+}
+int main(void)
+{
+    return burst_main(burst);
+}
