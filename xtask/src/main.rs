@@ -24,6 +24,7 @@ mod programs;
 mod report;
 mod runtime;
 mod setup;
+mod soak;
 mod status;
 mod suite;
 mod symbols;
@@ -60,6 +61,8 @@ cargo xtask <command>
                          --quick  few numbers of threads   --filter TEXT  --library FILE
   life                 fork, ends, plugins, signals, limits, exceptions: under libgomp, libomp and Gangway (docs/robustness.md)
                          --quick  under Gangway alone, as in test   --table  write the table of that page   --filter TEXT
+  soak                 programs by chance, whose answers are known, at random numbers of threads (docs/robustness.md)
+                         --seed S (1)  --programs N (2000)  --minutes N  --first N  --compiler gcc|clang-19
   mutants              whether the ABI programs notice deliberate mistakes in the library
                          --filter TEXT  --jobs N  --quick  as in test: the programs of the table alone
   factorizations       GFlop/s of tiled Cholesky, LU and QR under libgomp, libomp and Gangway
@@ -178,6 +181,7 @@ fn dispatch(
             life::run(places, &life::Request { library, quick, table, filter }, report);
             Ok(report.finish() == 0)
         }
+        "soak" => soak_programs(options, places),
         "bridge" => mpi_bridge(options, places, report),
         "help" | "--help" | "-h" => {
             println!("{HELP}");
@@ -195,6 +199,38 @@ fn nothing_left(options: &Options) -> Result<(), String> {
             "{w} is not understood; `cargo xtask help` lists the options"
         ))
     })
+}
+
+fn soak_programs(options: &mut Options, places: &Places) -> Result<bool, String> {
+    let mut number = |name: &str| match options.value(name) {
+        None => Ok(None),
+        Some(text) => text.parse::<u64>().map(Some).map_err(|_| format!("{name}: {text} is not a number")),
+    };
+    let (seed, first, programs, minutes) = (number("--seed")?, number("--first")?, number("--programs")?, number("--minutes")?);
+    let compiler = options.value("--compiler");
+    if compiler.as_ref().is_some_and(|c| c != "gcc" && c != "clang-19") {
+        return Err("--compiler is gcc or clang-19".into());
+    }
+    // Not in the help: the generator's own test.
+    let sabotage = match options.value("--sabotage") {
+        None => soak::Sabotage::None,
+        Some(name) => soak::Sabotage::named(&name).ok_or(format!("--sabotage: {name} is unknown"))?,
+    };
+    let library = library(options, places)?;
+    nothing_left(options)?;
+    let request = soak::Request {
+        library,
+        seed: seed.unwrap_or(1),
+        first: first.unwrap_or(0),
+        programs: programs.unwrap_or(if minutes.is_some() { u64::MAX / 2 } else { 2000 }),
+        time: minutes.map(|m| std::time::Duration::from_secs(m * 60)),
+        compiler,
+        sabotage,
+    };
+    let outcome = soak::run(places, &request)?;
+    outcome.problems.iter().for_each(|p| println!("FAIL {p}"));
+    println!("{} programs, {} runs, {} problems", outcome.programs, outcome.runs, outcome.problems.len());
+    Ok(outcome.problems.is_empty())
 }
 
 /// The library of `--library`, or a release build.

@@ -1,0 +1,7 @@
+// what: the same as levels.c, with GANGWAY_WORKERS=1
+// env: GANGWAY_WORKERS=1
+// threads: 17
+// compilers: gcc, clang>=19
+// mode: preload
+// ours: the variable is of this library alone
+#include "levels.h"
