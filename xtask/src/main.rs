@@ -9,6 +9,7 @@ mod bench;
 mod bridge;
 mod conform;
 mod conformance;
+mod debugger;
 mod demo;
 mod env_cases;
 mod exec;
@@ -61,6 +62,7 @@ cargo xtask <command>
                          --quick  few numbers of threads   --filter TEXT  --library FILE
   life                 fork, ends, plugins, signals, limits, exceptions: under libgomp, libomp and Gangway (docs/robustness.md)
                          --quick  under Gangway alone, as in test   --table  write the table of that page   --filter TEXT
+  debugger             what gdb's script shows of threads, teams and tasks, alive and in a core (docs/debugger.md)
   soak                 programs by chance, whose answers are known, at random numbers of threads (docs/robustness.md)
                          --seed S (1)  --programs N (2000)  --minutes N  --first N  --compiler gcc|clang-19
   mutants              whether the ABI programs notice deliberate mistakes in the library
@@ -179,6 +181,12 @@ fn dispatch(
             let (quick, table, filter) = (options.flag("--quick"), options.flag("--table"), options.value("--filter").unwrap_or_default());
             let library = library(options, places)?;
             life::run(places, &life::Request { library, quick, table, filter }, report);
+            Ok(report.finish() == 0)
+        }
+        "debugger" => {
+            let library = library(options, places)?;
+            nothing_left(options)?;
+            debugger::run(places, &library, report);
             Ok(report.finish() == 0)
         }
         "soak" => soak_programs(options, places),
