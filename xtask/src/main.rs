@@ -20,6 +20,7 @@ mod lab;
 mod lanes;
 mod life;
 mod mutants;
+mod pages;
 mod placement;
 mod programs;
 mod report;
@@ -49,6 +50,8 @@ cargo xtask <command>
   symbols              check the symbol table against the library; write docs/status.md
                          --check  compare docs/status.md instead     --reference DIR  more lists of wanted symbols
                          --adopt  first make the table say what the sources implement
+  pages                write the pages that come from the sources, look at all links, make the book with mdBook
+                         --check  compare them instead, as in test
   programs             the real programs only, all of them (docs/programs.md)
                          --quick  those of test   --filter TEXT   --own  on their own runtimes
   abi-tests            the ABI programs only
@@ -181,6 +184,12 @@ fn dispatch(
             let (quick, table, filter) = (options.flag("--quick"), options.flag("--table"), options.value("--filter").unwrap_or_default());
             let library = library(options, places)?;
             life::run(places, &life::Request { library, quick, table, filter }, report);
+            Ok(report.finish() == 0)
+        }
+        "pages" => {
+            let check = options.flag("--check");
+            nothing_left(options)?;
+            pages::run(places, check, report);
             Ok(report.finish() == 0)
         }
         "debugger" => {
