@@ -12,6 +12,7 @@ mod conformance;
 mod debugger;
 mod demo;
 mod env_cases;
+mod examples;
 mod exec;
 mod factorizations;
 mod gpu_bench;
@@ -66,6 +67,7 @@ cargo xtask <command>
   life                 fork, ends, plugins, signals, limits, exceptions: under libgomp, libomp and Gangway (docs/robustness.md)
                          --quick  under Gangway alone, as in test   --table  write the table of that page   --filter TEXT
   debugger             what gdb's script shows of threads, teams and tasks, alive and in a core (docs/debugger.md)
+  examples             the programs of examples/, built by all compilers and run
   soak                 programs by chance, whose answers are known, at random numbers of threads (docs/robustness.md)
                          --seed S (1)  --programs N (2000)  --minutes N  --first N  --compiler gcc|clang-19
   mutants              whether the ABI programs notice deliberate mistakes in the library
@@ -190,6 +192,12 @@ fn dispatch(
             let check = options.flag("--check");
             nothing_left(options)?;
             pages::run(places, check, report);
+            Ok(report.finish() == 0)
+        }
+        "examples" => {
+            let library = library(options, places)?;
+            nothing_left(options)?;
+            examples::run(places, &library, report);
             Ok(report.finish() == 0)
         }
         "debugger" => {
