@@ -62,7 +62,7 @@ fn one(places: &Places, directory: &Path, source: &Path, compiler: &str, library
     for (name, value) in [("GANGWAY_HOST_DEVICES", "0"), ("GANGWAY_HOST_DEVICES", "2")] {
         let env = [("LD_PRELOAD", library.display().to_string().as_str()), ("OMP_NUM_THREADS", "4"), ("OMP_MAX_ACTIVE_LEVELS", "2"), (name, value)]
             .map(|(k, v)| (k.to_owned(), v.to_owned()));
-        let ran = exec::run(&[program.clone()], &env, directory, LIMIT);
+        let ran = exec::run(std::slice::from_ref(&program), &env, directory, LIMIT);
         if let Some(why) = ran.problem {
             return Err(format!("{why} with {name}={value}: {} {}", exec::last_line(&ran.stdout), exec::last_line(&ran.stderr)));
         }
