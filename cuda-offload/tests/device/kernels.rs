@@ -26,6 +26,27 @@ fn kernels_and_variables_are_found() {
 }
 
 #[test]
+fn an_image_that_is_unloaded_is_gone_behind_its_kernels_and_comes_anew() {
+    for seed in 1..5 {
+        let gpu = one(&format!("delay=400,seed={seed}"));
+        let (gone, block) = (load(&gpu), put(&gpu, &[1; 4]));
+        let counter = gpu.find(gone, c"counter").expect("a variable");
+        let (value, arguments) = (9_u32, [block, block, 4, 1]);
+        let add = launch(&gpu, gone, c"add", Convention::Separate, &arguments);
+        // SAFETY: as large, and the kernel's arguments; all is over when the image is.
+        let begun = unsafe { [gpu.copy_in(counter, (&raw const value).cast(), 4), gpu.run(&add)] };
+        // A kernel that runs then would be the driver's failure.
+        assert_eq!((gpu.unload(gone), gpu.unload(gone), gpu.synchronise()), (Ok(()), Ok(()), Ok(())));
+        begun.into_iter().for_each(|operation| settle(&gpu, operation).expect("fine"));
+        assert_eq!((get(&gpu, block), gpu.find(gone, c"counter")), ([2; 4], None));
+        // SAFETY: it does not begin.
+        assert!(unsafe { gpu.run(&add) }.is_err(), "its kernels were known");
+        let anew = load(&gpu);
+        assert_eq!(get(&gpu, gpu.find(anew, c"counter").expect("a variable")), [7]);
+    }
+}
+
+#[test]
 fn a_kernel_runs_behind_the_copies_of_what_it_touches_and_before_later_ones() {
     for seed in 1..20 {
         let gpu = one(&format!("delay=300,seed={seed}"));
