@@ -2,7 +2,7 @@
 
 use core::ffi::CStr;
 
-use device_trait::{Address, Device, Failure, Handles, Image, Launch, Module, Operation, Progress, Stream};
+use device_trait::{Address, Device, Failure, Handles, Image, Launch, Module, Operation, Progress, Release, Stream};
 
 use super::{Gpu, failed, launch, lock, no_stream};
 use crate::driver::{self, Context, Driver, Error, code};
@@ -66,6 +66,9 @@ impl Device for Gpu {
     fn load(&self, image: &Image<'_>) -> Result<Option<Module>, Failure> {
         if !images::is_ours(image.bytes) {
             return Ok(None);
+        }
+        if image.release == Release::Later {
+            return Err(Failure("its device code is of LLVM 21 or later, which is not known (LLVM 19's is)".into()));
         }
         let loaded = {
             let _inside = self.enter()?;

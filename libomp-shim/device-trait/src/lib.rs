@@ -95,6 +95,17 @@ pub struct Image<'a> {
     pub bytes: &'a [u8],
     /// A number that no other image of this process has.
     pub id: u64,
+    /// Of which compiler it is, as far as the program's tables say.
+    pub release: Release,
+}
+
+/// Compilers whose images differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Release {
+    /// LLVM up to 20.
+    Llvm20,
+    /// LLVM from 21 on.
+    Later,
 }
 
 /// An image that a device has loaded; the number is the device's.

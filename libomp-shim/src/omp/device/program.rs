@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::Slot;
-use super::interface::{Address, Failure, Image, Module};
+use super::interface::{Address, Failure, Image, Module, Release};
 use super::table::{Mapped, Origin};
 use super::transfer::settle;
 use crate::omp::lock::Lock;
@@ -51,6 +51,8 @@ pub struct Program {
     pub handle: usize,
     /// Its images, any of which will do.
     pub images: Vec<&'static [u8]>,
+    /// Whose they are.
+    pub release: Release,
     /// Its table.
     pub entries: Vec<Entry>,
 }
@@ -230,7 +232,7 @@ fn load(slot: &Slot, number: u64, program: &Program) -> Result<Option<Module>, F
     let mut failed = None;
     for (at, bytes) in program.images.iter().enumerate() {
         let id = number << 8 | at as u64 & 0xFF;
-        match slot.device.load(&Image { bytes, id }) {
+        match slot.device.load(&Image { bytes, id, release: program.release }) {
             Ok(Some(module)) => return Ok(Some(module)),
             Ok(None) => {}
             Err(why) => failed = Some(why),
