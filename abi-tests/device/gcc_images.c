@@ -9,6 +9,7 @@
 // devices: 1
 // threads: 4
 // only-gpu: it is about them
+// no-cubin: it has no code for devices of clang's
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include "device.h"
