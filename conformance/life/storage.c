@@ -1,6 +1,6 @@
 /* Thread-local storage as a debugger shows it: gdb is started on this very program, or attached to a child, while six threads of a region share
- * two kernel threads. It has to show the stack of the code that runs, with an end, the kernel threads, and the variable of the OpenMP thread
- * that runs, whose storage need not be the kernel thread's own. */
+ * two kernel threads. It has to show the stack of the code that runs, with an end, the kernel threads, the variable of the OpenMP thread
+ * that runs, whose storage need not be the kernel thread's own, and those of threads that wait. */
 #include "life.h"
 #include <signal.h>
 #include <sys/prctl.h>
@@ -61,7 +61,7 @@ static int frames(const char *said, const char *word)
 static int is_right(const char *said)
 {
     int right = frames(said, " stopped_here") == 1 && frames(said, " chosen_share") == 1 && frames(said, "") < 60 && strstr(said, "\nvalue 104\n") &&
-                strstr(said, "\n* ") && !strstr(said, "Backtrace stopped") && !strstr(said, "corrupt");
+                strstr(said, "\n* ") && strstr(said, " = 101\n") && strstr(said, " = 103\n") && !strstr(said, "Backtrace stopped") && !strstr(said, "corrupt");
     if (!right)
         fputs(said, stderr);
     return right;
@@ -79,7 +79,8 @@ static int ask(const char *go, const char *whom)
     }
     snprintf(command, sizeof command,
         "timeout 8 gdb -batch -nx -ex 'set debuginfod enabled off' -ex 'set pagination off' -ex 'handle %snostop noprint pass' -ex 'break "
-        "stopped_here' -ex %s -ex bt -ex 'info threads' -ex 'printf \"value %%d\\n\", mine' -ex kill %s 2>&1",
+        "stopped_here' -ex %s -ex bt -ex 'info threads' -ex 'printf \"value %%d\\n\", mine' -ex 'set language c' -ex "
+        "'thread apply all -s print mine' -ex kill %s 2>&1",
         signals, go, whom);
     return answer_of(command, said, sizeof said) && is_right(said);
 }
