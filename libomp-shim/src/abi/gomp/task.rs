@@ -5,6 +5,7 @@ use core::ffi::{c_int, c_long, c_uint, c_void};
 use core::ptr::{self, NonNull};
 
 use super::parallel::Function;
+use crate::omp::check::events;
 use crate::omp::depend::{self, Dependence, Kind};
 use crate::omp::task::{self, Flags, Task};
 use crate::omp::taskgroup;
@@ -228,6 +229,7 @@ unsafe fn create_detachable(
         }
         set_code(task.as_ref(), function, block.cast());
     }
+    events::made(task, ptr::null());
     task
 }
 
