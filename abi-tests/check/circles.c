@@ -48,7 +48,7 @@ int main(void)
     omp_init_lock(&lock);
     omp_init_lock(&other);
     signal(SIGALRM, gives_up);
-    alarm(4);
+    alarm(3);
 #pragma omp parallel
 #pragma omp single
     {

@@ -314,26 +314,42 @@ mod tests {
     #[test]
     fn many_threads_exclude_each_other_and_all_finish() {
         static LOCK: Lock = Lock::new();
-        static INSIDE: AtomicUsize = AtomicUsize::new(0);
+        exclude_each_other(&LOCK);
+        assert_eq!(LOCK.load(), 0);
+    }
+
+    #[test]
+    fn a_lock_that_is_looked_at_excludes_and_keeps_its_mark() {
+        static LOCK: Lock = Lock { word: AtomicU32::new(CHECKED) };
+        exclude_each_other(&LOCK);
+        assert_eq!(LOCK.load(), CHECKED);
+        assert!(LOCK.try_lock() && !LOCK.try_lock());
+        assert_eq!(LOCK.load(), CHECKED | LOCKED);
+        LOCK.unlock();
+        LOCK.destroy("omp_destroy_lock");
+        assert_eq!(LOCK.load(), 0);
+    }
+
+    fn exclude_each_other(lock: &'static Lock) {
+        let inside = AtomicUsize::new(0);
         const ROUNDS: usize = if cfg!(miri) { 50 } else { 20_000 };
         let total = AtomicUsize::new(0);
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
                     for _ in 0..ROUNDS {
-                        LOCK.lock();
+                        lock.lock();
                         // ORDERING: Relaxed all through: the lock under test is what orders these.
-                        assert_eq!(INSIDE.fetch_add(1, Ordering::Relaxed), 0);
+                        assert_eq!(inside.fetch_add(1, Ordering::Relaxed), 0);
                         total.store(total.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-                        INSIDE.fetch_sub(1, Ordering::Relaxed);
-                        LOCK.unlock();
+                        inside.fetch_sub(1, Ordering::Relaxed);
+                        lock.unlock();
                     }
                 });
             }
         });
         assert_eq!(total.into_inner(), 8 * ROUNDS);
-        assert!(!LOCK.is_locked());
-        assert_eq!(LOCK.load(), 0);
+        assert!(!lock.is_locked());
     }
 
     #[test]
