@@ -30,6 +30,7 @@ use ult::pool::{self, Assignment};
 use ult::sched::{Job, Look, Spin, Wait};
 use ult::worker::{self, Locals, Worker};
 
+use super::check::meetings;
 use super::env;
 use super::parallel::{among, spin_for};
 use super::queue;
@@ -516,6 +517,7 @@ fn run_share(thread: &Thread) {
     let body = team.plan().body;
     // SAFETY: the front made the body for its own `call`.
     unsafe { (body.call)(thread, &body) };
+    meetings::joins(thread);
     thread.implicit.end_implicit();
 }
 

@@ -25,6 +25,7 @@ use std::sync::Arc;
 
 use placement::order::Id;
 
+use super::check::circles::{self, For};
 use super::device::{array, keep};
 use super::device::place::turns;
 use super::queue;
@@ -209,6 +210,7 @@ fn wait_ready(here: Here, node: &Node) {
     if release_guard(node) || ult::mutant!(undeferred_ignores_depend) {
         return;
     }
+    let _noted = circles::waits(|| For::Node(core::ptr::from_ref(node).addr()));
     here.team().help_until(here.thread, &|| node.is_ready());
 }
 

@@ -277,6 +277,7 @@ unsafe fn insists(now: &Sample, before: &Sample) -> bool {
 /// As [`sample`].
 unsafe fn judge(watched: &'static Watched, context: &ucontext_t, overdue: u32) -> Verdict {
     let mut now = spin::sample(context, watched.turns());
+    keep_for_people(watched, &now);
     // SAFETY: passed on.
     let place = unsafe { place(context, &now) };
     // SAFETY: in the handler, with `pending` set: nobody else touches the sample.
@@ -310,6 +311,17 @@ unsafe fn judge(watched: &'static Watched, context: &ucontext_t, overdue: u32) -
             Verdict::Computes
         }
     }
+}
+
+/// Keeps where the sample was taken for [`super::standing`].
+fn keep_for_people(watched: &'static Watched, now: &Sample) {
+    let trap = &watched.trap;
+    // ORDERING: Relaxed; only told.
+    trap.ip.store(now.ip, Relaxed);
+    // ORDERING: as above.
+    trap.sp.store(now.sp, Relaxed);
+    // ORDERING: as above.
+    trap.sampled.store(u64::from(now.turns) + 1, Relaxed);
 }
 
 fn trap_sample(watched: &'static Watched) -> *mut Sample {

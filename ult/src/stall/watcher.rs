@@ -103,7 +103,7 @@ pub(super) fn aims_at(watched: &Watched) -> bool {
     ptr::eq(AIM.load(Acquire), watched)
 }
 
-fn records() -> impl Iterator<Item = &'static Watched> {
+pub(super) fn records() -> impl Iterator<Item = &'static Watched> {
     // ORDERING: Acquire pairs with the Release in `enlist`; links behind the head were published before it.
     let mut next: *const Watched = HEAD.load(Acquire);
     core::iter::from_fn(move || {

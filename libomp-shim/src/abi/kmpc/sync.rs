@@ -57,7 +57,7 @@ pub extern "C-unwind" fn __kmpc_flush(_: *const c_void) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_init_lock(_: *const c_void, _: c_int, lock: NonNull<Lock>) {
     // SAFETY: as the caller says; nobody uses it yet.
-    unsafe { lock.write(Lock::new()) };
+    unsafe { lock.write(Lock::made(lock.as_ptr())) };
 }
 
 /// `omp_init_lock_with_hint`.
@@ -67,12 +67,20 @@ pub unsafe extern "C-unwind" fn __kmpc_init_lock(_: *const c_void, _: c_int, loc
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_init_lock_with_hint(_: *const c_void, _: c_int, lock: NonNull<Lock>, _: usize) {
     // SAFETY: as in `__kmpc_init_lock`.
-    unsafe { lock.write(Lock::new()) };
+    unsafe { lock.write(Lock::made(lock.as_ptr())) };
 }
 
 /// `omp_destroy_lock`: a lock holds nothing that had to be freed.
+///
+/// # Safety
+/// `lock` is null, or an initialised lock that nobody uses any more.
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn __kmpc_destroy_lock(_: *const c_void, _: c_int, _: *mut Lock) {}
+pub unsafe extern "C-unwind" fn __kmpc_destroy_lock(_: *const c_void, _: c_int, lock: *mut Lock) {
+    if !lock.is_null() {
+        // SAFETY: as the caller says.
+        unsafe { Lock::at(lock) }.destroy("omp_destroy_lock");
+    }
+}
 
 /// `omp_set_lock`.
 ///

@@ -224,6 +224,15 @@ impl Node {
         Goal::Wait(unsafe { &*self.goal.map_addr(|a| a & !WAIT).cast::<Worker>() })
     }
 
+    /// The task that is queued when the node is ready; none where somebody waits for that. The task must not be complete.
+    pub(super) fn task(&self) -> Option<&Task> {
+        match self.goal() {
+            // SAFETY: the caller's promise: it is alive.
+            Goal::Task(task) => Some(unsafe { &*task.as_ptr() }),
+            Goal::Wait(_) => None,
+        }
+    }
+
     /// What few nodes have.
     #[inline]
     pub(super) fn rare(&self) -> Option<&Rare> {

@@ -5,6 +5,7 @@
 use core::ptr::{self, NonNull};
 use core::sync::atomic::Ordering;
 
+use super::super::check::circles::{self, For};
 use super::super::device::keep;
 use super::super::thread::Here;
 use super::super::{queue, yielding};
@@ -130,6 +131,7 @@ fn wait_for_children(here: Here) {
     if task.children() == 0 {
         return;
     }
+    let _noted = circles::waits(|| For::Children);
     task.add_pending();
     // ORDERING: Release, for `drop_child_of_untied`: who sees the bit sees the thread that waits. Otherwise only its place
     // in the word's modification order matters, see `drop_child`.

@@ -8,6 +8,7 @@ use core::sync::atomic::Ordering;
 use ult::sched::Job;
 
 use super::super::affinity::hint;
+use super::super::check::events;
 use super::super::depend::{self, DependTable};
 use super::super::device::{chain, keep};
 use super::super::queue;
@@ -237,6 +238,7 @@ unsafe fn run_body(thread: &Thread, task: &Task, whole: bool) -> bool {
 /// Somebody may fulfil it all the same, at any time, so the block is never freed.
 fn give_up_event(task: &Task) {
     if task.flags().has(Flags::DETACH) {
+        events::fulfilled(task);
         // ORDERING: Relaxed; a reference that nobody drops.
         task.counts.fetch_add(REFERENCE, Ordering::Relaxed);
         // ORDERING: AcqRel, as in `fulfill`.
@@ -332,6 +334,27 @@ unsafe fn finish(thread: &Thread, task: NonNull<Task>) -> Option<NonNull<Task>> 
     unsafe { complete(Some(thread), task) }
 }
 
+impl Task {
+    /// Has the code of this detachable task ended, and its event not been fulfilled?
+    pub fn awaits_event(&self) -> bool {
+        // ORDERING: Relaxed; only told.
+        self.event.load(Ordering::Relaxed) == EVENT_BODY_DONE
+    }
+
+    /// Who waits for this incomplete task, in words.
+    pub fn waiter(&self) -> Option<&'static str> {
+        // SAFETY: a taskgroup is open while it has members.
+        let group = unsafe { self.member_of.get().as_ref() };
+        if self.parent().is_some_and(Task::waits_for_children) {
+            Some("a taskwait")
+        } else if group.is_some_and(Taskgroup::is_waited_for) {
+            Some("the end of a taskgroup")
+        } else {
+            self.team().is_closing().then_some("a barrier, or the end of the region,")
+        }
+    }
+}
+
 /// `omp_fulfill_event` (5.2 §18.11.1): completes the task if its body has ended. Any thread may call it, once.
 ///
 /// # Safety
@@ -339,6 +362,7 @@ unsafe fn finish(thread: &Thread, task: NonNull<Task>) -> Option<NonNull<Task>> 
 pub unsafe fn fulfill(task: NonNull<Task>) {
     // SAFETY: an unfulfilled detachable task is not complete, hence alive.
     let task_ref = unsafe { task.as_ref() };
+    events::fulfilled(task_ref);
     // ORDERING: AcqRel, pairs with `body_done`.
     let before = task_ref.event.fetch_or(EVENT_FULFILLED, Ordering::AcqRel);
     if before != EVENT_BODY_DONE {
