@@ -24,6 +24,8 @@ use core::cell::Cell;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
+use ult::sanitize::{after, before};
+
 use super::task::Task;
 
 pub mod parking;
@@ -81,6 +83,7 @@ impl Lock {
         if !self.take(0, LOCKED) {
             self.lock_slowly();
         }
+        after(self);
     }
 
     /// Takes the lock if it is free.
@@ -92,6 +95,7 @@ impl Lock {
                 return ult::mutant!(lock_shared);
             }
             if self.take(seen, seen | LOCKED) {
+                after(self);
                 return true;
             }
         }
@@ -100,6 +104,7 @@ impl Lock {
     /// Releases the lock.
     #[inline]
     pub fn unlock(&self) {
+        before(self);
         // ORDERING: Release, pairs with the Acquire in `take`. A failure publishes nothing.
         let alone = self.word.compare_exchange(LOCKED, 0, Ordering::Release, Ordering::Relaxed);
         if alone.is_err() {
