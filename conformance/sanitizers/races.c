@@ -1,3 +1,4 @@
+// tool: thread
 // Constructs that order what threads do, each with and without: `races NAME` uses the construct and has no race, `races NAME race` leaves
 // it out, and then two threads of the team touch one variable with nothing between them. Every case checks its answer where it has one;
 // a racy run says nothing.
@@ -716,21 +717,23 @@ static const struct { const char *name; void (*run)(void); } CASES[] = {
     {"detach", detach}, {"recycled", recycled}, {"recursive", recursive}, {"teams_of_tasks", teams_of_tasks},
 };
 
-// races all THREADS | races NAME THREADS [race] | races list
+// races list | races all THREADS | races NAME THREADS [race]
 int main(int count, char **arguments) {
     const int cases = sizeof CASES / sizeof *CASES;
     omp_set_max_active_levels(3);
     if (count < 2) return 2;
+    int lists = strcmp(arguments[1], "list") == 0, all = strcmp(arguments[1], "all") == 0, found = lists;
     threads = count > 2 ? atoi(arguments[2]) : 4;
     racy = count > 3 && strcmp(arguments[3], "race") == 0;
-    for (int i = 0, found = 0; i < cases; i++) {
-        if (strcmp(arguments[1], "list") == 0) puts(CASES[i].name);
-        else if (strcmp(arguments[1], "all") == 0 || strcmp(arguments[1], CASES[i].name) == 0) {
+    if (lists) puts("all 2\t\nall 3\t\nall 4\t\nall 8\t");
+    for (int i = 0; i < cases; i++) {
+        if (lists) {
+            printf("%s 4 race\tdata race\n", CASES[i].name);
+        } else if (all || strcmp(arguments[1], CASES[i].name) == 0) {
             found = 1;
             arrived = 0;
             CASES[i].run();
         }
-        if (i + 1 == cases && !found && strcmp(arguments[1], "list") != 0) return 2;
     }
-    return failed;
+    return found ? failed : 2;
 }

@@ -208,6 +208,28 @@ pub(crate) struct Trail {
 }
 
 impl Trail {
+    /// Of the calling kernel thread's own stack. LeakSanitizer looks for pointers where it takes a thread to be, and that is elsewhere from now on.
+    fn know_own_stack(&mut self) {
+        (self.bottom, self.size) = own_stack();
+        self.tell_root(&found::ADD_ROOT);
+    }
+
+    /// The kernel thread whose own stack this is of has ended.
+    pub(crate) fn forget_own_stack(&mut self) {
+        if self.size != 0 {
+            self.tell_root(&found::REMOVE_ROOT);
+            *self = Self::default();
+        }
+    }
+
+    #[cold]
+    fn tell_root(&self, function: &Function) {
+        if mode() & LEAKS != 0 && let Some(function) = function.get::<unsafe extern "C" fn(*const c_void, usize)>() {
+            // SAFETY: parts that are not mapped are passed over.
+            unsafe { function(self.bottom as *const c_void, self.size) };
+        }
+    }
+
     /// Of a context that has not begun, on the stack with this mark.
     pub(crate) fn on(mark: &StackMark) -> Self {
         Self { fiber: mark.fiber, bottom: mark.bottom, size: mark.size, ..Self::default() }
@@ -274,7 +296,7 @@ unsafe fn leave_fiber(from: &mut Trail, to: &Trail) {
 /// The next thing is the switch from the stack of `from` to that of `to`.
 unsafe fn leave_stack(from: &mut Trail, to: &mut Trail) {
     if from.size == 0 {
-        (from.bottom, from.size) = own_stack();
+        from.know_own_stack();
     }
     let Some(start) = found::LEAVE_STACK.get::<unsafe extern "C" fn(*mut *mut c_void, *const c_void, usize)>() else { return };
     from.frames = 0;
