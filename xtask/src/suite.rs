@@ -6,7 +6,7 @@
 use crate::programs::Places;
 use crate::report::Report;
 use crate::conformance::{self, Suite};
-use crate::{abi_tests, bench, bridge, conform, env_cases, exec, factorizations, gpu_bench, gpu_model, lab, life, mutants, placement, setup, soak, symbols};
+use crate::{abi_tests, bench, bridge, conform, env_cases, exec, factorizations, gpu_bench, gpu_model, lab, life, mutants, placement, sanitizers, setup, soak, symbols};
 use std::fs;
 use std::process::{Command, Stdio};
 
@@ -52,6 +52,7 @@ pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
     lab::run(places, &lab::Request { library: places.library(), quick: true, lenient: true, filter: String::new() }, report);
     life::run(places, &life::Request { library: places.library(), quick: true, table: false, filter: String::new() }, report);
     soak::check(places, &places.library(), report);
+    sanitizers::run(places, &sanitizers::Request { library: places.library(), quick: true, filter: String::new() }, report);
     report.step("ABI programs");
     abi(places, !quick, report);
     if quick {
