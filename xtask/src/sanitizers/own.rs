@@ -1,7 +1,8 @@
 //! The crate `ult` itself, looked at: by Miri, as far as Miri knows what its code does, and by AddressSanitizer.
 //!
 //! Miri knows no assembly, so it runs the tests of the deques, which have none. The atomics' orderings are for the models of loom. ThreadSanitizer
-//! was tried: it does not know fences, on which the deques rely, and reports races that are none.
+//! was tried: it does not know fences, on which the deques rely, and with the standard library as it is installed it reports that library's
+//! reference counts.
 
 use crate::exec;
 use crate::programs::Places;
