@@ -25,6 +25,8 @@ use core::cell::Cell;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
+use ult::sanitize::{after, before};
+
 use super::check::{self, circles::For};
 use super::task::Task;
 
@@ -98,6 +100,7 @@ impl Lock {
         if !self.take(0, LOCKED) {
             self.lock_slowly();
         }
+        after(self);
     }
 
     /// Takes the lock if it is free.
@@ -109,6 +112,7 @@ impl Lock {
                 return ult::mutant!(lock_shared);
             }
             if self.take(seen, seen | LOCKED) {
+                after(self);
                 if seen & CHECKED != 0 {
                     check::locks::has_tested(self.address());
                 }
@@ -120,6 +124,7 @@ impl Lock {
     /// Releases the lock.
     #[inline]
     pub fn unlock(&self) {
+        before(self);
         // ORDERING: Release, pairs with the Acquire in `take`. A failure publishes nothing.
         let alone = self.word.compare_exchange(LOCKED, 0, Ordering::Release, Ordering::Relaxed);
         if alone.is_err() {

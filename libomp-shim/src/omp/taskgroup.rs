@@ -72,6 +72,7 @@ pub fn end(here: Here, finish: impl FnOnce(&Taskgroup)) {
     if open.count() != 0 {
         open.wait(here);
     }
+    ult::sanitize::after(group);
     keep::host_looks();
     finish(open);
     here.task.taskgroup.set(open.outer);

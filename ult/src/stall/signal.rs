@@ -75,13 +75,14 @@ pub fn set_signal(number: c_int) {
     }
 }
 
-/// The signal in use; chosen and installed at the first call. `None` if every real-time signal is taken.
+/// The signal in use; chosen and installed at the first call. `None` if every real-time signal is taken, and under ThreadSanitizer, which hands
+/// signals on at a time of its own.
 pub(super) fn number() -> Option<c_int> {
     static INSTALL: Once = Once::new();
     INSTALL.call_once(|| {
         // ORDERING: Relaxed; see `set_signal`.
         let wanted = SIGNAL.load(Relaxed);
-        let number = if wanted != 0 { wanted } else { first_free().unwrap_or(0) };
+        let number = if crate::sanitize::sees_races() { 0 } else if wanted != 0 { wanted } else { first_free().unwrap_or(0) };
         // ORDERING: Relaxed; ordered by `INSTALL`.
         SIGNAL.store(number, Relaxed);
         if number != 0 {

@@ -2,7 +2,7 @@
 
 use core::ffi::{c_int, c_uint, c_void};
 use core::ptr::NonNull;
-use core::sync::atomic::{Ordering, fence};
+use core::sync::atomic::{AtomicU8, Ordering, fence};
 
 use crate::omp::lock::{Lock, NestHandle, NestLock};
 use crate::omp::thread::Here;
@@ -47,7 +47,10 @@ pub unsafe extern "C-unwind" fn __kmpc_end_critical(_: *const c_void, _: c_int, 
 pub extern "C-unwind" fn __kmpc_flush(_: *const c_void) {
     ult::sched::poll();
     // ORDERING: SeqCst is what `flush` without a clause means; it pairs with the program's other flushes.
+    static FLUSHES: AtomicU8 = AtomicU8::new(0);
+    ult::sanitize::before(&raw const FLUSHES);
     fence(Ordering::SeqCst);
+    ult::sanitize::after(&raw const FLUSHES);
 }
 
 /// `omp_init_lock`.

@@ -8,7 +8,7 @@ use core::sync::atomic::Ordering;
 use super::super::check::circles::{self, For};
 use super::super::device::keep;
 use super::super::thread::Here;
-use super::super::{queue, yielding};
+use super::super::{queue, races, yielding};
 use super::counts::WAITING;
 use super::{Flags, Task, run_at_once};
 
@@ -22,6 +22,7 @@ pub fn announce(here: Here, task: &Task) {
     if let Some(group) = unsafe { task.member_of.get().as_ref() } {
         group.enter();
     }
+    ult::sanitize::before(task);
 }
 
 /// Creates a task without dependences: deferred, or run at once where [`is_included`] says so, or because there are enough
@@ -121,6 +122,7 @@ pub fn taskwait(here: Here) {
     if here.task.children() != 0 {
         wait_for_children(here);
     }
+    races::has_waited_for_children(here.task);
     keep::host_looks();
 }
 

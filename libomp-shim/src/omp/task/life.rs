@@ -12,6 +12,7 @@ use super::super::check::events;
 use super::super::depend::{self, DependTable};
 use super::super::device::{chain, keep};
 use super::super::queue;
+use super::super::races;
 use super::super::taskgroup::Taskgroup;
 use super::super::thread::{Here, Thread};
 use super::counts::{REFERENCE, free, leave_parent, leave_uncounted};
@@ -110,6 +111,7 @@ unsafe fn end_included_late(thread: &Thread, task: NonNull<Task>) {
         let task = task.as_ref();
         DependTable::discard(&task.children_depend);
         if let Some(node) = task.node.get() {
+            races::task_ends(task);
             queue::push_ready(thread, depend::complete(node, Some(thread), task.team()));
         }
         leave_uncounted(task);
@@ -194,6 +196,7 @@ unsafe fn execute(thread: &Thread, task: NonNull<Task>, whole: bool) -> Option<N
     // SAFETY: the task's own reference keeps it until `complete`.
     let task_ref = unsafe { task.as_ref() };
     begin(thread, task_ref);
+    races::task_begins(task_ref);
     task_ref.base.set(0);
     // SAFETY: the task stays alive while it runs; this kernel thread hosts the thread.
     let before = unsafe { Here::set(thread, task_ref) };
@@ -205,6 +208,7 @@ unsafe fn execute(thread: &Thread, task: NonNull<Task>, whole: bool) -> Option<N
         // SAFETY: the body is done, and this is the only place that ends it.
         return unsafe { finish(thread, task) };
     }
+    ult::sanitize::before(task_ref); // the next part comes after this one
     queue::push(thread, task);
     None
 }
@@ -322,6 +326,7 @@ unsafe fn finish(thread: &Thread, task: NonNull<Task>) -> Option<NonNull<Task>> 
     // SAFETY: the task's own reference is ours.
     let task_ref = unsafe { task.as_ref() };
     DependTable::discard(&task_ref.children_depend);
+    races::task_ends(task_ref);
     if task_ref.flags().has(Flags::DETACH) && !ult::mutant!(detach_completes_at_once) {
         task_ref.settle();
         // ORDERING: AcqRel; pairs with the same in `fulfill`: whoever comes second sees what the first wrote.
@@ -362,6 +367,7 @@ impl Task {
 pub unsafe fn fulfill(task: NonNull<Task>) {
     // SAFETY: an unfulfilled detachable task is not complete, hence alive.
     let task_ref = unsafe { task.as_ref() };
+    races::task_ends(task_ref);
     events::fulfilled(task_ref);
     // ORDERING: AcqRel, pairs with `body_done`.
     let before = task_ref.event.fetch_or(EVENT_FULFILLED, Ordering::AcqRel);

@@ -24,8 +24,10 @@ impl Team {
     #[inline(always)]
     fn pass(&self, thread: &Thread) -> bool {
         let size = self.size();
+        let turn = self.comes_to_barrier();
         if size == 1 {
             self.await_quiet(thread);
+            Self::has_passed_barrier(turn);
             self.pass_alone();
             return true;
         }
@@ -33,6 +35,7 @@ impl Team {
         let passed = self.passed.0.load(Ordering::Relaxed);
         if self.arrive() == size {
             self.await_quiet(thread);
+            Self::has_passed_barrier(turn);
             self.release(passed);
             if thread.num() != 0 {
                 ult::sched::let_released_go_first(self.housing == Housing::Grown);
@@ -40,6 +43,7 @@ impl Team {
             return true;
         }
         if !(ult::mutant!(barrier_passed_early) && thread.num() == 1) { self.await_release(thread, passed) }
+        Self::has_passed_barrier(turn);
         false
     }
 
@@ -80,6 +84,7 @@ impl Team {
         if self.is_cancelled() {
             return true;
         }
+        let turn = self.comes_to_barrier();
         // ORDERING: Relaxed, as in `barrier`.
         let passed = self.passed.0.load(Ordering::Relaxed);
         if size == 1 || self.arrive() == size {
@@ -93,8 +98,14 @@ impl Team {
             // ORDERING: Acquire, pairs with `release`.
             self.help_at_barrier(thread, &|| self.passed.0.load(Ordering::Acquire) != passed || self.is_cancelled());
         }
+        Self::has_passed_barrier(turn);
         keep::host_looks();
         self.is_cancelled()
+    }
+
+    /// The first of two events for a detector of races, eight bytes apart.
+    pub(in crate::omp) fn barrier_event(&self) -> *const u8 {
+        (&raw const self.arrived.0).cast()
     }
 
     /// How many barriers the team has passed: constant while its threads are inside one worksharing construct.
