@@ -81,7 +81,7 @@ impl Lock {
     #[inline]
     pub fn lock(&self) {
         if !self.take(0, LOCKED) {
-            self.lock_slowly();
+            return self.lock_slowly();
         }
         after(self);
     }
@@ -127,6 +127,7 @@ impl Lock {
             ult::arch::pause();
         }
         parking::acquire(self);
+        after(self);
     }
 
     #[inline(always)]
