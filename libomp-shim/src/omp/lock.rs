@@ -98,7 +98,7 @@ impl Lock {
     #[inline]
     pub fn lock(&self) {
         if !self.take(0, LOCKED) {
-            self.lock_slowly();
+            return self.lock_slowly();
         }
         after(self);
     }
@@ -150,6 +150,7 @@ impl Lock {
             ult::arch::pause();
         }
         parking::acquire(self);
+        after(self);
     }
 
     /// [`Lock::lock`], looked at.

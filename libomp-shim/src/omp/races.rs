@@ -18,30 +18,28 @@ use super::task::Task;
 use super::team::Team;
 
 impl Team {
-    /// The event of the present barrier, of the tasks that complete before it, and of those of the region's end.
-    fn turn(&self) -> *const u8 {
-        self.barrier_event().wrapping_add(8 * (self.phase() & 1) as usize)
+    /// The event of the barrier after so many, of the tasks that complete before it, and of those of the region's end.
+    fn turn(&self, passed: u64) -> *const u8 {
+        self.barrier_event().wrapping_add(8 * (passed & 1) as usize)
     }
 
-    /// The calling thread arrives at a barrier; see [`Team::has_passed_barrier`].
+    /// The calling thread arrives at the barrier after so many.
     #[inline(always)]
-    pub(super) fn comes_to_barrier(&self) -> *const u8 {
-        let turn = self.turn();
-        before(turn);
-        turn
+    pub(super) fn comes_to_barrier(&self, passed: u64) {
+        before(self.turn(passed));
     }
 
-    /// It goes on after the barrier that it came to with this event.
+    /// It goes on after that barrier.
     #[inline(always)]
-    pub(super) fn has_passed_barrier(turn: *const u8) {
-        after(turn);
+    pub(super) fn has_passed_barrier(&self, passed: u64) {
+        after(self.turn(passed));
     }
 
     /// Thread 0 has waited for the end of the region.
     #[inline(always)]
     pub(super) fn has_joined(&self) {
         after(self.join_event());
-        after(self.turn());
+        after(self.turn(self.phase()));
     }
 }
 
@@ -66,7 +64,7 @@ fn tell_end(task: &Task) {
     if !task.member_of().is_null() {
         before(task.member_of());
     }
-    before(task.team().turn());
+    before(task.team().turn(task.team().phase()));
 }
 
 /// `task` begins, or a part of it, on the calling thread: after its creation, and after those that it depends on.

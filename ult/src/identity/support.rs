@@ -66,11 +66,12 @@ fn decide() -> u8 {
     if !cfg!(target_arch = "x86_64") {
         return PROCESSOR;
     }
-    if crate::stack::valgrind::is_running() {
-        return VALGRIND;
-    }
+    // First, so that the others know from here on.
     if crate::sanitize::is_loaded() {
         return SANITIZER;
+    }
+    if crate::stack::valgrind::is_running() {
+        return VALGRIND;
     }
     if !is_defined(c"gnu_get_libc_version") {
         return LIBRARY;

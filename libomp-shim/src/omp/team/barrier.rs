@@ -24,18 +24,18 @@ impl Team {
     #[inline(always)]
     fn pass(&self, thread: &Thread) -> bool {
         let size = self.size();
-        let turn = self.comes_to_barrier();
+        // ORDERING: Relaxed; the value cannot change before this thread has arrived.
+        let passed = self.passed.0.load(Ordering::Relaxed);
+        self.comes_to_barrier(passed);
         if size == 1 {
             self.await_quiet(thread);
-            Self::has_passed_barrier(turn);
+            self.has_passed_barrier(passed);
             self.pass_alone();
             return true;
         }
-        // ORDERING: Relaxed; the value cannot change before this thread has arrived.
-        let passed = self.passed.0.load(Ordering::Relaxed);
         if self.arrive() == size {
             self.await_quiet(thread);
-            Self::has_passed_barrier(turn);
+            self.has_passed_barrier(passed);
             self.release(passed);
             if thread.num() != 0 {
                 ult::sched::let_released_go_first(self.housing == Housing::Grown);
@@ -43,7 +43,7 @@ impl Team {
             return true;
         }
         if !(ult::mutant!(barrier_passed_early) && thread.num() == 1) { self.await_release(thread, passed) }
-        Self::has_passed_barrier(turn);
+        self.has_passed_barrier(passed);
         false
     }
 
@@ -84,9 +84,9 @@ impl Team {
         if self.is_cancelled() {
             return true;
         }
-        let turn = self.comes_to_barrier();
         // ORDERING: Relaxed, as in `barrier`.
         let passed = self.passed.0.load(Ordering::Relaxed);
+        self.comes_to_barrier(passed);
         if size == 1 || self.arrive() == size {
             self.await_quiet(thread);
             if size == 1 {
@@ -98,7 +98,7 @@ impl Team {
             // ORDERING: Acquire, pairs with `release`.
             self.help_at_barrier(thread, &|| self.passed.0.load(Ordering::Acquire) != passed || self.is_cancelled());
         }
-        Self::has_passed_barrier(turn);
+        self.has_passed_barrier(passed);
         keep::host_looks();
         self.is_cancelled()
     }
