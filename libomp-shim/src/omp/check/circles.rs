@@ -86,9 +86,15 @@ pub struct Noted(Option<u64>);
 impl Drop for Noted {
     fn drop(&mut self) {
         if let Some(number) = self.0 {
-            with(|book| book.waits.remove(&number));
+            is_over(number);
         }
     }
+}
+
+#[cold]
+#[inline(never)]
+fn is_over(number: u64) {
+    with(|book| book.waits.remove(&number));
 }
 
 /// The running task waits for that until what is returned is dropped.
@@ -98,6 +104,7 @@ pub fn waits(what: impl FnOnce() -> For) -> Noted {
 }
 
 #[cold]
+#[inline(never)]
 fn note(what: For) -> Noted {
     if !super::is_noted() {
         return Noted(None);

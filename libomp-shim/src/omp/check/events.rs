@@ -28,6 +28,7 @@ pub fn made(task: NonNull<Task>, location: *const c_void) {
 }
 
 #[cold]
+#[inline(never)]
 fn note(task: NonNull<Task>, source: Source) {
     static AT_EXIT: Once = Once::new();
     if super::is_noted() {
@@ -39,8 +40,16 @@ fn note(task: NonNull<Task>, source: Source) {
 /// The event of `task` is fulfilled, or will not be waited for.
 #[inline(always)]
 pub fn fulfilled(task: *const Task) {
-    if super::watches() && super::is_noted() {
-        with(|open| open.remove(&task.addr()));
+    if super::watches() {
+        forget(task.addr());
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn forget(task: usize) {
+    if super::is_noted() {
+        with(|open| open.remove(&task));
     }
 }
 

@@ -74,6 +74,8 @@ pub fn has_set(lock: usize, me: Option<Holder>) {
 }
 
 /// The running task has set a lock by asking whether it is free.
+#[cold]
+#[inline(never)]
 pub fn has_tested(lock: usize) {
     if super::is_noted() {
         has_set(lock, Some(Holder::me()));
@@ -81,6 +83,8 @@ pub fn has_tested(lock: usize) {
 }
 
 /// The running task is about to unset the lock for good.
+#[cold]
+#[inline(never)]
 pub fn unsets(lock: usize) {
     if super::is_noted() {
         look_at_owner(lock, "omp_unset_lock");
@@ -93,6 +97,8 @@ pub fn unsets(lock: usize) {
 }
 
 /// The running task is about to unset a nestable lock, perhaps not for good.
+#[cold]
+#[inline(never)]
 pub fn unsets_nest(lock: usize) {
     if super::is_noted() {
         look_at_owner(lock, "omp_unset_nest_lock");

@@ -165,7 +165,15 @@ pub fn meets(here: Here, kind: Kind, location: *const c_void) {
 #[inline(always)]
 pub fn learn(function: *const (), location: *const c_void) {
     if super::watches() && !location.is_null() {
-        with(|book| book.sources.insert(function.addr(), Source::at(location)));
+        keep_source(function.addr(), Source::at(location));
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn keep_source(function: usize, source: Source) {
+    if super::is_noted() {
+        with(|book| book.sources.insert(function, source));
     }
 }
 
@@ -182,7 +190,15 @@ pub fn joins(thread: &Thread) {
 /// The region is over: all its threads have come to its end.
 #[inline(always)]
 pub fn is_over(team: &Team) {
-    if super::watches() && super::is_noted() {
+    if super::watches() {
+        forget(team);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn forget(team: &Team) {
+    if super::is_noted() {
         with(|book| book.regions.remove(&address(team)));
     }
 }
@@ -193,6 +209,7 @@ fn is_looked_at(team: &Team) -> bool {
 }
 
 #[cold]
+#[inline(never)]
 fn look_at_barrier(thread: &Thread, kind: Kind, source: Source) {
     let team = thread.team();
     if !is_looked_at(team) {
@@ -214,6 +231,7 @@ fn look_at_barrier(thread: &Thread, kind: Kind, source: Source) {
 }
 
 #[cold]
+#[inline(never)]
 fn look_at_join(thread: &Thread) {
     let team = thread.team();
     if !is_looked_at(team) {
