@@ -129,12 +129,11 @@ fn copies_in_wheels_are_named_and_gangway_takes_their_place() {
         let mut command = gangway(&library, &at);
         outcome(command.env("PYTHONPATH", &packages).arg("doctor").args(words).arg(&python).args(rest))
     };
-    let (status, said, complaints) = doctor(&["--python"], &[]);
-    assert_eq!((status, complaints.as_str()), (Some(1), ""), "{said}");
+    let (status, said, complaints) = doctor(&["--python", "--fix-check"], &[]);
+    assert_eq!((status, complaints.as_str()), (Some(0), ""), "{said}");
     assert!(said.contains("scikit_learn.libs/libgomp-") && said.contains("tensors.libs/libomp-1.so: a copy of libomp, for a library of tensors"), "{said}");
     assert!(said.contains("conflict: 2 OpenMP runtimes in one process (libgomp and libomp)") && said.contains("fix: one runtime in place of all: gangway run -- "), "{said}");
-    let (status, said, complaints) = doctor(&["--python", "--fix-check"], &[]);
-    assert!(status == Some(0) && said.contains("fix check: on Gangway"), "{said}{complaints}");
+    assert!(said.contains("fix check: on Gangway"), "{said}");
     let program = "import sklearn.utils._openmp_helpers as h, tensors._sum\nassert h._openmp_effective_n_threads() > 0";
     let (status, said, complaints) = doctor(&["--fix-check"], &["-c", program]);
     assert!(status == Some(0) && said.contains("libomp-1.so: ") && said.contains("fix check: on Gangway"), "{said}{complaints}");
