@@ -114,7 +114,7 @@ fn command(request: &Request<'_>, side: &Side) -> Result<Command, Failure> {
             let mut command = Command::new(&request.program.file);
             command.arg0(&request.program.word).args(arguments).envs(variables);
             if let Some(library) = other {
-                command.env("LD_PRELOAD", library);
+                command.env("LD_PRELOAD", home::in_front(&[library.as_os_str()], env::var_os("LD_PRELOAD"), b": "));
             }
             command
         }

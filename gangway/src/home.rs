@@ -118,13 +118,16 @@ pub fn links(given: Option<&Path>) -> Result<PathBuf, Failure> {
 
 /// The variables of the loader that put the library of `links` under a program, and these before it; what was said before stays, behind.
 pub fn loader(links: &Path, preloaded: &[&OsStr], before: &dyn Fn(&str) -> Option<OsString>) -> [(&'static str, OsString); 2] {
-    let join = |own: &[&OsStr], name: &'static str, ends: &[u8]| {
-        let old = before(name).unwrap_or_default();
-        let old = old.as_bytes().split(|b| ends.contains(b)).map(OsStr::from_bytes);
-        let more = old.filter(|word| !word.is_empty() && !own.contains(word));
-        (name, own.iter().copied().chain(more).collect::<Vec<_>>().join(OsStr::new(":")))
-    };
+    let join = |own: &[&OsStr], name: &'static str, ends: &[u8]| (name, in_front(own, before(name), ends));
     [join(&[links.as_os_str()], "LD_LIBRARY_PATH", b":;"), join(preloaded, "LD_PRELOAD", b": ")]
+}
+
+/// A list of the loader's with these in front of what was in it, each once; what ends a word of it is given.
+pub fn in_front(own: &[&OsStr], old: Option<OsString>, ends: &[u8]) -> OsString {
+    let old = old.unwrap_or_default();
+    let old = old.as_bytes().split(|b| ends.contains(b)).map(OsStr::from_bytes);
+    let more = old.filter(|word| !word.is_empty() && !own.contains(word));
+    own.iter().copied().chain(more).collect::<Vec<_>>().join(OsStr::new(":"))
 }
 
 #[cfg(test)]

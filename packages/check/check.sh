@@ -1,8 +1,8 @@
 #!/bin/sh
-# check.sh PREFIX [quick]: whether what is installed below PREFIX works, with the compilers that are here. Run in a directory with program.c and CMakeLists.txt, which it
+# check.sh PREFIX [bare|quick]: whether what is installed below PREFIX works: alone, with the first compiler that is here, with all and CMake. Run in a directory with program.c and CMakeLists.txt, which it
 # may fill. Prints `ok NAME`, `FAIL NAME: WHY` or `skip NAME: WHY` for each check.
 prefix=$1
-quick=$2
+extent=$2
 unset LD_PRELOAD LD_LIBRARY_PATH GANGWAY_LIB
 XDG_CACHE_HOME=$PWD/cache
 export XDG_CACHE_HOME
@@ -24,11 +24,14 @@ else
     echo "FAIL gangway info: $(cat info.txt messages)"
 fi
 [ -d "$XDG_CACHE_HOME" ] && echo "FAIL gangway info: made links, though the package has them"
+if "$prefix/bin/gangway" doctor --static true >doctor.txt 2>messages; then echo "ok gangway doctor"; else echo "FAIL gangway doctor: $(tail -n 1 messages)"; fi
+is "a program on the library" yes "$prefix/bin/gangway" run sh -c "grep -q libomp-libgangway /proc/self/maps && echo yes"
+[ "$extent" = bare ] && exit
 
 built=
 for compiler in gcc clang clang-19 clang-14; do
     has $compiler || continue
-    [ "$quick" ] && [ "$built" ] && continue
+    [ "$extent" = quick ] && [ "$built" ] && continue
     if ! $compiler -fopenmp program.c -o "by-$compiler" 2>messages; then
         echo "skip program of $compiler: it does not build ($(tail -n 1 messages))"
         continue
@@ -53,7 +56,7 @@ for compiler in gcc clang clang-19 clang-14; do
 done
 [ "$built" ] || echo "skip programs: no compiler is here"
 
-if [ "$quick" ]; then
+if [ "$extent" = quick ]; then
     :
 elif has cmake && [ "$built" ]; then
     if cmake -S . -B build -DCMAKE_PREFIX_PATH="$prefix" >messages 2>&1 && cmake --build build >>messages 2>&1; then
