@@ -87,6 +87,32 @@ fn renamed(from: &Path, to: &Path, old: &str, new: &str) {
     executable(to, &bytes);
 }
 
+#[test]
+fn a_copy_that_binds_to_itself_is_noticed() {
+    const NAME: &str = "a_copy_that_binds_to_itself_is_noticed";
+    let Some(library) = library(NAME) else { return };
+    let at = directory("deep");
+    let write = |name: &str, text: &str| {
+        fs::write(at.join(name), text).expect("the file can be written");
+        at.join(name)
+    };
+    let sum = write("sum.c", &SUM.replace("NAME", "sum"));
+    let main = "#define _GNU_SOURCE\n#include <dlfcn.h>\n#include <stdio.h>\nint main(int n, char **words)\n{\n    void *library = dlopen(words[1], RTLD_NOW | RTLD_DEEPBIND);\n    \
+                int (*sum)(void) = library ? (int (*)(void))dlsym(library, \"sum\") : 0;\n    return sum ? sum() != 3 : 9;\n}\n";
+    let main = write("main.c", main);
+    let runtime = Command::new("gcc").arg("-print-file-name=libgomp.so.1").output().ok().and_then(|o| fs::canonicalize(String::from_utf8_lossy(&o.stdout).trim()).ok());
+    let made = built("gcc", &sum, &at.join("built.so"), &["-shared", "-fPIC", "-fopenmp", "-Wl,-rpath,$ORIGIN"]) && built("gcc", &main, &at.join("program"), &["-ldl"]);
+    let Some(runtime) = runtime.filter(|_| made) else { return eprintln!("{NAME} is left out: it needs gcc with its runtime") };
+    renamed(&at.join("built.so"), &at.join("libsum.so"), "libgomp.so.1", "libgomp-x.so");
+    renamed(&runtime, &at.join("libgomp-x.so"), "libgomp.so.1", "libgomp-x.so");
+    let (program, argument) = (at.join("program"), at.join("libsum.so"));
+    let run = |words: &[&str]| outcome(gangway(&library, &at).args(words).arg(&program).arg(&argument));
+    let (status, _, complaints) = run(&["run", "--verify"]);
+    assert!(status == Some(126) && complaints.contains("OpenMP calls went to ") && complaints.contains("libgomp-x.so, not to Gangway"), "{status:?} {complaints}");
+    let (status, said, _) = run(&["doctor", "--fix-check"]);
+    assert!(status == Some(2) && said.contains("fix check: OpenMP calls went to "), "{said}");
+}
+
 /// A wheel with an extension of clang's, and its runtime beside it under another name; installed below `at`. Says why that cannot be.
 fn wheel(at: &Path, python: &Path) -> Result<PathBuf, String> {
     let runtime = ["/usr/lib/llvm-19/lib/libomp.so.5"].map(PathBuf::from).into_iter().find(|f| f.is_file()).ok_or("LLVM's libomp is not installed")?;

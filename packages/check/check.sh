@@ -65,6 +65,11 @@ elif has cmake && [ "$built" ]; then
     else
         echo "FAIL cmake: $(grep -i error messages | tail -n 1)"
     fi
+    if cmake -S . -B plain -DPLAIN=ON -DCMAKE_PROJECT_INCLUDE="$prefix/lib/cmake/Gangway/GangwayConfig.cmake" >messages 2>&1 && cmake --build plain >>messages 2>&1; then
+        is "find_package(OpenMP) of a project that knows nothing" "9 gangway" plain/openmp
+    else
+        echo "FAIL cmake, plain: $(grep -i error messages | tail -n 1)"
+    fi
 else
     echo "skip cmake: not installed here, or no compiler"
 fi

@@ -1,7 +1,6 @@
 # Gangway's library for projects: find_package(Gangway) makes the target Gangway::Gangway, to be linked beside or behind OpenMP's own.
 # find_package(OpenMP) that comes after it finds Gangway instead of the compiler's runtime. A project that knows nothing of it:
-#     cmake -DCMAKE_PROJECT_INCLUDE=<this file> ...
-# CMake 3.12 or later.
+#     cmake -DCMAKE_PROJECT_INCLUDE=<this file> ...          (CMake 3.15 or later)
 
 get_filename_component(Gangway_PREFIX "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 set(Gangway_LIBRARY_DIR "${Gangway_PREFIX}/lib/gangway/compat")
