@@ -42,45 +42,56 @@ struct Patient {
 
 /// Looks, prints what it has found, and gives the exit status.
 pub fn run(options: &ArgMatches) -> Result<u8, Failure> {
-    let (mut word, arguments) = words::program(options);
     let is_python = options.get_flag("python");
-    if word.is_empty() && !is_python {
-        return Err(Failure::own("there is no program; gangway doctor --help says how it is named"));
-    }
-    if word.is_empty() {
-        word = "python3".into();
-    }
-    let program = program::find(&word, env::var_os("PATH").as_deref())?;
-    let shown = command_line(&word, &arguments);
-    let mut patient = Patient { program, arguments, variables: Vec::new(), shown };
+    let mut patient = patient(options, is_python)?;
     let verdict = program::judge(&patient.program)?;
     println!("{}", terminal::dressed(&patient.shown, Look::Bold, terminal::has_colour()));
-    let mut found = files::look(&program::started(&patient.program));
     verdict.obstacle.iter().chain(&verdict.warning).for_each(|line| said(line, Look::Bad));
-    if is_python {
-        let packages = python::look(&patient.program)?;
-        packages.print();
-        found.extend(packages.runtimes());
-        if patient.arguments.is_empty() {
-            (patient.arguments, patient.variables) = packages.imports();
-            patient.shown += " SCRIPT";
-        }
-    }
     if verdict.obstacle.is_some() {
         return Ok(NOT_RUNNABLE);
     }
-    if options.get_flag("static") {
-        let status = if found.len() > 1 { CONFLICT } else { 0 };
-        conclude(options, &patient, status, found.len());
-        return Ok(status);
+    let mut found = files::look(&program::started(&patient.program));
+    if is_python {
+        found.extend(packages(&mut patient)?);
     }
-    let (status, in_run) = watched(&patient)?;
-    found.extend(in_run);
-    conclude(options, &patient, status, found.len());
-    if !options.get_flag("fix-check") {
-        return Ok(status);
+    let status = if options.get_flag("static") {
+        if found.len() > 1 { CONFLICT } else { 0 }
+    } else {
+        let (status, in_run) = watched(&patient)?;
+        found.extend(in_run);
+        status
+    };
+    if status != 0 || !found.is_empty() {
+        advise(options, &patient, status);
     }
-    Ok(if fix_is_good(options, &patient)? { 0 } else { NO_FIX })
+    match options.get_flag("fix-check") {
+        true if fix_is_good(options, &patient)? => Ok(0),
+        true => Ok(NO_FIX),
+        false => Ok(status),
+    }
+}
+
+fn patient(options: &ArgMatches, is_python: bool) -> Result<Patient, Failure> {
+    let (mut word, arguments) = words::program(options);
+    match (word.is_empty(), is_python) {
+        (true, true) => word = "python3".into(),
+        (true, false) => return Err(Failure::own("there is no program; gangway doctor --help says how it is named")),
+        (false, _) => {}
+    }
+    let program = program::find(&word, env::var_os("PATH").as_deref())?;
+    let shown = command_line(&word, &arguments);
+    Ok(Patient { program, arguments, variables: Vec::new(), shown })
+}
+
+/// Looks through the packages, and gives the runtimes in them. Without a script it is their modules that will be run.
+fn packages(patient: &mut Patient) -> Result<BTreeSet<PathBuf>, Failure> {
+    let packages = python::look(&patient.program)?;
+    packages.print();
+    if patient.arguments.is_empty() {
+        (patient.arguments, patient.variables) = packages.imports();
+        patient.shown += " SCRIPT";
+    }
+    Ok(packages.runtimes())
 }
 
 fn command_line(word: &OsString, arguments: &[OsString]) -> String {
@@ -154,11 +165,8 @@ fn conflict(image: &Image) -> String {
     format!("conflict: {} OpenMP runtimes in one process ({list}): each starts threads of its own for the same processors{consequence}", files.len())
 }
 
-/// The line that puts Gangway in their place.
-fn conclude(options: &ArgMatches, patient: &Patient, status: u8, found: usize) {
-    if status == 0 && found == 0 {
-        return;
-    }
+/// The lines that put Gangway in their place.
+fn advise(options: &ArgMatches, patient: &Patient, status: u8) {
     let why = if status == CONFLICT { "fix: one runtime in place of all" } else { "on Gangway" };
     said(&format!("{why}: gangway run -- {}", patient.shown), Look::Good);
     if let Ok(links) = links(options) {

@@ -24,16 +24,16 @@ pub fn run(places: &Places, packages: &Packages, checks: Checks, report: &mut Re
         report.check("Debian package: files", files(package, packages, &at).unwrap_or_else(|why| vec![why]));
     }
     if let Ok(wheel) = &packages.wheel {
-        match environment(places, wheel, &at.join("venv"), is_quick) {
-            Ok(()) => report.check("wheel: in a fresh environment", in_environment(places, &at).unwrap_or_else(|why| vec![why])),
-            Err(why) => report.skip("wheel: in a fresh environment", &why),
+        const NAME: &str = "wheel: in a fresh environment";
+        match installer(places, is_quick) {
+            Ok(pip) => report.check(NAME, in_environment(places, wheel, &pip, &at).unwrap_or_else(|why| vec![why])),
+            Err(why) => report.skip(NAME, &why),
         }
     }
-    if checks == Checks::All {
-        match &packages.debian {
-            Ok(package) => root::run(places, package, report),
-            Err(why) => report.skip("Debian package in a minimal Debian", why),
-        }
+    match (&packages.debian, checks) {
+        (Ok(package), Checks::All) => root::run(places, package, report),
+        (Err(why), Checks::All) => report.skip("Debian package in a minimal Debian", why),
+        _ => {}
     }
 }
 
@@ -101,24 +101,37 @@ fn files(package: &Path, packages: &Packages, at: &Path) -> Result<Vec<String>, 
     Ok(problems)
 }
 
-/// A virtual environment with the wheel alone, by the pip of the environment for checks where there is one; `Err` says why it cannot be made.
-fn environment(places: &Places, wheel: &Path, venv: &Path, is_quick: bool) -> Result<(), String> {
-    let (directory, wheel) = (venv.display().to_string(), wheel.display().to_string());
+/// The Python whose pip installs into the environment: that of the environment for checks; making one with a pip of its own takes long, so not in the gate.
+fn installer(places: &Places, is_quick: bool) -> Result<Option<String>, String> {
     let other = places.venv().join("bin/python");
-    if other.exists() {
-        step(&["/usr/bin/python3", "-m", "venv", "--without-pip", &directory], &[], &places.root, 120)?;
-        let python = venv.join("bin/python").display().to_string();
-        return step(&[&other.display().to_string(), "-m", "pip", "--python", &python, "install", "-q", "--no-index", &wheel], &[], &places.root, 120).map(drop);
+    match (other.exists(), is_quick) {
+        (true, _) => Ok(Some(other.display().to_string())),
+        (false, true) => Err(format!("{} is not there; `cargo xtask setup` makes it", other.display())),
+        (false, false) => Ok(None),
     }
-    if is_quick {
-        return Err(format!("{} is not there; `cargo xtask setup` makes it", other.display()));
-    }
-    step(&["/usr/bin/python3", "-m", "venv", &directory], &[], &places.root, 120)?;
-    step(&[&venv.join("bin/python").display().to_string(), "-m", "pip", "install", "-q", "--no-index", &wheel], &[], &places.root, 120).map(drop)
+}
+
+/// A virtual environment with the wheel alone.
+fn environment(places: &Places, wheel: &Path, pip: &Option<String>, venv: &Path) -> Result<(), String> {
+    let (directory, wheel, python) = (venv.display().to_string(), wheel.display().to_string(), venv.join("bin/python").display().to_string());
+    let install = ["install", "-q", "--no-index", "--no-deps", &wheel];
+    let make = ["/usr/bin/python3", "-m", "venv", &directory];
+    let install = match pip {
+        Some(other) => {
+            step(&[&make[..], &["--without-pip"]].concat(), &[], &places.root, 120)?;
+            [&[other.as_str(), "-m", "pip", "--python", &python], &install[..]].concat()
+        }
+        None => {
+            step(&make, &[], &places.root, 120)?;
+            [&[python.as_str(), "-m", "pip"], &install[..]].concat()
+        }
+    };
+    step(&install, &[], &places.root, 120).map(drop)
 }
 
 /// What a script sees when it is run on Gangway, by each of the ways that the package offers.
-fn in_environment(places: &Places, at: &Path) -> Result<Vec<String>, String> {
+fn in_environment(places: &Places, wheel: &Path, pip: &Option<String>, at: &Path) -> Result<Vec<String>, String> {
+    environment(places, wheel, pip, &at.join("venv"))?;
     let script = at.join("script.py");
     fs::write(&script, "import gangway, sys\nprint(gangway.is_active(), gangway.__version__, *sys.argv[1:])\n").map_err(|e| e.to_string())?;
     let (python, tool, script) = (at.join("venv/bin/python").display().to_string(), at.join("venv/bin/gangway").display().to_string(), script.display().to_string());
