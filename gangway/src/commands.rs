@@ -32,7 +32,7 @@ fn run() -> Command {
         .override_usage("gangway run [OPTIONS] [--] PROGRAM [ARGUMENTS]...")
         .after_help(STATUSES)
         .args(common())
-        .args([flag("verify", "Stays, and says at the end whether OpenMP calls reached Gangway; 126 if not. Starts the program slower")])
+        .args([flag("verify", "Stays, and says at the end whether OpenMP functions were bound to Gangway; 126 if not. Starts the program slower")])
 }
 
 fn compare() -> Command {
@@ -57,14 +57,14 @@ fn doctor() -> Command {
         .about("Says which OpenMP runtimes a program loads, whether they conflict, and what puts one in their place")
         .override_usage("gangway doctor [OPTIONS] [--] PROGRAM [ARGUMENTS]...\n       gangway doctor --python [OPTIONS] [--] [PYTHON [SCRIPT [ARGUMENTS]...]]")
         .after_help(
-            "Looks at what the files ask for, then runs the program once, its output thrown away, and reads from the loader what was opened and who called whom. With --python it also \
+            "Looks at what the files ask for, then runs the program once, its output thrown away, and reads from the loader what was opened and whose functions were bound. With --python it also \
              looks through the packages of that interpreter, and without a script imports a module of each that uses a runtime.\n\n\
              Exit status: 0 one runtime or none; 1 several in one process; 2 with --fix-check, the fix does not work; 125 to 127 as of run.",
         )
         .args([
             flag("python", "The program is an interpreter of Python (python3 without one); looks through its packages"),
             flag("static", "Runs nothing: what the files say").conflicts_with("fix-check"),
-            flag("fix-check", "Runs the program on Gangway as well, and says whether all calls reached it"),
+            flag("fix-check", "Runs the program on Gangway as well, and says whether all functions were bound to it"),
             links(),
             program(),
         ])

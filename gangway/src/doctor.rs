@@ -140,12 +140,12 @@ fn print(image: &Image) {
     for file in image.runtimes() {
         let title = Runtime::of(file).map_or("", Runtime::title);
         let called = match image.calls.get(file) {
-            None => "loaded, not called".to_string(),
+            None => "loaded, nothing bound to it".to_string(),
             Some(functions) => {
                 let callers: BTreeSet<&String> = functions.values().flatten().collect();
                 let first = callers.first().map_or("", |name| name.rsplit('/').next().unwrap_or(name));
                 let more = if callers.len() > 1 { format!(" and {} more", callers.len() - 1) } else { String::new() };
-                format!("{} functions called, by {first}{more}", functions.len())
+                format!("{} functions bound, by {first}{more}", functions.len())
             }
         };
         said(&format!("in a run: {}: {title}, {}: {called}", image.name, file.display()), Look::Plain);

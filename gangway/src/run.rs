@@ -41,7 +41,7 @@ pub fn under(links: &Path, aware: Option<Mpi>, program: &Program, arguments: &[O
     command
 }
 
-/// Runs it as a child, says where OpenMP calls went, and ends as it does; with 126 if it ended well, but on something else.
+/// Runs it as a child, says to whom OpenMP functions were bound, and ends as it does; with 126 if it ended well, but on something else.
 fn verified(program: &Program, command: &mut Command) -> Result<(), Failure> {
     let (status, images) = watch::run(command)?;
     let (line, is_fine) = said_of(&images);
@@ -63,10 +63,10 @@ pub fn said_of(images: &[Image]) -> (String, bool) {
     let elsewhere: Vec<String> = images.iter().flat_map(Image::elsewhere).map(|file| file.display().to_string()).collect();
     let own = images.iter().filter(|image| image.of_gangway() == 0).flat_map(|image| &image.loaded).find_map(|file| linked_in(file));
     match (elsewhere.first(), own, reached) {
-        (Some(first), _, _) => (format!("OpenMP calls went to {first}, not to Gangway"), false),
+        (Some(first), _, _) => (format!("OpenMP functions were bound to {first}, not to Gangway"), false),
         (None, Some(line), 0) => (line, false),
-        (None, _, 0) => ("no OpenMP call was made: nothing to run on Gangway, or a copy of a runtime is linked in (gangway doctor looks)".into(), false),
-        (None, _, n) => (format!("on Gangway: calls of {n} OpenMP function{} reached it, none went elsewhere", if n == 1 { "" } else { "s" }), true),
+        (None, _, 0) => ("no OpenMP function was bound: nothing to run on Gangway, or a copy of a runtime is linked in (gangway doctor looks)".into(), false),
+        (None, _, n) => (format!("on Gangway: {n} OpenMP function{} bound to it, none to another runtime", if n == 1 { " was" } else { "s were" }), true),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Runs a program under the eyes of the loader: which OpenMP runtimes each of its processes loaded, and whose functions were called by whom.
+//! Runs a program under the eyes of the loader: which OpenMP runtimes each of its processes loaded, and whose functions were bound for whom.
 //!
 //! glibc's loader says so itself (`LD_DEBUG=files,bindings`, ld.so(8)), into a file for each process; also of libraries that are opened later, of those with
 //! changed names, and of functions that are asked for by name. The program runs as always, only starts slower: every symbol that is bound is a line.
@@ -41,7 +41,7 @@ impl Image {
         self.calls.keys().filter(|file| Runtime::of(file) != Some(Runtime::Gangway))
     }
 
-    /// How many functions of Gangway's were called.
+    /// How many functions of Gangway's were bound.
     pub fn of_gangway(&self) -> usize {
         self.calls.iter().filter(|(file, _)| Runtime::of(file) == Some(Runtime::Gangway)).map(|(_, functions)| functions.len()).sum()
     }
