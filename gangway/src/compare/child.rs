@@ -5,7 +5,7 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::process::ExitStatusExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Command, ExitStatus};
 use std::sync::mpsc;
 use std::thread;
@@ -43,6 +43,9 @@ pub fn run(command: &mut Command, limit: Option<Duration>) -> Result<Run, Failur
     let file = scratch.path().join("stdout");
     let problem = |why: io::Error| Failure::own(format!("{}: {why}", file.display()));
     command.stdout(File::create(&file).map_err(problem)?);
+    if limit.is_some() {
+        together(command);
+    }
     let name = command.get_program().display().to_string();
     let start = Instant::now();
     let child = command.spawn().map_err(|why| Failure::of_exec(&name, &why))?;
@@ -61,6 +64,18 @@ pub fn run(command: &mut Command, limit: Option<Duration>) -> Result<Run, Failur
     })
 }
 
+/// Lets the program and what it starts be ended at once: they are a group of processes, which a terminal's interrupt does not reach, so the program ends with this tool.
+fn together(command: &mut Command) {
+    let end_with_us = || {
+        // SAFETY: sets an attribute of the calling process, the child that is about to be the program.
+        let done = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+        if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    };
+    command.process_group(0);
+    // SAFETY: between fork and exec only one system call is made.
+    unsafe { command.pre_exec(end_with_us) };
+}
+
 /// Waits for the end without taking it, and ends the program when the time is over; says whether that was so. Until it is taken, its number is nobody else's.
 fn watched(pid: libc::pid_t, limit: Option<Duration>) -> bool {
     let (ended, end) = mpsc::channel::<()>();
@@ -68,8 +83,8 @@ fn watched(pid: libc::pid_t, limit: Option<Duration>) -> bool {
         thread::spawn(move || {
             let is_late = end.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout);
             if is_late {
-                // SAFETY: only sends a signal, to a child that has not been taken: `watched` waits for this thread before that.
-                unsafe { libc::kill(pid, libc::SIGKILL) };
+                // SAFETY: only sends a signal, to the group of a child that has not been taken: `watched` waits for this thread before that.
+                unsafe { libc::kill(-pid, libc::SIGKILL) };
             }
             is_late
         })
@@ -108,10 +123,13 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_takes_too_long_is_ended() {
+    fn a_run_that_takes_too_long_is_ended_with_what_it_started() {
         let start = Instant::now();
-        let run = run(Command::new("sleep").arg("60"), Some(Duration::from_millis(50))).unwrap();
+        let run = run(Command::new("sh").args(["-c", "sleep 61 & echo $!; wait"]), Some(Duration::from_millis(500))).unwrap();
         assert!(run.ending == Ending::Late && start.elapsed() < Duration::from_secs(30), "{run:?}");
+        let stat = format!("/proc/{}/stat", run.output.trim());
+        let is_gone = || fs::read_to_string(&stat).map_or(true, |text| text.contains(") Z "));
+        assert!((0..1000).any(|_| is_gone() || { thread::sleep(Duration::from_millis(10)); false }), "{stat}");
         let quick = super::run(&mut Command::new("true"), Some(Duration::from_secs(60))).unwrap();
         assert_eq!(quick.ending, Ending::Status(0));
     }
