@@ -88,7 +88,7 @@ pub fn judge(what: &str, said: &str, report: &mut Report) {
 fn files(package: &Path, packages: &Packages, at: &Path) -> Result<Vec<String>, String> {
     let root = at.join("deb");
     step(&["dpkg-deb", "-x", &package.display().to_string(), &root.display().to_string()], &[], at, 60)?;
-    let mut wanted: Vec<String> = ["bin/gangway", "include/gangway/ompx.h", "lib/pkgconfig/gangway.pc", "lib/cmake/Gangway/GangwayConfig.cmake", "share/man/man1/gangway-run.1.gz",
+    let mut wanted: Vec<String> = ["bin/gangway", "include/gangway/ompx.h", "lib/pkgconfig/gangway.pc", "lib/cmake/Gangway/GangwayConfig.cmake", "share/man/man1/gangway-run.1.gz", "share/gangway/gdb/gangway.py",
         "share/bash-completion/completions/gangway", "share/doc/gangway/copyright", "lib/gangway/libgangway.so"].map(String::from).to_vec();
     wanted.extend(links::names::RUNTIMES.iter().chain(&links::names::OFFLOAD).map(|name| format!("{}/{name}", stage::COMPAT)));
     let mut problems: Vec<String> = wanted.iter().filter(|name| !root.join("usr").join(name).is_file()).map(|name| format!("usr/{name} is not in it")).collect();

@@ -29,6 +29,7 @@ pub fn tree(places: &Places, out: &Path) -> io::Result<PathBuf> {
     for name in ["GangwayConfig.cmake", "GangwayConfigVersion.cmake"] {
         file(&parts.join("cmake").join(name), &tree.join("lib/cmake/Gangway").join(name), &[])?;
     }
+    file(&places.root.join("gangway/gdb/gangway.py"), &tree.join("share/gangway/gdb/gangway.py"), &[])?;
     file(&parts.join("gangway.pc"), &tree.join("lib/pkgconfig/gangway.pc"), &[])?;
     pages(&tree)?;
     Ok(tree)
