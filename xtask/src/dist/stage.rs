@@ -71,11 +71,12 @@ fn pages(tree: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The version of glibc that the command and the library need.
+/// The version of glibc that the command, the library and those for MPI need.
 pub fn glibc(places: &Places) -> Result<(u32, u32), String> {
     let release = places.target.join("release");
-    let of = |name: &str| links::versions::glibc(&release.join(name));
-    Ok(of("gangway")?.max(of(links::names::LIBRARY)?))
+    let beside = links::names::BESIDE.into_iter().filter(|name| release.join(name).is_file());
+    let all = ["gangway", links::names::LIBRARY].into_iter().chain(beside).map(|name| links::versions::glibc(&release.join(name)));
+    all.collect::<Result<Vec<_>, _>>().map(|found| found.into_iter().max().unwrap_or_default())
 }
 
 /// Copies a tree, links as links.
