@@ -75,10 +75,10 @@ impl Root {
 
 fn in_root(places: &Places, package: &Path, root: &Root, report: &mut Report) -> Result<(), String> {
     fs::copy(package, root.0.join("gangway.deb")).map_err(|e| e.to_string())?;
-    check::prepared(places, &root.0.join("work"))?;
+    check::prepared(places, &root.0.join("check"))?;
     root.inside(&["apt-get", "install", "-y", "-qq", "--no-install-recommends", "/gangway.deb"], 300)?;
     let tried = |what: &str, extent: &str, report: &mut Report| -> Result<(), String> {
-        let said = root.inside(&["sh", "-c", &format!("cd /work && sh check.sh /usr {extent}")], 300)?;
+        let said = root.inside(&["sh", "-c", &format!("cd /check && sh check.sh /usr {extent}")], 300)?;
         check::judge(&format!("{NAME}{what}"), &said, report);
         Ok(())
     };
