@@ -73,13 +73,15 @@ static long cubin_parameter_bytes(const Elf64_Ehdr *image, const char *kernel)
     return -1;
 }
 
-/* A copy of a variable's first value. */
-static void *first_value(const Elf64_Ehdr *image, const Elf64_Sym *symbol)
+/* A copy of a variable's first value. Where that is a constructor or destructor, its address is the variable's name here: the code does not run. */
+static void *first_value(const Elf64_Ehdr *image, const Elf64_Sym *symbol, const char *name)
 {
     const Elf64_Shdr *in = section(image, symbol->st_shndx);
     char *copy = calloc(1, symbol->st_size ? symbol->st_size : 1);
     if (copy && in->sh_type == SHT_PROGBITS)
         memcpy(copy, (const char *)image + in->sh_offset + symbol->st_value, symbol->st_size);
+    if (copy && symbol->st_size == sizeof name && (!strncmp(name, "__init_array_object_", 20) || !strncmp(name, "__fini_array_object_", 20)))
+        memcpy(copy, &name, sizeof name);
     return copy;
 }
 
@@ -96,15 +98,20 @@ static int cubin_has_constructors(const Elf64_Ehdr *image)
     return 0;
 }
 
+/* What the variable of this name says where a list begins or ends; 0 if nothing was written. */
+static uintptr_t list_end(const struct variable *variables, const char *name)
+{
+    for (; variables; variables = variables->next)
+        if (!strcmp(variables->name, name))
+            return *(uintptr_t *)variables->at;
+    return 0;
+}
+
 /* How many there are in the list that was written. */
 static long list_of_constructors(const struct variable *variables)
 {
-    const char *ends[2] = {NULL, NULL};
-    for (; variables; variables = variables->next)
-        for (int end = 0; end < 2; end++)
-            if (!strcmp(variables->name, end ? "__init_array_end" : "__init_array_start"))
-                ends[end] = *(char **)variables->at;
-    return ends[0] && ends[1] ? (ends[1] - ends[0]) / (long)sizeof(void *) : 0;
+    uintptr_t begin = list_end(variables, "__init_array_start"), end = list_end(variables, "__init_array_end");
+    return begin && end ? (long)((end - begin) / sizeof(void *)) : 0;
 }
 
 /* The next image for this machine among the program's constants. */

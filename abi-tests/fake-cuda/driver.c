@@ -16,6 +16,9 @@
  *     pageable=1      copies from and to memory that is not pinned keep the caller waiting, as the driver does: all to the host, large ones to the device; 0
  *     pinned=0        MiB of pinned memory; 1024
  *     version=12020   what cuDriverGetVersion says; 13000
+ *     log=1           a line on stderr for each constructor and destructor of a real image that is called, for each image that is unloaded, and for the driver's end; 0
+ *
+ * As the driver, it ends by a handler of its own when the process does: what is called afterwards fails.
  *
  * An image is an ELF file for CUDA (machine 190) or for this machine; its code is this machine's in either case: a real one's kernels run as those of the
  * image for this machine that the program has, too (cubin.h). A kernel gets its arguments, each as large as a pointer. A
@@ -38,7 +41,7 @@
 #include "cubin.h"
 
 enum {
-    OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, NO_DEVICE = 100, INVALID_DEVICE = 101, INVALID_IMAGE = 200, INVALID_CONTEXT = 201,
+    OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, DEINITIALIZED = 4, NO_DEVICE = 100, INVALID_DEVICE = 101, INVALID_IMAGE = 200, INVALID_CONTEXT = 201,
     PEER_UNSUPPORTED = 217, INVALID_HANDLE = 400, NOT_FOUND = 500, NOT_READY = 600, ILLEGAL_ADDRESS = 700, PEER_ALREADY = 704, PEER_NOT_ENABLED = 705, TOO_MANY_PEERS = 711,
     LAUNCH_FAILED = 719, NOT_PERMITTED = 800
 };
@@ -64,7 +67,8 @@ struct device {
 };
 
 static struct device devices[MOST_DEVICES];
-static int device_count, is_initialised, version = 13000, peers, keeps_waiting;
+static int device_count, is_initialised, version = 13000, peers, keeps_waiting, logs;
+static volatile int has_ended;
 static size_t memory_of_each = (size_t)256 << 20, pinned_memory;
 static struct block *pinned;
 static unsigned most_delay, slow, chance = 1;
@@ -126,6 +130,13 @@ static void add_block(struct device *device, char *begin, size_t size, int is_va
 
 /* ---- devices and contexts: a context is its device --------------------------------------------------------------------- */
 
+static void end_driver(void)
+{
+    has_ended = 1;
+    if (logs)
+        fprintf(stderr, "the driver ends\n");
+}
+
 API int cuInit(unsigned flags)
 {
     const char *text = getenv("GANGWAY_FAKE_CUDA");
@@ -146,7 +157,9 @@ API int cuInit(unsigned flags)
         peers = (int)word(text, "peers", 1);
         keeps_waiting = (int)word(text, "pageable", 0);
         pinned_memory = (size_t)word(text, "pinned", 1024) << 20;
+        logs = (int)word(text, "log", 0);
         is_initialised = 1;
+        atexit(end_driver);
     }
     pthread_mutex_unlock(&lock);
     return device_count > 0 && device_count <= MOST_DEVICES ? OK : NO_DEVICE;
@@ -202,13 +215,13 @@ API int cuDevicePrimaryCtxRelease_v2(int device)
 API int cuCtxGetCurrent(void **context)
 {
     *context = current;
-    return OK;
+    return has_ended ? DEINITIALIZED : OK;
 }
 
 API int cuCtxSetCurrent(void *context)
 {
     current = context;
-    return OK;
+    return has_ended ? DEINITIALIZED : OK;
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------------ */
@@ -216,6 +229,8 @@ API int cuCtxSetCurrent(void *context)
 API int cuMemAlloc_v2(void **address, size_t size)
 {
     struct device *device = current;
+    if (has_ended)
+        return DEINITIALIZED;
     if (!device)
         return INVALID_CONTEXT;
     if (device->error)
@@ -236,6 +251,8 @@ API int cuMemAlloc_v2(void **address, size_t size)
 API int cuMemFree_v2(void *address)
 {
     struct device *device = current;
+    if (has_ended)
+        return DEINITIALIZED;
     if (!device)
         return INVALID_CONTEXT;
     pthread_mutex_lock(&lock);
@@ -271,7 +288,7 @@ struct item {
     unsigned long number;
     void (*function)(void);
     void (*call)(void *);
-    void *module;
+    struct module *module;
     unsigned teams, threads, shared;
     size_t count;
     uintptr_t arguments[MOST_ARGUMENTS];
@@ -292,6 +309,16 @@ static pthread_cond_t events_changed = PTHREAD_COND_INITIALIZER;
 typedef void (*kernel)(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t,
                        uintptr_t, uintptr_t, uintptr_t, uintptr_t);
 
+struct module {
+    void *object;
+    struct device *device;
+    const Elf64_Ehdr *cubin; /* a real image, null for those that are this machine's */
+    struct variable *variables;
+    unsigned *geometry;
+    long launched, over; /* kernels */
+    int is_constructed, is_unloaded;
+};
+
 static void launch(struct device *device, const struct item *item)
 {
     static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
@@ -303,9 +330,8 @@ static void launch(struct device *device, const struct item *item)
         return;
     }
     pthread_mutex_lock(&one_at_a_time);
-    unsigned *geometry = dlsym(item->module, "fake_geometry");
-    if (geometry)
-        memcpy(geometry, (unsigned[]){item->teams, item->threads, item->shared}, 3 * sizeof *geometry);
+    if (item->module->geometry)
+        memcpy(item->module->geometry, (unsigned[]){item->teams, item->threads, item->shared}, 3 * sizeof(unsigned));
     const uintptr_t *a = item->arguments;
     ((kernel)item->function)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12], a[13], a[14], a[15]);
     pthread_mutex_unlock(&one_at_a_time);
@@ -359,6 +385,8 @@ static void *run(void *argument)
         pthread_mutex_unlock(&stream->lock);
         goes_on = item->what != STOP;
         do_it(stream->device, item);
+        if (item->what == KERNEL)
+            __atomic_add_fetch(&item->module->over, 1, __ATOMIC_SEQ_CST);
         free(item);
         pthread_mutex_lock(&stream->lock);
         stream->over++;
@@ -370,6 +398,8 @@ static void *run(void *argument)
 
 static int put(struct stream *stream, struct item item)
 {
+    if (has_ended)
+        return DEINITIALIZED;
     if (!current)
         return INVALID_CONTEXT;
     if (!stream || stream->device != current)
@@ -616,14 +646,6 @@ API int cuMemcpyPeerAsync(void *to, struct device *to_context, const void *from,
 
 /* ---- images and kernels ------------------------------------------------------------------------------------------------ */
 
-struct module {
-    void *object;
-    struct device *device;
-    const Elf64_Ehdr *cubin; /* a real image, null for those that are this machine's */
-    struct variable *variables;
-    int is_constructed;
-};
-
 struct function {
     void (*code)(void);
     struct module *module;
@@ -668,13 +690,71 @@ API int cuModuleLoadData(struct module **module, const void *image)
     if (header && !object)
         return INVALID_IMAGE;
     *module = malloc(sizeof **module);
-    **module = (struct module){object, current, cubin, NULL, !cubin || !cubin_has_constructors(cubin)};
+    unsigned *geometry = object ? dlsym(object, "fake_geometry") : NULL; /* not while a kernel runs: the loader's lock may be held then by whoever waits for it */
+    **module = (struct module){.object = object, .device = current, .cubin = cubin, .geometry = geometry, .is_constructed = !cubin || !cubin_has_constructors(cubin)};
     return OK;
 }
 
-/* The kernel of a real image that calls constructors: those of this machine's were called when it was loaded. */
-static void call_constructors(void)
+API int cuModuleUnload(struct module *module)
 {
+    if (has_ended)
+        return DEINITIALIZED;
+    struct link_map *object = NULL;
+    if (module->object)
+        dlinfo(module->object, RTLD_DI_LINKMAP, &object);
+    pthread_mutex_lock(&lock);
+    int is_wrong = current != module->device || module->is_unloaded || module->launched != module->over;
+    module->is_unloaded = 1;
+    for (struct variable *variable = module->variables; variable; variable = variable->next)
+        variable->name = "";
+    for (struct block **at = &module->device->blocks; *at;) {
+        Dl_info info;
+        struct block *block = *at;
+        int is_its = 0;
+        for (struct variable *variable = module->variables; variable; variable = variable->next)
+            is_its |= variable->at == (void *)block->begin;
+        if (block->is_variable && object && dladdr(block->begin, &info))
+            is_its |= info.dli_fbase == (void *)object->l_addr;
+        if (is_its) {
+            *at = block->next;
+            free(block);
+        } else
+            at = &block->next;
+    }
+    pthread_mutex_unlock(&lock);
+    if (is_wrong)
+        return fails(module->device, ILLEGAL_ADDRESS); /* a kernel of it runs, or it is no image of this device */
+    if (logs)
+        fprintf(stderr, "GPU %d: an image is unloaded\n", (int)(module->device - devices));
+    if (module->object)
+        dlclose(module->object);
+    return OK;
+}
+
+static void say_called(struct module *module, const char *what, const char *name)
+{
+    if (logs)
+        fprintf(stderr, "GPU %d: %s %s\n", (int)(module->device - devices), what, name + strlen("__init_array_object_"));
+}
+
+/* The kernels of a real image that call constructors and destructors, as LLVM 19 makes them: they walk the list, which has the variables' names in place of functions (cubin.h). Those of this
+ * machine's image are called when it is loaded and unloaded. */
+static void call_constructors(uintptr_t module)
+{
+    struct module *of = (struct module *)module;
+    uintptr_t end = list_end(of->variables, "__init_array_end");
+    for (uintptr_t at = list_end(of->variables, "__init_array_start"); at != end; at += sizeof(void *))
+        say_called(of, "constructor", *(const char **)at);
+}
+
+static void call_destructors(uintptr_t module)
+{
+    struct module *of = (struct module *)module;
+    uintptr_t begin = list_end(of->variables, "__fini_array_start"), last = list_end(of->variables, "__fini_array_end") - sizeof(void *);
+    if (last <= begin)
+        return; /* a single one, too, if the list begins there */
+    for (uintptr_t at = last; at >= begin; at -= sizeof(void *))
+        say_called(of, "destructor", *(const char **)at);
 }
 
 API int cuModuleGetFunction(struct function **function, struct module *module, const char *name)
@@ -684,9 +764,10 @@ API int cuModuleGetFunction(struct function **function, struct module *module, c
         *(void **)&code = dlsym(module->object, name);
     Elf64_Sym *symbol = NULL;
     Dl_info info;
-    if (module->cubin && !strcmp(name, "nvptx$device$init") && cubin_symbol(module->cubin, name, STT_FUNC)) {
+    int is_init = !strcmp(name, "nvptx$device$init"), is_fini = !strcmp(name, "nvptx$device$fini");
+    if (module->cubin && (is_init || is_fini) && cubin_symbol(module->cubin, name, STT_FUNC)) {
         *function = malloc(sizeof **function);
-        **function = (struct function){call_constructors, module, 0};
+        **function = (struct function){(void (*)(void))(is_init ? call_constructors : call_destructors), module, 0};
         return OK;
     }
     if (!code || !dladdr1((void *)code, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC)
@@ -720,7 +801,8 @@ static int find_variable(struct module *module, const char *name, void **address
         at = at->next;
     if (!at) {
         at = malloc(sizeof *at);
-        *at = (struct variable){module->variables, strdup(name), first_value(module->cubin, wanted), wanted->st_size};
+        const char *own = strdup(name);
+        *at = (struct variable){module->variables, own, first_value(module->cubin, wanted, own), wanted->st_size};
         module->variables = at;
     }
     *address = at->at;
@@ -748,13 +830,21 @@ API int cuLaunchKernel(struct function *function, unsigned grid_x, unsigned grid
         return INVALID_VALUE;
     if (function->bytes >= 0 && bytes != (size_t)function->bytes)
         return INVALID_VALUE;
-    if (function->code == call_constructors)
-        function->module->is_constructed = list_of_constructors(function->module->variables) > 0;
-    if (!function->module->is_constructed)
-        return fails(stream->device, LAUNCH_FAILED); /* a kernel before its image's objects are made */
-    struct item item = {.what = KERNEL, .function = function->code, .module = function->module->object, .teams = grid_x, .threads = block_x, .shared = shared};
+    struct module *module = function->module;
+    int is_init = function->code == (void (*)(void))call_constructors, is_fini = function->code == (void (*)(void))call_destructors;
+    if (is_init)
+        module->is_constructed = list_of_constructors(module->variables) > 0;
+    if (!module->is_constructed || module->is_unloaded)
+        return fails(stream->device, LAUNCH_FAILED); /* a kernel before its image's objects are made, or after it was unloaded */
+    struct item item = {.what = KERNEL, .function = function->code, .module = module, .teams = grid_x, .threads = block_x, .shared = shared};
     memcpy(item.arguments, extra[1], bytes);
-    return put(stream, item);
+    if (is_init || is_fini)
+        item.arguments[0] = (uintptr_t)module;
+    __atomic_add_fetch(&module->launched, 1, __ATOMIC_SEQ_CST);
+    int done = put(stream, item);
+    if (done != OK)
+        __atomic_add_fetch(&module->over, 1, __ATOMIC_SEQ_CST);
+    return done;
 }
 
 /* ---- words ------------------------------------------------------------------------------------------------------------- */

@@ -1,4 +1,5 @@
 // what: the same as levels.c, compiled as for a shared library
 // threads: 4
-// opt: -fPIC
+// opt: -O2
+// flags: all -fPIC
 #include "levels.h"

@@ -2,6 +2,7 @@
 import ctypes
 import multiprocessing
 import sys
+import threading
 
 
 def product(seed):
@@ -22,6 +23,25 @@ def callback(library):
     return all(library.plugin_call(back, n) == n * (n - 1) // 2 for n in [1, 100, 1000])
 
 
+def callback_waits(library):
+    """Each call has a state of its own in Python, found by the thread that calls; while it waits in the library the others' calls run."""
+    own, threads, now = threading.local(), 6, ctypes.pythonapi.PyGILState_GetThisThreadState
+    now.restype = ctypes.c_void_p
+    seen = []
+
+    def called(number):
+        own.number, state, ident = number, now(), threading.get_ident()
+        seen.append(ident)
+        for _ in range(3):
+            library.plugin_meet()
+            if (own.number, now(), threading.get_ident()) != (number, state, ident):
+                return 0
+        return 1
+
+    back = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)(called)
+    return library.plugin_call_each(back, threads) == 3 * threads and len(set(seen)) == threads
+
+
 def main(case, file):
     if case in ("processes_before", "processes_after"):
         try:
@@ -36,7 +56,8 @@ def main(case, file):
         right = processes(case == "processes_after")
     else:
         library = ctypes.CDLL(file)
-        right = library.plugin_run() == 1 and callback(library) and library.plugin_run() == 1
+        calls = callback if case == "callback" else callback_waits
+        right = library.plugin_run() == 1 and calls(library) and library.plugin_run() == 1
     print("right" if right else "wrong")
     return int(not right)
 

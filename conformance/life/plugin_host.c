@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 static const char *file;
@@ -19,6 +20,37 @@ static void *other(void *out)
 {
     *(int *)out = once(1) && once(1);
     return 0;
+}
+/* The same plugin under two names: two modules of thread-local storage, which take each other's number and blocks when they come and go in turn. */
+static int copy(char *name, size_t room, int which)
+{
+    char command[2000];
+    snprintf(name, room, "/tmp/life_plugin_%d_%d.so", (int)getpid(), which);
+    snprintf(command, sizeof command, "cp '%s' '%s'", file, name);
+    return !system(command);
+}
+static void *is_loaded(const char *name) { return dlopen(name, RTLD_NOW | RTLD_NOLOAD); }
+static int storage(void)
+{
+    char name[2][200];
+    void *open[2];
+    int right = copy(name[0], sizeof name[0], 0) && copy(name[1], sizeof name[1], 1);
+    for (int round = 0; round < 30 && right; round++) {
+        int first = round % 2, both = round % 3 == 0;
+        for (int i = 0; i <= both; i++) {
+            int (*does)(int), which = (first + i) % 2;
+            open[which] = dlopen(name[which], RTLD_NOW | RTLD_LOCAL);
+            *(void **)&does = open[which] ? dlsym(open[which], "plugin_storage") : 0;
+            right = right && does && does(100 * round + i);
+        }
+        for (int i = 0; i <= both && right; i++) {
+            int which = (first + (round % 5 == 0) + i) % 2;
+            which = both ? which : first;
+            right = !dlclose(open[which]) && !is_loaded(name[which]);
+        }
+    }
+    unlink(name[0]), unlink(name[1]);
+    return right;
 }
 int main(int argc, char **argv)
 {
@@ -39,6 +71,8 @@ int main(int argc, char **argv)
                 return 65;
             right = right && one && two;
         }
+    else if (!strcmp(argv[1], "storage"))
+        right = storage();
     else
         return 64;
     puts(right ? "right" : "wrong");

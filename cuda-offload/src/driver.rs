@@ -104,6 +104,7 @@ functions! {
     }
     optional {
         error_name = c"cuGetErrorName" (Code, *mut *const c_char);
+        module_unload = c"cuModuleUnload" (CuModule);
         host_allocate = c"cuMemHostAlloc" (*mut *mut c_void, usize, c_uint);
         host_free = c"cuMemFreeHost" (*mut c_void);
         pointer_attribute = c"cuPointerGetAttribute" (*mut c_void, c_int, Address);

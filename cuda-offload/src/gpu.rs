@@ -5,9 +5,10 @@
 //! | `gpu` | the device, what its calls have in common, its end |
 //! | `gpu/kind` | the trait's methods |
 //! | `gpu/launch` | kernels: what is known of them, what they get, how they begin |
+//! | `gpu/global_objects` | constructors and destructors of an image's objects |
 //!
 //! A call makes the device's context current, takes the lock of what is under way for some calls of the
-//! driver, and never waits for the GPU, but for [`Gpu::new`], loading an image, and `synchronise`.
+//! driver, and never waits for the GPU, but for [`Gpu::new`], loading and unloading an image, and `synchronise`.
 //!
 //! A kernel counts as touching the blocks that its arguments point into. What it reaches by pointers inside of them is put in order by whoever waits for operations, as the core does.
 //!
@@ -28,7 +29,7 @@ use crate::peers::{Family, Shared};
 use crate::staging::Way;
 use crate::streams::{Lane, Left, Streams, Use, Work};
 
-mod constructors;
+mod global_objects;
 mod kind;
 mod launch;
 
@@ -215,6 +216,7 @@ fn name(driver: &Driver, device: CuDevice, ordinal: i32) -> CString {
 
 impl Drop for Gpu {
     fn drop(&mut self) {
+        let _failed = self.end(); // there is nobody to tell
         let Ok(_inside) = self.enter() else { return };
         let reads = self.streams().close();
         reads.into_iter().for_each(|(place, guest)| self.family.leave(place, guest));

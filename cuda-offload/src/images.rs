@@ -51,7 +51,7 @@ pub struct Variable {
     pub size: usize,
 }
 
-/// An image that was loaded into the current context.
+/// An image that was loaded into a context.
 pub struct Loaded {
     driver: &'static Driver,
     module: CuModule,
@@ -67,6 +67,14 @@ impl Loaded {
         // SAFETY: a valid out pointer; the image says itself how long it is.
         driver.check(unsafe { (driver.module_load)(&raw mut module, bytes.as_ptr()) })?;
         Ok(Self { driver, module })
+    }
+
+    /// Takes it out of the current context. What the driver says changes nothing any more; one that has no such function keeps the image.
+    pub fn unload(self) {
+        if let Some(unload) = self.driver.module_unload {
+            // SAFETY: a module that is loaded, of which nobody uses anything any more.
+            unsafe { unload(self.module) };
+        }
     }
 
     /// Its kernel of that name.

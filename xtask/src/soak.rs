@@ -108,7 +108,8 @@ fn one(directory: &Path, links: &Path, request: &Request, number: u64) -> Result
     let repeat = format!("cargo xtask soak --seed {} --first {number} --programs 1 --compiler {compiler}; {}", request.seed, file.display());
     fs::write(&file, program::source(request.seed, number, clang, request.sabotage)).map_err(|e| format!("{}: {e}", file.display()))?;
     let words = [compiler, level, "-w", "-fopenmp", "-pthread", &file.display().to_string(), "-o", &program.display().to_string(), "-lm"].map(String::from);
-    let built = exec::run(&words, &[], directory, 120);
+    // On a busy machine a compiler at the lowest priority takes minutes.
+    let built = exec::run(&words, &[], directory, 600);
     if let Some(problem) = built.problem {
         let line = built.stderr.lines().find(|l| l.contains("error")).unwrap_or_default().to_string();
         return Err(format!("generator: {compiler}: {problem}: {line}; {repeat}"));

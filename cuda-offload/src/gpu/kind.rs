@@ -2,9 +2,9 @@
 
 use core::ffi::CStr;
 
-use device_trait::{Address, Device, Failure, Handles, Image, Launch, Module, Operation, Progress, Stream};
+use device_trait::{Address, Device, Failure, Handles, Image, Launch, Module, Operation, Progress, Release, Stream};
 
-use super::{Gpu, failed, lock, no_stream};
+use super::{Gpu, failed, launch, lock, no_stream};
 use crate::driver::{self, Context, Driver, Error, code};
 use crate::images::{self, Loaded};
 use crate::staging::{Staging, Way};
@@ -67,6 +67,9 @@ impl Device for Gpu {
         if !images::is_ours(image.bytes) {
             return Ok(None);
         }
+        if image.release == Release::Later {
+            return Err(Failure("its device code is of LLVM 21 or later, which is not known (LLVM 19's is)".into()));
+        }
         let loaded = {
             let _inside = self.enter()?;
             Loaded::new(self.driver, image.bytes).map_err(|why| failed(&why))?
@@ -75,15 +78,43 @@ impl Device for Gpu {
             self.write(at, &words)?;
         }
         self.construct(&loaded, image.bytes)?;
+        let destructors = self.destructors(&loaded, image.bytes)?;
         let mut images = lock(&self.images);
-        images.loaded.push(loaded);
+        images.loaded.push(Some(launch::Module { image: loaded, destructors }));
         Ok(Some(Module(images.loaded.len() as u64 - 1)))
+    }
+
+    fn unload(&self, module: Module) -> Result<(), Failure> {
+        let gone = {
+            let mut images = lock(&self.images);
+            images.kernels.retain(|&(of, _), _| of != module.0);
+            images.loaded.get_mut(module.0 as usize).and_then(Option::take)
+        };
+        let Some(gone) = gone else { return Ok(()) };
+        if self.synchronise().is_err() {
+            return Ok(()); // all that was there is lost
+        }
+        let destroyed = gone.destructors.map_or(Ok(()), |list| self.destroy(list));
+        if let Ok(_inside) = self.enter() {
+            gone.image.unload();
+        }
+        destroyed
+    }
+
+    fn end(&self) -> Result<(), Failure> {
+        let lists: Vec<_> = lock(&self.images).loaded.iter_mut().rev().flatten().filter_map(|module| module.destructors.take()).collect();
+        if lists.is_empty() || self.synchronise().is_err() {
+            return Ok(());
+        }
+        // All are called, whatever becomes of the others.
+        let destroyed: Vec<_> = lists.into_iter().map(|list| self.destroy(list)).collect();
+        destroyed.into_iter().collect()
     }
 
     fn find(&self, module: Module, name: &CStr) -> Option<Address> {
         let _inside = self.enter().ok()?;
         let images = lock(&self.images);
-        let image = images.loaded.get(module.0 as usize)?;
+        let image = images.get(module.0)?;
         image.kernel(name).map(|kernel| kernel.0.addr()).or_else(|| image.variable(name).map(|variable| variable.address))
     }
 

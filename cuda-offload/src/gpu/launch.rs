@@ -3,8 +3,9 @@
 use core::ffi::{CStr, c_void};
 use std::collections::HashMap;
 
-use device_trait::{Address, Code, Convention, Device, Failure, Launch, Module, Operation};
+use device_trait::{self as interface, Address, Code, Convention, Device, Failure, Launch, Operation};
 
+use super::global_objects::List;
 use super::{Gpu, failed, lock};
 use crate::driver::{Function, code};
 use crate::geometry::{self, Kernel, Wish};
@@ -24,11 +25,24 @@ pub(super) struct Found {
 /// What was loaded.
 #[derive(Default)]
 pub(super) struct Images {
-    pub loaded: Vec<Loaded>,
+    pub loaded: Vec<Option<Module>>,
     /// By image and function.
     pub kernels: HashMap<(u64, Address), Found>,
     /// Two words of zeros, for kernels without reductions.
     pub nothing: Address,
+}
+
+/// An image, and its destructors until they have been called.
+pub(super) struct Module {
+    pub image: Loaded,
+    pub destructors: Option<List>,
+}
+
+impl Images {
+    /// One that has not been unloaded.
+    pub fn get(&self, number: u64) -> Option<&Loaded> {
+        self.loaded.get(number as usize)?.as_ref().map(|module| &module.image)
+    }
 }
 
 /// Room for the launch's words, so that what is behind them is aligned.
@@ -71,13 +85,13 @@ impl Gpu {
     }
 
     /// What the compiler has left with a kernel.
-    fn kernel(&self, module: Module, name: &CStr, address: Address) -> Result<Found, Failure> {
+    fn kernel(&self, module: interface::Module, name: &CStr, address: Address) -> Result<Found, Failure> {
         if let Some(found) = lock(&self.images).kernels.get(&(module.0, address)) {
             return Ok(*found);
         }
         let (function, environment) = {
             let images = lock(&self.images);
-            let image = images.loaded.get(module.0 as usize).ok_or_else(|| Failure("the image is not loaded".into()))?;
+            let image = images.get(module.0).ok_or_else(|| Failure("the image is not loaded".into()))?;
             let function = image.kernel(name).ok_or_else(|| Failure(format!("the image has no kernel {}", name.to_string_lossy()).into()))?;
             (function, image.kernel_environment(name).map_err(|why| Failure(why.into()))?)
         };

@@ -7,7 +7,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use cuda_offload::driver::{Absent, Context, Function};
 use cuda_offload::{Driver, Gpu, gpus};
-use device_trait::{Code, Convention, Device, Failure, Image, Launch, Module, Operation, Progress, Stream};
+use device_trait::{Code, Convention, Device, Failure, Image, Launch, Module, Operation, Progress, Release, Stream};
 
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -40,12 +40,20 @@ pub fn driver_file_old() -> &'static Path {
 
 pub fn kernels() -> &'static [u8] {
     static IMAGE: OnceLock<Vec<u8>> = OnceLock::new();
-    IMAGE.get_or_init(|| {
-        let file = compile(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/device/kernels.c"), "kernels.so", &[]);
-        let mut bytes = std::fs::read(file).expect("the image");
-        bytes[18..20].copy_from_slice(&190_u16.to_le_bytes());
-        bytes
-    })
+    IMAGE.get_or_init(|| kernels_with("kernels.so", &[]))
+}
+
+/// The image, compiled with these flags.
+pub fn kernels_with(name: &str, flags: &[&str]) -> Vec<u8> {
+    let file = compile(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/device/kernels.c"), name, flags);
+    let mut bytes = std::fs::read(file).expect("the image");
+    bytes[18..20].copy_from_slice(&190_u16.to_le_bytes());
+    bytes
+}
+
+/// As the program brings it.
+pub fn image(bytes: &[u8], id: u64) -> Image<'_> {
+    Image { bytes, id, release: Release::Llvm20 }
 }
 
 pub fn text(path: impl AsRef<OsStr>) -> CString {
@@ -106,7 +114,7 @@ pub fn get<const N: usize>(gpu: &Gpu, from: usize) -> [u32; N] {
 }
 
 pub fn load(gpu: &Gpu) -> Module {
-    gpu.load(&Image { bytes: kernels(), id: 1 }).expect("it loads").expect("it is for GPUs")
+    gpu.load(&image(kernels(), 1)).expect("it loads").expect("it is for GPUs")
 }
 
 pub fn launch<'a>(gpu: &Gpu, module: Module, name: &'a CStr, convention: Convention, arguments: &'a [usize]) -> Launch<'a> {

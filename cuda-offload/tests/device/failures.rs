@@ -1,9 +1,9 @@
 //! What fails: who is told, in which words, and who goes on.
 
 use cuda_offload::{Gpu, gpus};
-use device_trait::{Convention, Device, Failure, Image, Module, Operation};
+use device_trait::{Convention, Device, Failure, Module, Operation};
 
-use crate::common::{all, get, kernels, launch, load, one, open, opened, put, settle};
+use crate::common::{all, get, image, kernels, launch, load, one, open, opened, put, settle};
 
 /// A kernel with the arguments that it wants.
 fn add(gpu: &Gpu, module: Module, block: usize) -> Result<Operation, Failure> {
@@ -40,7 +40,7 @@ fn every_call_on_a_lost_device_says_what_happened() {
     for (at, failure) in failures.into_iter().enumerate() {
         assert_eq!(failure.expect_err("lost").to_string(), "CUDA_ERROR_LAUNCH_FAILED", "{at}");
     }
-    assert!(gpu.load(&Image { bytes: kernels(), id: 9 }).is_err());
+    assert!(gpu.load(&image(kernels(), 9)).is_err());
     assert_eq!(gpu.known(), 0);
 }
 

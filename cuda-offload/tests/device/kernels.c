@@ -16,8 +16,13 @@ _Static_assert(sizeof(struct kernel_environment) == 48, "as LLVM 19 has it");
 struct {
     uint32_t debug, devices, number, memory;
     uint64_t clock, table, table_size, parallelism;
+#ifdef OTHER_RELEASE
+    uint64_t more;
+#endif
 } __omp_rtl_device_environment;
+#ifndef OTHER_RELEASE
 _Static_assert(sizeof __omp_rtl_device_environment == 48, "as LLVM 19 has it");
+#endif
 
 int counter = 7;
 

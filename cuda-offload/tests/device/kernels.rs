@@ -1,19 +1,29 @@
 //! Images and kernels.
 
-use device_trait::{Code, Convention, Device, Image, Launch, Operation};
+use device_trait::{Code, Convention, Device, Image, Launch, Operation, Release};
 
-use crate::common::{all, get, kernels, launch, load, one, put, settle};
+use crate::common::{all, get, image, kernels, kernels_with, launch, load, one, put, settle};
 
 #[test]
 fn images_for_other_machines_are_declined_and_broken_ones_fail() {
     let gpu = one("");
     let mut host = kernels().to_vec();
     host[18] = 62;
-    assert_eq!(gpu.load(&Image { bytes: &host, id: 1 }), Ok(None));
-    assert_eq!(gpu.load(&Image { bytes: b"nothing", id: 2 }), Ok(None));
+    assert_eq!(gpu.load(&image(&host, 1)), Ok(None));
+    assert_eq!(gpu.load(&image(b"nothing", 2)), Ok(None));
     let mut broken = kernels().to_vec();
     broken[32..64].fill(0);
-    assert!(gpu.load(&Image { bytes: &broken, id: 3 }).is_err_and(|why| why.to_string() == "CUDA_ERROR_INVALID_IMAGE"));
+    assert!(gpu.load(&image(&broken, 3)).is_err_and(|why| why.to_string() == "CUDA_ERROR_INVALID_IMAGE"));
+}
+
+#[test]
+fn images_of_other_releases_are_refused_with_what_is_known_of_them() {
+    let gpu = one("");
+    let words = |image: &Image<'_>| gpu.load(image).expect_err("refused").to_string();
+    assert_eq!(words(&Image { release: Release::Later, ..image(kernels(), 1) }), "its device code is of LLVM 21 or later, which is not known (LLVM 19's is)");
+    let other = kernels_with("kernels-other.so", &["-DOTHER_RELEASE"]);
+    assert_eq!(words(&image(&other, 2)), "its device code is of an LLVM release that is not known (56 bytes of environment, where LLVM 19 has 48)");
+    load(&gpu);
 }
 
 #[test]
@@ -23,6 +33,27 @@ fn kernels_and_variables_are_found() {
     assert!(gpu.find(module, c"add").is_some() && gpu.find(module, c"nobody").is_none());
     let counter = gpu.find(module, c"counter").expect("a variable");
     assert_eq!(get(&gpu, counter), [7]);
+}
+
+#[test]
+fn an_image_that_is_unloaded_is_gone_behind_its_kernels_and_comes_anew() {
+    for seed in 1..5 {
+        let gpu = one(&format!("delay=400,seed={seed}"));
+        let (gone, block) = (load(&gpu), put(&gpu, &[1; 4]));
+        let counter = gpu.find(gone, c"counter").expect("a variable");
+        let (value, arguments) = (9_u32, [block, block, 4, 1]);
+        let add = launch(&gpu, gone, c"add", Convention::Separate, &arguments);
+        // SAFETY: as large, and the kernel's arguments; all is over when the image is.
+        let begun = unsafe { [gpu.copy_in(counter, (&raw const value).cast(), 4), gpu.run(&add)] };
+        // A kernel that runs then would be the driver's failure.
+        assert_eq!((gpu.unload(gone), gpu.unload(gone), gpu.synchronise()), (Ok(()), Ok(()), Ok(())));
+        begun.into_iter().for_each(|operation| settle(&gpu, operation).expect("fine"));
+        assert_eq!((get(&gpu, block), gpu.find(gone, c"counter")), ([2; 4], None));
+        // SAFETY: it does not begin.
+        assert!(unsafe { gpu.run(&add) }.is_err(), "its kernels were known");
+        let anew = load(&gpu);
+        assert_eq!(get(&gpu, gpu.find(anew, c"counter").expect("a variable")), [7]);
+    }
 }
 
 #[test]

@@ -95,6 +95,17 @@ pub struct Image<'a> {
     pub bytes: &'a [u8],
     /// A number that no other image of this process has.
     pub id: u64,
+    /// Of which compiler it is, as far as the program's tables say.
+    pub release: Release,
+}
+
+/// Compilers whose images differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Release {
+    /// LLVM up to 20.
+    Llvm20,
+    /// LLVM from 21 on.
+    Later,
 }
 
 /// An image that a device has loaded; the number is the device's.
@@ -237,6 +248,23 @@ pub trait Device: Send + Sync {
     /// # Errors
     /// It is for this kind, but cannot be loaded.
     fn load(&self, image: &Image<'_>) -> Result<Option<Module>, Failure>;
+
+    /// The object that holds an image goes away: calls the destructors of the image's global objects, waits for them, and forgets the image. Nothing of it is used any more. May be
+    /// called under the loader's lock. A device that is lost has nothing to destroy.
+    ///
+    /// # Errors
+    /// The destructors failed.
+    fn unload(&self, _module: Module) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// The process ends: calls the destructors of the images that are still loaded, and waits for them. The images stay. As [`Device::unload`] otherwise.
+    ///
+    /// # Errors
+    /// Some destructors failed.
+    fn end(&self) -> Result<(), Failure> {
+        Ok(())
+    }
 
     /// Where a loaded image has a function or variable.
     fn find(&self, module: Module, name: &CStr) -> Option<Address>;

@@ -30,10 +30,11 @@ use ult::pool::{self, Assignment};
 use ult::sched::{Job, Look, Spin, Wait};
 use ult::worker::{self, Locals, Worker};
 
-use super::env::{self, Tls};
+use super::env;
 use super::parallel::{among, spin_for};
 use super::queue;
 use super::report;
+use super::storage::may_share;
 use super::team::{Housing, Team};
 use super::thread::{Here, Thread};
 
@@ -94,28 +95,6 @@ fn isolate_residents(here: Here, wanted: u32) -> bool {
 fn keeps_sharing(here: Here, wanted: u32) -> bool {
     // SAFETY: own thread only.
     worker::uses_identities() && unsafe { here.thread.own() }.kept_size == wanted
-}
-
-/// The program has mutexes whose owner the kernel knows by its kernel thread.
-static SHARES_NO_MORE: AtomicBool = AtomicBool::new(false);
-
-/// From the next fork on each thread of a region has a kernel thread of its own.
-pub fn share_no_more() {
-    // ORDERING: Relaxed; a setting: regions that others fork at this moment do not use what the caller is about to make.
-    SHARES_NO_MORE.store(true, Ordering::Relaxed);
-}
-
-/// May threads share workers at all?
-fn may_share() -> bool {
-    // ORDERING: Relaxed; as above.
-    if SHARES_NO_MORE.load(Ordering::Relaxed) {
-        return false;
-    }
-    match env::settings().tls {
-        Tls::Kernel => false,
-        Tls::Shared => true,
-        Tls::Auto | Tls::Donor => worker::uses_identities(),
-    }
 }
 
 /// One with threads that each have a worker of the pool; one that shares workers if the pool has too few to lend.

@@ -12,6 +12,7 @@ use super::env::{
     WaitPolicy, settings,
 };
 use super::report;
+use super::storage::Storage;
 
 /// Default of `affinity-format-var`.
 pub const DEFAULT_FORMAT: &str = "OMP: pid %P tid %i thread %n bound to OS proc set {%A}";
@@ -55,6 +56,9 @@ fn environment(settings: &Settings, verbose: bool) -> String {
         .filter(|(name, _)| name.starts_with("OMP_") && name.contains("_DEV"))
     {
         let _ = writeln!(text, "  [device] {name}='{value}'");
+    }
+    if verbose {
+        let _ = writeln!(text, "  [host] thread-local storage: {}", Storage::of(settings));
     }
     text + "OPENMP DISPLAY ENVIRONMENT END\n"
 }
@@ -359,6 +363,7 @@ mod tests {
             "[host] GANGWAY_VICTIM='HYBRID'",
             "[host] GANGWAY_STALL_SIGNAL=''",
             "[host] OMP_GANG_SCHED='AUTO'",
+            "[host] thread-local storage: ",
             "[device] OMP_NUM_THREADS_DEV='3'",
         ] {
             assert!(text.contains(line), "{line} in {text}");

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`env`], [`icv`], [`counts`], [`display`] | the environment, control variables, and how they are shown |
 //! | [`root`], [`thread`], [`team`], [`parallel`], [`assemble`] | initial threads, threads, teams and their barrier, fork and join, how a team is put together |
-//! | [`identities`] | the thread-local storage that numbered threads keep |
+//! | [`storage`], [`identities`] | which thread-local storage threads run with, and what numbered threads keep |
 //! | [`affinity`], [`binding`] | places, and binding threads to them |
 //! | [`task`], [`queue`], [`shelf`], [`depend`], [`taskgroup`], [`taskloop`] | tasks, where ready ones stand, dependences, taskgroups, taskloops |
 //! | [`worksharing`] | loops, sections, single, ordered, doacross |
@@ -45,6 +45,7 @@ pub mod root;
 pub mod shelf;
 pub mod stacks;
 pub mod stats;
+pub mod storage;
 pub mod target;
 pub mod task;
 pub mod taskgroup;

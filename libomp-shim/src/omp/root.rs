@@ -90,9 +90,13 @@ pub fn finish_at_exit() -> bool {
     is_main
 }
 
-/// `main` has returned, or it has called `exit`: the implicit barrier at the end of the initial task (5.2 §12.6). Not where the program gives up, or is inside
-/// of a region.
 unsafe extern "C" fn finish(status: c_int, _: *mut c_void) {
+    finish_tasks(status);
+}
+
+/// `main` has returned, or it has called `exit`: the implicit barrier at the end of the initial task (5.2 §12.6). Not where the program gives up, or is inside
+/// of a region. Once it has been done it is soon done again.
+pub fn finish_tasks(status: c_int) {
     let Some(here) = Here::if_known().filter(|_| status == 0) else { return };
     let team = here.team();
     if team.plan().parent_thread.is_null() && !here.task.is_explicit() && team.is_of_this_process() {

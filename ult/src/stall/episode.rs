@@ -86,15 +86,24 @@ impl Hope {
     }
 }
 
-/// What one that stands in had done at a look: switch points, and nanoseconds of processor time.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// What one that stands in had done at a look: switch points, and nanoseconds of processor time; and since when, as far as has been seen, it
+/// passes no switch point.
+#[derive(Clone, Copy)]
 struct Heir {
     turns: u32,
     ran: u64,
+    since: u64,
 }
 
 impl Heir {
-    const NONE: Heir = Heir { turns: 0, ran: u64::MAX };
+    const NONE: Heir = Heir { turns: 0, ran: u64::MAX, since: 0 };
+
+    /// The same one at a later look.
+    fn after(before: Heir, watched: &Watched, tid: i32, now: u64) -> Heir {
+        let turns = watched.turns();
+        let stays = before.ran != u64::MAX && before.turns == turns;
+        Heir { turns, ran: clock::processor_time(tid).unwrap_or(0), since: if stays { before.since } else { now } }
+    }
 }
 
 /// Looks in a row that agree.
@@ -131,7 +140,7 @@ pub(super) enum Look {
     Still(u64),
 }
 
-/// How long code that is not the program's (a library's computation, as a rule) may take before those behind it are handed
+/// How long code that is not the program's (a library's computation, as a rule), or that of one that stands in, may take before those behind it are handed
 /// off, nanoseconds: a kernel thread more costs the others their cores, so what ends soon is waited for.
 const LIBRARY: u64 = 10_000_000;
 
@@ -335,15 +344,18 @@ impl Episode {
         }
     }
 
-    /// Its queues were handed off: does what waits behind it by now wait for somebody who sleeps as well, or who never came?
+    /// Its queues were handed off: does what waits behind it by now wait for somebody who sleeps as well, who never came, or who runs on and on? The last may be
+    /// a loop that waits for somebody still queued here. Nobody sits behind who stands in, so it is not sampled, and has as long as a library's code.
     fn is_nobody_s(&mut self, watched: &'static Watched, now: u64) -> bool {
         let heir = watched.heir().map(|heir| (heir, heir.tid())).filter(|(heir, tid)| *tid != 0 && heir.is_user());
         let Some((heir, tid)) = heir else {
             self.heir = Heir::NONE;
             return now - self.handed >= self.again;
         };
-        let seen = Heir { turns: heir.turns(), ran: clock::processor_time(tid).unwrap_or(0) };
-        core::mem::replace(&mut self.heir, seen) == seen && clock::state(tid) == State::Asleep && heir.turns() == seen.turns
+        let seen = Heir::after(self.heir, heir, tid, now);
+        let before = core::mem::replace(&mut self.heir, seen);
+        let rests = (before.turns, before.ran) == (seen.turns, seen.ran) && clock::state(tid) == State::Asleep;
+        (rests || now - seen.since >= LIBRARY) && heir.turns() == seen.turns
     }
 
     fn cannot_interrupt(&mut self, watched: &'static Watched, from: u64, now: u64) {

@@ -265,11 +265,15 @@ fn a_blocked_worker_is_handed_off_once() {
     let block = |millis| {
         player.act(region, || {
             let start = Instant::now();
-            std::thread::sleep(Duration::from_millis(millis));
+            // Who stands in gets on meanwhile.
+            while start.elapsed() < Duration::from_millis(millis) {
+                std::thread::sleep(Duration::from_millis(3));
+                BUSY_HEIR.pass();
+            }
             start
         })
     };
-    let mut starts = vec![block(48)]; // there is another hand-off after 50
+    let mut starts = vec![block(45)]; // there is another hand-off after 50
     assert_eq!(hand_offs_of(player), 1);
     assert!(is_known_blocker(region) && !is_known_spinner(region));
     assert_eq!(counters().interrupts, sent, "a sleeping thread was signalled");
@@ -306,6 +310,13 @@ fn who_stands_in_and_sleeps_is_stood_in_for_as_well() {
     drop(end);
     sleeper.join().unwrap();
     assert!(hand_offs >= 10, "{hand_offs} in 48 ms");
+}
+
+#[test]
+fn who_stands_in_and_runs_on_and_on_is_stood_in_for_as_well() {
+    let _stage = stage();
+    let hand_offs = hand_offs_of_a_standstill();
+    assert!((2..=5).contains(&hand_offs), "{hand_offs} in 48 ms: after 1 ms, then every 10 or more");
 }
 
 #[test]

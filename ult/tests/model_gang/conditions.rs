@@ -12,7 +12,7 @@ impl Scheduler {
             Forking::Locked | Forking::Loose => true,
             Forking::Ticket | Forking::TicketUnsorted => state.tag(thread).id < state.opened.into(),
         };
-        opened && self.program.foreign[worker].is_none_or(|root| state.root(thread) == root)
+        opened && self.program.foreign[self.home(state, worker)].is_none_or(|root| state.root(thread) == root)
     }
 
     pub fn may_take(&self, state: &State, worker: usize, from: usize, thread: Thread) -> bool {
@@ -38,7 +38,7 @@ impl Scheduler {
     pub fn is_satisfied(&self, state: &State, thread: Thread, op: Op) -> bool {
         let gang = || thread.of_gang().expect("roots meet nobody").0;
         match op {
-            Op::Spin(_) | Op::Meet(_) => state.is_open(&self.program, gang(), op),
+            Op::Spin(_) | Op::Meet(_) | Op::Block(_) => state.is_open(&self.program, gang(), op),
             Op::Poll(flag) | Op::Await(flag) => state.has_flag(flag),
             Op::Join => state.mates_ended(&self.program, gang()),
             Op::Raise(_) | Op::Fork(_) | Op::GiveWay => true,
@@ -47,10 +47,34 @@ impl Scheduler {
 
     /// Does the running context spin for something that has not happened?
     pub fn spins(&self, state: &State, thread: Thread) -> bool {
+        if thread == Thread::NONE {
+            return false;
+        }
         match state.at(&self.program, thread) {
             (Some(&op @ (Op::Spin(_) | Op::Poll(_))), true) => !self.is_satisfied(state, thread, op),
             _ => false,
         }
+    }
+
+    /// Does the running context sleep in the kernel for something that has not happened?
+    pub fn blocks(&self, state: &State, thread: Thread) -> bool {
+        if thread == Thread::NONE {
+            return false;
+        }
+        match state.at(&self.program, thread) {
+            (Some(&op @ Op::Block(_)), true) => !self.is_satisfied(state, thread, op),
+            _ => false,
+        }
+    }
+
+    /// Does somebody wait behind the running context, suspended or queued?
+    pub fn is_crowded(&self, state: &State, worker: usize) -> bool {
+        !state.suspended[worker].is_empty() || !state.deque[worker].is_empty()
+    }
+
+    /// The worker itself, or the one that it stands in for.
+    pub fn home(&self, state: &State, worker: usize) -> usize {
+        state.stands_for[worker].checked_sub(1).map_or(worker, usize::from)
     }
 
     /// Could this suspended context go on? One that the monitor has switched out always can: it spins on.

@@ -27,6 +27,7 @@ mod toys;
 mod words;
 
 mod fork_order;
+mod hand_off;
 mod nested;
 mod one_level;
 mod oversize;

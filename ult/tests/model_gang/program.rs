@@ -5,6 +5,10 @@
 
 /// Sizes of the arrays in a state; a program may use less.
 pub const WORKERS: usize = 3;
+/// Kernel threads that can stand in for blocked workers.
+pub const SPARES: usize = 3;
+/// Workers, then those that stand in.
+pub const TRACKS: usize = WORKERS + SPARES;
 pub const GANGS: usize = 3;
 pub const MATES: usize = 3;
 pub const ROOTS: usize = 3;
@@ -16,6 +20,8 @@ pub const THREADS: usize = ROOTS + GANGS * MATES;
 pub enum Op {
     /// Arrives at a barrier of its gang and spins in user code until all are there. The scheduler sees nothing.
     Spin(u8),
+    /// Arrives at a barrier of its gang and sleeps in the kernel until all are there: the scheduler sees nothing, and nobody can switch it out.
+    Block(u8),
     /// Arrives at a barrier of its gang and waits in the runtime: the worker may do something else.
     Meet(u8),
     /// Spins in user code until a flag is raised.
@@ -44,8 +50,10 @@ pub struct Root {
 #[derive(Clone)]
 pub struct Program {
     pub workers: usize,
+    /// Kernel threads that stand in for blocked workers, if the rules have hand-off. They are numbered behind the workers.
+    pub spares: usize,
     /// Kernel threads of the program itself, by the root they serve: they take ULTs of that root only.
-    pub foreign: [Option<usize>; WORKERS],
+    pub foreign: [Option<usize>; TRACKS],
     pub roots: Vec<Root>,
     /// Threads of each gang.
     pub sizes: Vec<usize>,
@@ -74,7 +82,19 @@ impl Program {
             }
         }
         let sizes = gangs.iter().map(Vec::len).collect();
-        Self { workers, foreign: [None; WORKERS], roots, sizes, scripts }
+        Self { workers, spares: 0, foreign: [None; TRACKS], roots, sizes, scripts }
+    }
+
+    /// The same program with `spares` kernel threads that may stand in.
+    pub fn with_spares(mut self, spares: usize) -> Self {
+        assert!(spares <= SPARES);
+        self.spares = spares;
+        self
+    }
+
+    /// Workers and spares.
+    pub fn tracks(&self) -> usize {
+        self.workers + self.spares
     }
 
     /// The same program with worker `worker` being a kernel thread that serves `root` only.
@@ -158,6 +178,18 @@ pub enum Monitor {
     Lifo,
 }
 
+/// What becomes of what waits behind code that sleeps in the kernel.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum HandOff {
+    Off,
+    /// One spare stands in for a worker.
+    Once,
+    /// Another one does, on behalf of the same worker, if the first sleeps in the kernel as well.
+    Sleepers,
+    /// Or if it spins, with nobody behind it whom the monitor could switch to.
+    Stuck,
+}
+
 #[derive(Clone, Copy)]
 pub struct Rules {
     pub eligibility: Eligibility,
@@ -167,6 +199,7 @@ pub struct Rules {
     pub stealing: Stealing,
     pub resuming: Resuming,
     pub monitor: Monitor,
+    pub hand_off: HandOff,
     /// A worker that would sleep takes or resumes what the rule keeps back.
     pub exception: bool,
     /// Mates go to all placements that a reservation may choose, or to the nearest workers only.
@@ -182,6 +215,7 @@ impl Rules {
         stealing: Stealing::LookAgain,
         resuming: Resuming::Ordered,
         monitor: Monitor::Off,
+        hand_off: HandOff::Off,
         exception: false,
         nearest: false,
     };

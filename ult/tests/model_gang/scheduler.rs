@@ -4,7 +4,7 @@
 //! it (deques, who looks where first, who is resumed) is stated here, with the variants that `program::Rules` names.
 
 use crate::explore::Model;
-use crate::program::{Forking, MATES, Monitor, Op, Program, Resuming, Rules, Stealing, WORKERS};
+use crate::program::{Forking, HandOff, MATES, Monitor, Op, Program, Resuming, Rules, Stealing, TRACKS};
 use crate::state::{State, Thread};
 use ult::gang::eligible;
 
@@ -39,6 +39,12 @@ pub enum Act {
     TakeAnyway(usize, Thread),
     /// The monitor switches the spinner out.
     Rotate(Thread),
+    /// The monitor has a spare stand in for the worker, whose running context sleeps in the kernel.
+    HandOff(usize),
+    /// The monitor switches out what spins on a spare whose worker has moved; it comes to its scheduler.
+    Summon,
+    /// A spare whose worker has moved gives everything back to it, and rests.
+    GiveBack,
 }
 
 /// A worker and what it does.
@@ -57,8 +63,11 @@ impl Model for Scheduler {
     }
 
     fn actions(&self, state: &State, into: &mut Vec<Action>) {
-        for worker in 0..self.program.workers {
+        for worker in 0..self.program.tracks() {
             let mut acts = Vec::new();
+            if worker >= self.program.workers && state.stands_for[worker] == 0 {
+                continue;
+            }
             if state.running[worker] == Thread::NONE {
                 self.scheduling(state, worker, &mut acts);
             } else {
@@ -71,6 +80,9 @@ impl Model for Scheduler {
     fn apply(&self, state: &State, Action { worker, act }: Action) -> State {
         let mut next = state.clone();
         next.looked[worker] = act == Act::Look;
+        if !matches!(act, Act::Rotate(_) | Act::HandOff(_) | Act::Summon) {
+            self.recall(&mut next, worker);
+        }
         match act {
             Act::Step => self.step(&mut next, worker),
             Act::Fork(targets) => self.fork(&mut next, worker, targets),
@@ -91,6 +103,9 @@ impl Model for Scheduler {
                 next.running[worker] = Thread(root as u8);
             }
             Act::Rotate(thread) => self.rotate(&mut next, worker, thread),
+            Act::HandOff(spare) => self.hand_off(&mut next, worker, spare),
+            Act::Summon => self.leave(&mut next, worker),
+            Act::GiveBack => self.give_back(&mut next, worker),
         }
         next
     }
@@ -100,7 +115,7 @@ impl Model for Scheduler {
     }
 
     fn process(&self, Action { worker, act }: Action) -> usize {
-        if let Act::Rotate(_) = act { WORKERS + worker } else { worker }
+        if matches!(act, Act::Rotate(_) | Act::HandOff(_) | Act::Summon) { TRACKS + worker } else { worker }
     }
 
     fn describe(&self, state: &State, action: Action) -> String {
@@ -118,6 +133,13 @@ impl Scheduler {
         let thread = state.running[worker];
         if self.spins(state, thread) {
             into.extend(self.behind(state, worker).map(Act::Rotate));
+            if into.is_empty() && state.recalled[worker] && self.rules.monitor != Monitor::Off {
+                into.push(Act::Summon);
+            }
+            return;
+        }
+        if self.blocks(state, thread) {
+            into.extend(self.spare_for(state, worker).map(Act::HandOff));
             return;
         }
         match self.next_op(state, thread) {
@@ -129,6 +151,30 @@ impl Scheduler {
         }
     }
 
+    /// Who would stand in for a worker whose running context sleeps in the kernel: if somebody is suspended behind it, or queued and nobody who
+    /// stands in already could take it.
+    fn spare_for(&self, state: &State, worker: usize) -> Option<usize> {
+        let home = self.home(state, worker);
+        let queued = !state.deque[worker].is_empty() || !state.deque[home].is_empty();
+        let mut heirs = self.heirs(state, home).filter(|&heir| heir != worker && !state.recalled[heir]);
+        let needed = match self.rules.hand_off {
+            HandOff::Off => false,
+            HandOff::Once => worker == home && heirs.next().is_none() && self.is_crowded(state, worker),
+            HandOff::Sleepers => !state.suspended[worker].is_empty() || queued && heirs.all(|heir| self.blocks(state, state.running[heir])),
+            HandOff::Stuck => !state.suspended[worker].is_empty() || queued && heirs.all(|heir| self.is_stuck(state, heir)),
+        };
+        let mut spares = self.program.workers..self.program.tracks();
+        if needed { spares.find(|&spare| state.stands_for[spare] == 0) } else { None }
+    }
+
+    fn heirs<'s>(&self, state: &'s State, home: usize) -> impl Iterator<Item = usize> + 's {
+        (self.program.workers..self.program.tracks()).filter(move |&spare| state.stands_for[spare] as usize == home + 1)
+    }
+
+    fn is_stuck(&self, state: &State, worker: usize) -> bool {
+        self.blocks(state, state.running[worker]) || self.spins(state, state.running[worker])
+    }
+
     fn pushing(&self, state: &State, gang: usize, into: &mut Vec<Act>) {
         if state.to_push[gang] != [0; MATES] {
             into.push(Act::Push);
@@ -138,6 +184,10 @@ impl Scheduler {
     }
 
     fn scheduling(&self, state: &State, worker: usize, into: &mut Vec<Act>) {
+        if state.recalled[worker] && state.deque[worker].is_empty() {
+            into.push(Act::GiveBack); // goes before everything else
+            return;
+        }
         if let Some(thread) = self.first_ready(state, worker)
             && (self.rules.resuming == Resuming::AnyReady || state.at(&self.program, thread) == (Some(&Op::Join), true) || eligible(state.tag(thread), state.bound(&self.program, worker, thread)))
         {
@@ -155,7 +205,7 @@ impl Scheduler {
 
     fn stealing(&self, state: &State, worker: usize, into: &mut Vec<Act>) {
         let own = state.heads(worker).any(|thread| self.may_take(state, worker, worker, thread));
-        let elsewhere = (0..self.program.workers).filter(|&victim| victim != worker);
+        let elsewhere = (0..self.program.tracks()).filter(|&victim| victim != worker);
         let mut steals = elsewhere
             .flat_map(|victim| state.heads(victim).map(move |thread| (victim, thread)))
             .filter(|&(victim, thread)| self.may_take(state, worker, victim, thread))
@@ -173,7 +223,7 @@ impl Scheduler {
 
     fn anyway(&self, state: &State, worker: usize, into: &mut Vec<Act>) {
         into.extend(self.first_ready(state, worker).map(Act::ResumeAnyway));
-        for victim in 0..self.program.workers {
+        for victim in 0..self.program.tracks() {
             let heads = state.heads(victim).filter(|&thread| self.may_start(state, worker, thread));
             into.extend(heads.map(|thread| Act::TakeAnyway(victim, thread)));
         }
@@ -201,7 +251,7 @@ impl Scheduler {
     /// these are too few, each of them and then any.
     fn placements(&self, worker: usize, gang: usize) -> Vec<Targets> {
         let mates = self.program.sizes[gang] - 1;
-        let after = (1..self.program.workers).map(|step| (worker + step) % self.program.workers);
+        let after = (1..=self.program.workers).map(|step| (worker + step) % self.program.workers).filter(|&w| w != worker);
         let others: Vec<_> = after.filter(|&w| self.program.foreign[w].is_none()).collect();
         let round: Vec<_> = others.iter().copied().chain([worker]).collect();
         let mut all: Vec<Targets> = vec![[0; MATES - 1]];
@@ -249,7 +299,7 @@ impl Scheduler {
             return;
         };
         match op {
-            Op::Spin(_) | Op::Poll(_) => state.arrive(thread),
+            Op::Spin(_) | Op::Poll(_) | Op::Block(_) => state.arrive(thread),
             Op::Meet(_) | Op::Await(_) | Op::Join => self.wait(state, worker, op),
             Op::GiveWay => self.give_way(state, worker),
             Op::Raise(flag) => {
@@ -307,6 +357,28 @@ impl Scheduler {
             state.suspended[worker].remove(thread);
         }
         state.running[worker] = thread;
+    }
+
+    /// The worker's code moves again: those that stand in for it are to end.
+    fn recall(&self, state: &mut State, worker: usize) {
+        for spare in self.program.workers..self.program.tracks() {
+            state.recalled[spare] |= state.stands_for[spare] as usize == worker + 1;
+        }
+    }
+
+    /// What is suspended moves; what is queued stays, and is taken from there.
+    fn hand_off(&self, state: &mut State, worker: usize, spare: usize) {
+        state.stands_for[spare] = self.home(state, worker) as u8 + 1;
+        state.recalled[spare] = state.recalled[worker];
+        state.suspended[spare] = core::mem::take(&mut state.suspended[worker]);
+    }
+
+    fn give_back(&self, state: &mut State, worker: usize) {
+        let home = self.home(state, worker);
+        for thread in core::mem::take(&mut state.suspended[worker]).iter() {
+            state.suspend(home, thread, self.rules.monitor != Monitor::Off);
+        }
+        (state.stands_for[worker], state.recalled[worker]) = (0, false);
     }
 
     fn fork(&self, state: &mut State, worker: usize, targets: Targets) {

@@ -1,6 +1,6 @@
 //! A state of the gang scheduler: where every context is, and what stands in the deques.
 
-use crate::program::{GANGS, MATES, Op, Program, ROOTS, THREADS, WORKERS};
+use crate::program::{GANGS, MATES, Op, Program, ROOTS, THREADS, TRACKS};
 use ult::gang::GangTag;
 
 /// A root or a thread of a gang. A context that has forked is named by the innermost thread it runs.
@@ -68,13 +68,17 @@ pub struct State {
     /// Per gang and mate: the worker it is yet to be pushed to, plus one; 0 for none.
     pub to_push: [[u8; MATES]; GANGS],
     /// Per worker: the thread whose user code it runs, or `Thread::NONE`: it is in its scheduler.
-    pub running: [Thread; WORKERS],
-    /// Per worker: contexts that have started there and are not running. They never leave it.
-    pub suspended: [List; WORKERS],
+    pub running: [Thread; TRACKS],
+    /// Per worker: contexts that have started there and are not running. They leave it by hand-off only.
+    pub suspended: [List; TRACKS],
     /// Per worker: its gang deques, all levels in one list; the head of a level is its first entry.
-    pub deque: [List; WORKERS],
+    pub deque: [List; TRACKS],
     /// Per worker: has it looked at its own deque and found nothing (`Stealing::LookedBefore`)?
-    pub looked: [bool; WORKERS],
+    pub looked: [bool; TRACKS],
+    /// Per spare: the worker that it stands in for, plus one; 0: none.
+    pub stands_for: [u8; TRACKS],
+    /// Per spare: that worker has moved since.
+    pub recalled: [bool; TRACKS],
     /// Roots that no worker has begun.
     pub unbegun: [bool; ROOTS],
     pub flags: u8,
@@ -91,10 +95,12 @@ impl State {
             level: [-1; GANGS],
             forker: [0; GANGS],
             to_push: [[0; MATES]; GANGS],
-            running: [Thread::NONE; WORKERS],
-            suspended: [List::default(); WORKERS],
-            deque: [List::default(); WORKERS],
-            looked: [false; WORKERS],
+            running: [Thread::NONE; TRACKS],
+            suspended: [List::default(); TRACKS],
+            deque: [List::default(); TRACKS],
+            looked: [false; TRACKS],
+            stands_for: [0; TRACKS],
+            recalled: [false; TRACKS],
             unbegun: [false; ROOTS],
             flags: 0,
             next_id: 0,

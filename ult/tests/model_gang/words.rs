@@ -32,6 +32,9 @@ impl Scheduler {
             Act::Begin(root) => format!("begins root {root}"),
             Act::ResumeAnyway(thread) => format!("has nothing else and resumes {thread}"),
             Act::TakeAnyway(victim, thread) => format!("has nothing else and takes {thread} from W{victim}"),
+            Act::HandOff(spare) => format!("sleeps in the kernel, W{spare} stands in"),
+            Act::Summon => format!("comes to its scheduler, {} is switched out by the monitor", state.running[action.worker]),
+            Act::GiveBack => format!("gives back to W{}", self.home(state, action.worker)),
             Act::Rotate(thread) => format!("is switched from {} to {thread} by the monitor", state.running[action.worker]),
         };
         format!("W{}: {what}", action.worker)
@@ -76,6 +79,7 @@ impl Scheduler {
         let words = match (op?, arrived) {
             (_, false) => "can go on".into(),
             (Op::Spin(barrier), _) => format!("spins in barrier {barrier}"),
+            (Op::Block(barrier), _) => format!("sleeps in the kernel in barrier {barrier}"),
             (Op::Meet(barrier), _) => format!("waits in the runtime's barrier {barrier}"),
             (Op::Poll(flag), _) => format!("spins for flag {flag}"),
             (Op::Await(flag), _) => format!("waits in the runtime for flag {flag}"),
@@ -88,7 +92,8 @@ impl Scheduler {
     }
 
     pub fn portrait(&self, state: &State) -> Vec<String> {
-        (0..self.program.workers).map(|worker| self.worker_words(state, worker)).collect()
+        let used = |&worker: &usize| worker < self.program.workers || state.stands_for[worker] != 0;
+        (0..self.program.tracks()).filter(used).map(|worker| self.worker_words(state, worker)).collect()
     }
 
     fn worker_words(&self, state: &State, worker: usize) -> String {

@@ -59,6 +59,7 @@ impl Programs {
         let kind: &[&str] = match source {
             "plugin.c" => &["-fopenmp", "-shared", "-fPIC"],
             "plugin_host.c" => &[],
+            "storage.c" => &["-fopenmp", "-g"],
             _ => &["-fopenmp"],
         };
         let always = [command, "-O1", "-Wall", "-Werror", "-pthread"];

@@ -12,6 +12,7 @@
 //! With `nowait` the construct is an explicit task: the code behind it may be what it waits for.
 
 use core::ffi::{c_int, c_uint, c_void};
+use core::sync::atomic::{AtomicBool, Ordering};
 use core::{ptr, slice};
 
 use super::parallel::{Function, body_of};
@@ -22,7 +23,7 @@ use crate::omp::device::place::{Announced, Promise};
 use crate::omp::device::{self, Place, Slot, array, choose};
 use crate::omp::task::{self, Flags, Task};
 use crate::omp::thread::{Here, Thread};
-use crate::omp::{depend, target};
+use crate::omp::{depend, report, target};
 use kinds::{Arrays, FIRSTPRIVATE};
 
 pub mod data;
@@ -126,10 +127,29 @@ fn device_for(here: Here, number: c_int) -> Option<&'static Slot> {
     match device::place(here, number.into()) {
         Place::Device(slot) if slot.device.runs_host_functions() => Some(slot),
         Place::Device(slot) => {
+            say_what_images_are(slot);
             target::refuse_without_code(slot.number);
             None
         }
         Place::Host => None,
+    }
+}
+
+/// The program has gcc's code for GPUs, and nobody has been told yet that it is of no use.
+static HAS_PTX: AtomicBool = AtomicBool::new(false);
+
+/// An object has brought images, for GPUs or for something else.
+pub(super) fn note_images(are_for_gpus: bool) {
+    if are_for_gpus {
+        // ORDERING: Relaxed; a line that is written once, nothing is published.
+        HAS_PTX.store(true, Ordering::Relaxed);
+    }
+}
+
+fn say_what_images_are(slot: &Slot) {
+    // ORDERING: Relaxed; see `note_images`.
+    if slot.home.gpu.is_some() && HAS_PTX.swap(false, Ordering::Relaxed) {
+        report::warn(format_args!("device {}: the program's code for GPUs is gcc's, which is not known (clang 19's is); its regions run on the host", slot.number));
     }
 }
 

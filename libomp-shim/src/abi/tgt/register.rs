@@ -8,6 +8,7 @@ use core::ffi::{CStr, c_char, c_void};
 use core::slice;
 use core::sync::atomic::{AtomicI64, Ordering};
 
+use crate::omp::device::interface::Release;
 use crate::omp::device::program::{self, Entry, Program, What};
 use crate::omp::report;
 
@@ -101,24 +102,24 @@ fn is_newer(first: u64, second: u64) -> bool {
     first == 0 && second as u16 == 1
 }
 
-/// Reads a table, in either layout.
+/// Reads a table, in either layout, which says whose it is. One without entries is nobody's in particular.
 ///
 /// # Safety
 /// The compiler's table, which stays until it is unregistered.
-unsafe fn entries(begin: *const c_void, end: *const c_void) -> Vec<Entry> {
+unsafe fn entries(begin: *const c_void, end: *const c_void) -> (Release, Vec<Entry>) {
     let bytes = end.addr().saturating_sub(begin.addr());
     if bytes < size_of::<EntryV1>() {
-        return Vec::new();
+        return (Release::Llvm20, Vec::new());
     }
     // SAFETY: as the caller says.
     unsafe {
         if is_newer(begin.cast::<u64>().read(), begin.cast::<u64>().add(1).read()) {
             let table = slice::from_raw_parts(begin.cast::<EntryV2>(), bytes / size_of::<EntryV2>());
             let ours = table.iter().filter(|e| e.kind == OPENMP && e.version == 1);
-            return ours.filter_map(|e| entry(e.address, e.name, e.size as usize, e.flags, e.data as i64)).collect();
+            return (Release::Later, ours.filter_map(|e| entry(e.address, e.name, e.size as usize, e.flags, e.data as i64)).collect());
         }
         let table = slice::from_raw_parts(begin.cast::<EntryV1>(), bytes / size_of::<EntryV1>());
-        table.iter().filter_map(|e| entry(e.address, e.name, e.size, e.flags as u32, e.data.into())).collect()
+        (Release::Llvm20, table.iter().filter_map(|e| entry(e.address, e.name, e.size, e.flags as u32, e.data.into())).collect())
     }
 }
 
@@ -133,11 +134,8 @@ pub unsafe extern "C" fn __tgt_register_lib(descriptor: *const Descriptor) {
         let d = &*descriptor;
         let images = if d.count > 0 { slice::from_raw_parts(d.images, d.count as usize) } else { &[] };
         let bytes = |i: &Image| slice::from_raw_parts(i.start, i.end.addr().saturating_sub(i.start.addr()));
-        program::register(Program {
-            handle: descriptor.addr(),
-            images: images.iter().map(bytes).collect(),
-            entries: entries(d.entries_begin, d.entries_end),
-        });
+        let (release, entries) = entries(d.entries_begin, d.entries_end);
+        program::register(Program { handle: descriptor.addr(), images: images.iter().map(bytes).collect(), release, entries });
     }
 }
 
@@ -208,14 +206,15 @@ mod tests {
         let ((begin, end), (new_begin, new_end)) = (bounds(&old), bounds(&new));
         // SAFETY: tables of this test.
         unsafe {
-            assert_eq!(seen(&entries(begin, end)), want);
-            assert_eq!(seen(&entries(new_begin, new_end)), want);
-            assert!(entries(begin, begin).is_empty());
+            let (old, new) = (entries(begin, end), entries(new_begin, new_end));
+            assert_eq!((old.0, seen(&old.1)), (Release::Llvm20, want.clone()));
+            assert_eq!((new.0, seen(&new.1)), (Release::Later, want));
+            assert!(entries(begin, begin).1.is_empty());
         }
         let foreign = [EntryV2 { kind: 2, ..new[0] }];
         let (begin, end) = bounds(&foreign);
         // SAFETY: as above.
-        assert!(unsafe { entries(begin, end) }.is_empty(), "another language's");
+        assert!(unsafe { entries(begin, end) }.1.is_empty(), "another language's");
     }
 
     #[test]
@@ -225,7 +224,7 @@ mod tests {
         let table = [say, region];
         let (begin, end) = bounds(&table);
         // SAFETY: a table of this test.
-        assert_eq!(seen(&unsafe { entries(begin, end) }), [(What::Region, 0x10, c"region", 0)]);
+        assert_eq!(seen(&unsafe { entries(begin, end) }.1), [(What::Region, 0x10, c"region", 0)]);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use std::alloc::{Layout, alloc, dealloc};
 use std::collections::HashMap;
 use std::ffi::CString;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::image::{self, Object};
@@ -38,7 +38,8 @@ pub struct HostImage {
 #[derive(Default)]
 struct State {
     blocks: HashMap<Address, Layout>,
-    objects: Vec<Object>,
+    /// By module; `None` for those that were unloaded.
+    objects: Vec<Option<Arc<Object>>>,
     symbols: HashMap<(u64, Address), Option<Address>>,
     begun: HashMap<u64, (Instant, Copy)>,
 }
@@ -169,8 +170,19 @@ impl Device for HostImage {
         }
         let object = image::load(image.bytes)?;
         let objects = &mut self.state().objects;
-        objects.push(object);
+        objects.push(Some(Arc::new(object)));
         Ok(Some(Module(objects.len() as u64 - 1)))
+    }
+
+    fn unload(&self, module: Module) -> Result<(), Failure> {
+        let object = {
+            let mut state = self.state();
+            state.symbols.retain(|&(of, _), _| of != module.0);
+            state.objects.get_mut(module.0 as usize).and_then(Option::take)
+        };
+        // Not under our lock: the destructors are the program's code. At the end of the process the loader calls those that are left.
+        object.and_then(Arc::into_inner).into_iter().for_each(Object::close);
+        Ok(())
     }
 
     fn find(&self, module: Module, name: &CStr) -> Option<Address> {
@@ -180,7 +192,7 @@ impl Device for HostImage {
             if let Some(&known) = state.symbols.get(&key) {
                 return known;
             }
-            *state.objects.get(module.0 as usize)?
+            state.objects.get(module.0 as usize)?.clone()?
         };
         let found = object.find(name);
         self.state().symbols.insert(key, found);

@@ -2,11 +2,13 @@
 //! device has variables of its own.
 //!
 //! The loader knows objects by path and inode. Each copy is an anonymous file of its own, reached as `/proc/self/fd/<n>`; the
-//! descriptor stays open as long as the process lives, or another copy would get the number, the path, and with them the object
-//! that is loaded already. Rejected: a file in `/tmp` (has to be writable, stays behind when a program is killed).
+//! descriptor stays open as long as the loader knows the object, or another copy would get the number, the path, and with them the object
+//! that is loaded already. That may be longer than it is in use: an object with unique symbols stays, and inside of another `dlclose` the loader lets go later. Rejected: a file in `/tmp` (has to be writable, stays behind when a program is killed).
 
 use core::ffi::{CStr, c_void};
 use std::ffi::CString;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::{Mutex, PoisonError};
 
 use super::interface::{Address, Failure};
 
@@ -33,9 +35,15 @@ pub fn is_ours(bytes: &[u8]) -> bool {
         && half(MACHINE) == Some(OURS)
 }
 
-/// A loaded shared object: what `dlopen` returned.
-#[derive(Clone, Copy, Debug)]
-pub struct Object(*mut c_void);
+/// A loaded shared object: what `dlopen` returned, and its file.
+#[derive(Debug)]
+pub struct Object {
+    handle: *mut c_void,
+    file: OwnedFd,
+}
+
+/// Files of objects that were closed, until the loader does not know them any more.
+static CLOSED: Mutex<Vec<OwnedFd>> = Mutex::new(Vec::new());
 
 // SAFETY: a handle of the loader's, which locks.
 unsafe impl Send for Object {}
@@ -47,7 +55,9 @@ unsafe impl Sync for Object {}
 /// # Errors
 /// What the loader says.
 pub fn load(bytes: &[u8]) -> Result<Object, Failure> {
-    let path = anonymous(bytes).map_err(|e| Failure(format!("an image cannot be copied: {e}").into()))?;
+    CLOSED.lock().unwrap_or_else(PoisonError::into_inner).retain(is_known);
+    let file = anonymous(bytes).map_err(|e| Failure(format!("an image cannot be copied: {e}").into()))?;
+    let path = path(&file);
     // SAFETY: a path; the object's constructors are the program's own code.
     let object = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     if object.is_null() {
@@ -55,13 +65,24 @@ pub fn load(bytes: &[u8]) -> Result<Object, Failure> {
         let why = unsafe { libc::dlerror().as_ref().map(|s| CStr::from_ptr(s).to_string_lossy().into_owned()) };
         return Err(Failure(format!("an image cannot be loaded: {}", why.unwrap_or_default()).into()));
     }
-    Ok(Object(object))
+    Ok(Object { handle: object, file })
 }
 
-/// A file with these bytes and no name; its path.
-fn anonymous(bytes: &[u8]) -> std::io::Result<CString> {
+fn path(file: &OwnedFd) -> CString {
+    CString::new(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap_or_default()
+}
+
+/// Does the loader know an object by this file's path?
+fn is_known(file: &OwnedFd) -> bool {
+    // SAFETY: a path; nothing is loaded.
+    let found = unsafe { libc::dlopen(path(file).as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
+    // SAFETY: a handle of the line above, if it is one.
+    !found.is_null() && unsafe { libc::dlclose(found) } == 0
+}
+
+/// A file with these bytes and no name.
+fn anonymous(bytes: &[u8]) -> std::io::Result<OwnedFd> {
     use std::io::Write;
-    use std::os::fd::{FromRawFd, IntoRawFd};
     // SAFETY: a C string.
     let fd = unsafe { libc::memfd_create(c"gangway-image".as_ptr(), libc::MFD_CLOEXEC) };
     if fd < 0 {
@@ -70,15 +91,22 @@ fn anonymous(bytes: &[u8]) -> std::io::Result<CString> {
     // SAFETY: the descriptor is ours.
     let mut file = unsafe { std::fs::File::from_raw_fd(fd) };
     file.write_all(bytes)?;
-    Ok(CString::new(format!("/proc/self/fd/{}", file.into_raw_fd()))?)
+    Ok(file.into())
 }
 
 impl Object {
     /// The address of a symbol.
-    pub fn find(self, name: &CStr) -> Option<Address> {
-        // SAFETY: a handle that is never closed, and a C string.
-        let address = unsafe { libc::dlsym(self.0, name.as_ptr()) };
+    pub fn find(&self, name: &CStr) -> Option<Address> {
+        // SAFETY: a handle that is open, and a C string.
+        let address = unsafe { libc::dlsym(self.handle, name.as_ptr()) };
         (!address.is_null()).then(|| address.addr())
+    }
+
+    /// Calls its destructors and lets it go. Nobody uses anything of it any more. Inside of a `dlclose` both happen at the end of that.
+    pub fn close(self) {
+        // SAFETY: a handle that is open.
+        unsafe { libc::dlclose(self.handle) };
+        CLOSED.lock().unwrap_or_else(PoisonError::into_inner).push(self.file);
     }
 }
 

@@ -259,6 +259,11 @@ pub fn are_counted() -> bool {
     DEVICES.get().is_some()
 }
 
+/// Those that anybody has asked for so far.
+pub fn opened() -> &'static [Slot] {
+    DEVICES.get().map_or(&[], Vec::as_slice)
+}
+
 /// The devices that may be used: none with `OMP_TARGET_OFFLOAD=disabled`.
 pub fn usable() -> &'static [Slot] {
     if target::offload() == TargetOffload::Disabled { &[] } else { all() }

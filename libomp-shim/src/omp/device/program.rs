@@ -1,19 +1,22 @@
 //! What the program brings for devices: images, the regions in them, and variables (OpenMP 5.2 §7.8, `declare target`).
 //!
 //! Lives here: what was registered, and loading it on a device that is used for the first time. Plain data: the layouts of the
-//! compilers' tables are the fronts' matter. Registering does nothing else, because constructors do it, in every process.
+//! compilers' tables are the fronts' matter. Registering does nothing else, because constructors do it, in every process. What becomes of it at the end: [`leaving`].
 
 use core::ffi::CStr;
+use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::Slot;
-use super::interface::{Address, Failure, Image, Module};
+use super::interface::{Address, Failure, Image, Module, Release};
 use super::table::{Mapped, Origin};
 use super::transfer::settle;
 use crate::omp::lock::Lock;
 use crate::omp::report;
+
+pub mod leaving;
 
 /// What an entry of a program's table is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +51,8 @@ pub struct Program {
     pub handle: usize,
     /// Its images, any of which will do.
     pub images: Vec<&'static [u8]>,
+    /// Whose they are.
+    pub release: Release,
     /// Its table.
     pub entries: Vec<Entry>,
 }
@@ -82,6 +87,13 @@ pub fn register(program: Program) {
 
 /// The program with this handle goes away.
 pub fn unregister(handle: usize) {
+    forget(handle);
+    // ORDERING: Release, as in `register`: who finds a device busy now leaves it to the next construct there.
+    GENERATION.fetch_add(1, Ordering::Release);
+    leaving::unload_everywhere();
+}
+
+fn forget(handle: usize) {
     let mut registry = registry();
     let gone: Vec<u64> = registry.programs.iter().filter(|(_, p)| p.handle == handle).map(|&(n, _)| n).collect();
     registry.programs.retain(|(n, _)| !gone.contains(n));
@@ -100,14 +112,21 @@ pub fn handles() -> Vec<usize> {
     registry().programs.iter().map(|(_, p)| p.handle).collect()
 }
 
-/// A program's images on one device.
+/// A program's image on one device.
+struct Brought {
+    module: Module,
+    /// Its variables in the table, by host address.
+    variables: Vec<usize>,
+}
+
+/// The programs' images on one device.
 #[derive(Default)]
 pub struct Loaded {
-    /// Held while images are loaded.
+    /// Held while images are loaded or unloaded.
     lock: Lock,
     /// [`GENERATION`] up to which all has been loaded.
     seen: AtomicU64,
-    modules: Mutex<HashMap<u64, Module>>,
+    modules: Mutex<HashMap<u64, Brought>>,
     /// An image could not be loaded before anything was mapped: nobody uses the device.
     given_up: AtomicBool,
     /// Why an image could not be loaded the last time.
@@ -123,7 +142,7 @@ impl Loaded {
         !self.given_up.load(Ordering::Relaxed) && !self.without_code.load(Ordering::Relaxed)
     }
 
-    fn modules(&self) -> MutexGuard<'_, HashMap<u64, Module>> {
+    fn modules(&self) -> MutexGuard<'_, HashMap<u64, Brought>> {
         self.modules.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -145,6 +164,7 @@ fn bring_and(slot: &Slot, fails: &dyn Fn(&Slot, &Failure)) -> bool {
         return slot.programs.may_be_used();
     }
     slot.programs.lock.lock();
+    leaving::unload_gone(slot);
     let known = registry().programs.clone();
     let has_programs = !known.is_empty();
     for (number, program) in known {
@@ -153,8 +173,9 @@ fn bring_and(slot: &Slot, fails: &dyn Fn(&Slot, &Failure)) -> bool {
         }
         match load(slot, number, &program) {
             Ok(Some(module)) => {
-                slot.programs.modules().insert(number, module);
-                enter_variables(slot, module, &program);
+                leaving::note(number);
+                let variables = enter_variables(slot, module, &program);
+                slot.programs.modules().insert(number, Brought { module, variables });
             }
             Ok(None) => {}
             Err(why) => fails(slot, &why),
@@ -192,7 +213,7 @@ pub fn module(slot: &Slot, wanted: impl Fn(&[u8]) -> bool) -> Result<Module, Fai
     });
     let known = registry().programs.iter().find(|(_, program)| program.images.iter().any(|bytes| wanted(bytes))).map(|&(number, _)| number);
     let number = known.ok_or_else(|| Failure("that rank has not loaded the module that the image is in, or another version of it".into()))?;
-    let module = slot.programs.modules().get(&number).copied();
+    let module = slot.programs.modules().get(&number).map(|brought| brought.module);
     let why = || slot.programs.failed.lock().unwrap_or_else(PoisonError::into_inner).clone();
     module.ok_or_else(|| why().unwrap_or_else(|| Failure("the image cannot be loaded".into())))
 }
@@ -211,7 +232,7 @@ fn load(slot: &Slot, number: u64, program: &Program) -> Result<Option<Module>, F
     let mut failed = None;
     for (at, bytes) in program.images.iter().enumerate() {
         let id = number << 8 | at as u64 & 0xFF;
-        match slot.device.load(&Image { bytes, id }) {
+        match slot.device.load(&Image { bytes, id, release: program.release }) {
             Ok(Some(module)) => return Ok(Some(module)),
             Ok(None) => {}
             Err(why) => failed = Some(why),
@@ -229,27 +250,35 @@ fn function(slot: &Slot, variable: Address) -> Option<Address> {
     Some(function)
 }
 
-fn enter_variables(slot: &Slot, module: Module, program: &Program) {
+/// Enters the variables of the program that the device has; their host addresses. The device is asked before the table is locked: the host's loader has a lock of its own, which
+/// [`leaving`] may be called under.
+fn enter_variables(slot: &Slot, module: Module, program: &Program) -> Vec<usize> {
+    let found: Vec<_> = program.entries.iter().filter_map(|entry| variable(slot, module, entry)).collect();
     let mut table = slot.lock();
-    for entry in program.entries.iter().filter(|e| e.what == What::Indirect) {
-        let Some(address) = slot.device.find(module, entry.name).and_then(|variable| function(slot, variable)) else { continue };
-        if table.translate(entry.host, 0).is_none() {
-            // So that a pointer to the function that is mapped points to the device's.
-            table.insert(Mapped::new(entry.host..entry.host + 1, address, Origin::Variable).forever());
-        }
-    }
-    for entry in program.entries.iter().filter(|e| matches!(e.what, What::Variable | What::Link) && e.size > 0) {
-        let range = entry.host..entry.host + entry.size;
-        let Some(address) = slot.device.find(module, entry.name) else { continue };
+    let mut entered = Vec::new();
+    for (range, address) in found {
         if table.overlapping(range.clone()).is_empty() {
+            entered.push(range.start);
             table.insert(Mapped::new(range, address, Origin::Variable).forever());
         }
+    }
+    entered
+}
+
+/// What an entry that is no region means: host addresses, and where the device has that.
+fn variable(slot: &Slot, module: Module, entry: &Entry) -> Option<(Range<usize>, Address)> {
+    let found = || slot.device.find(module, entry.name);
+    match entry.what {
+        // So that a pointer to the function that is mapped points to the device's.
+        What::Indirect => Some((entry.host..entry.host + 1, function(slot, found()?)?)),
+        What::Variable | What::Link if entry.size > 0 => Some((entry.host..entry.host + entry.size, found()?)),
+        _ => None,
     }
 }
 
 /// Where `slot` has the region that is known by the host address `host`; `None` when it has no code for it.
 pub fn region(slot: &Slot, host: usize) -> Option<(Module, &'static CStr, Address)> {
     let (number, name) = *registry().regions.as_ref()?.get(&host)?;
-    let module = *slot.programs.modules().get(&number)?;
+    let module = slot.programs.modules().get(&number)?.module;
     slot.device.find(module, name).map(|address| (module, name, address))
 }

@@ -46,7 +46,7 @@ pub use self::vars::Vars;
 use super::affinity::topology::{self, Cpu};
 use super::affinity::Places;
 use super::icv::{GangSched, Icv, ProcBind};
-use super::{display, report, stats};
+use super::{display, report, stats, storage};
 
 /// `max-task-priority-var` where `OMP_MAX_TASK_PRIORITY` does not set it: priorities count as given. The standard's
 /// initial value is 0, with which no program's priorities count before its user has read the manual; as a priority is a
@@ -216,6 +216,7 @@ pub fn settings() -> &'static Settings {
         let (settings, complaints) = Settings::build(vars, &Machine::this());
         disbelief.iter().chain(&complaints).for_each(report::warn_environment);
         display::at_start(&settings);
+        storage::at_start(&settings);
         stats::at_start(&settings);
         settings
     })

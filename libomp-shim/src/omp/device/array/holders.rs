@@ -37,6 +37,11 @@ pub enum Conflict {
     Own,
 }
 
+/// Has what is wanted to wait for this one?
+fn excludes(holder: &Holder, wanted: &Use) -> bool {
+    if holder.device == wanted.device { holder.filling } else { holder.writes || wanted.writes }
+}
+
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Holders {
@@ -67,9 +72,14 @@ impl Holders {
         Ok(())
     }
 
+    /// Is one of these owners in the way of one of these uses, on another device, so that it has to end before?
+    pub fn are_in_the_way(&self, owners: &[usize], uses: &[Use]) -> bool {
+        let is_in_the_way = |wanted: &Use, holder: &Holder| owners.contains(&holder.owner) && holder.device != wanted.device && excludes(holder, wanted);
+        uses.iter().any(|wanted| self.blocks.get(&wanted.block).into_iter().flatten().any(|holder| is_in_the_way(wanted, holder)))
+    }
+
     fn conflict(&self, owner: usize, wanted: &Use) -> Option<Conflict> {
-        let excludes = |holder: &&Holder| if holder.device == wanted.device { holder.filling } else { holder.writes || wanted.writes };
-        let found: Vec<&Holder> = self.blocks.get(&wanted.block)?.iter().filter(excludes).collect();
+        let found: Vec<&Holder> = self.blocks.get(&wanted.block)?.iter().filter(|holder| excludes(holder, wanted)).collect();
         let is_own = found.iter().any(|holder| holder.owner == owner);
         (!found.is_empty()).then_some(if is_own { Conflict::Own } else { Conflict::Others })
     }
@@ -142,6 +152,8 @@ mod tests {
         all.take(3, &[wanted(64, 1, false)]).unwrap();
         assert_eq!(all.take(4, &[wanted(64, 0, true)]), Err(Conflict::Others), "device 1 reads it");
         assert_eq!(all.take(3, &[wanted(0, 0, true), wanted(64, 0, true)]), Err(Conflict::Own));
+        assert!(all.are_in_the_way(&[9, 3], &[wanted(0, 0, true), wanted(64, 0, true)]), "it has to end before");
+        assert!(!all.are_in_the_way(&[9], &[wanted(64, 0, true)]) && !all.are_in_the_way(&[3], &[wanted(64, 0, false)]));
         assert!(!all.any_in(0..64, false), "nothing is left of a list of which a part is in use");
         all.give(3, &[wanted(64, 1, false)]);
         all.take(4, &[wanted(64, 0, true)]).unwrap();

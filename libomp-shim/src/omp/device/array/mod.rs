@@ -35,6 +35,7 @@ use super::{Slot, all, fail};
 use crate::omp::env;
 use crate::omp::lock::Lock;
 use crate::omp::remote::Fault;
+use crate::omp::task::Flags;
 use crate::omp::thread::Here;
 use ahead::Ahead;
 use holders::{Conflict, Holders, Use};
@@ -331,7 +332,7 @@ pub enum Refusal {
 impl Refusal {
     fn end_program(self, slot: &Slot, what: &str) -> ! {
         match self {
-            Self::Own => fail(slot, what, &Failure("the same task uses a block of an array on another device".into())),
+            Self::Own => fail(slot, what, &Failure("the same task, or one that waits for its end, uses a block of an array on another device".into())),
             Self::Failed(slot, why) => fail(slot, what, &why),
             Self::Gone | Self::Full(..) => fail(slot, what, &Failure(self.to_string().into())),
         }
@@ -341,7 +342,7 @@ impl Refusal {
 impl core::fmt::Display for Refusal {
     fn fmt(&self, out: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
-            Self::Own => write!(out, "the same task uses a block of an array on another device"),
+            Self::Own => write!(out, "the same task, or one that waits for its end, uses a block of an array on another device"),
             Self::Gone => write!(out, "the array was destroyed before it was used"),
             Self::Failed(slot, why) => write!(out, "device {}: {why}", slot.number),
             Self::Full(slot, bytes, why) => {
@@ -380,6 +381,7 @@ pub fn acquire(owner: usize, wants: Vec<Want>, who: Who) -> Result<Held, Refusal
             match why {
                 // Who names a block with `depend` need not use it: whoever has it may wait for this one, with others.
                 Some(Conflict::Others) if who == Who::Unasked => return Err(Refusal::Gone),
+                Some(Conflict::Others) if their_creators_wait(&wants) => return Err(Refusal::Own),
                 Some(Conflict::Others) => wait_for_others(&|| changed() != before),
                 Some(Conflict::Own) => return Err(Refusal::Own),
                 None => return Err(Refusal::Gone),
@@ -399,6 +401,18 @@ pub fn acquire(owner: usize, wants: Vec<Want>, who: Who) -> Result<Held, Refusal
             return Err(Refusal::Full(slot, need, why));
         }
     }
+}
+
+/// Is a block in use by a task that goes on only when the running one has ended, so that nobody would ever give it up? It may be final, or have made the running one with a false `if` clause.
+fn their_creators_wait(wants: &[Want]) -> bool {
+    let mut waiting = Vec::new();
+    let mut task = Here::get().task;
+    while let Some(parent) = task.parent().filter(|parent| parent.flags().has(Flags::FINAL) || task.flags().has(Flags::UNDEFERRED)) {
+        waiting.push(core::ptr::from_ref(parent).addr());
+        task = parent;
+    }
+    let uses: Vec<_> = wants.iter().map(Want::to_use).collect();
+    !waiting.is_empty() && registry().holders.are_in_the_way(&waiting, &uses)
 }
 
 /// Waits for those who use blocks; they may need a turn on a GPU, which the running task must not have then.

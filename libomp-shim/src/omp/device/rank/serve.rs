@@ -8,7 +8,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::HashMap;
 use std::ffi::CString;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use mpi_bridge::table::{HandlerFn, Message};
 
@@ -44,6 +44,9 @@ struct Order {
     ticket: u64,
 }
 
+/// Objects that were loaded, and which of them an image is in.
+type Objects = (HashMap<u64, u64>, Vec<Arc<Object>>);
+
 /// What a rank has for others.
 #[derive(Default)]
 pub struct Served {
@@ -56,7 +59,7 @@ pub struct Served {
     /// Guards `objects`, while an image is loaded.
     loading: omp_lock::Lock,
     /// Images that were loaded, by identity; the numbers are places in the list.
-    objects: Mutex<(HashMap<u64, u64>, Vec<Object>)>,
+    objects: Mutex<Objects>,
 }
 
 impl Served {
@@ -314,13 +317,13 @@ fn load_locked(served: &Served, identity: u64) -> Outcome {
     };
     let object = image::load(bytes)?;
     let (numbers, objects) = &mut *lock(&served.objects);
-    objects.push(object);
+    objects.push(Arc::new(object));
     numbers.insert(identity, objects.len() as u64 - 1);
     Ok(objects.len() as u64 - 1)
 }
 
 fn find(served: &Served, object: u64, name: &CStr) -> usize {
-    let object = lock(&served.objects).1.get(object as usize).copied();
+    let object = lock(&served.objects).1.get(object as usize).cloned();
     object.and_then(|object| object.find(name)).unwrap_or(0)
 }
 

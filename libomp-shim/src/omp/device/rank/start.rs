@@ -254,6 +254,7 @@ unsafe extern "C" fn at_exit(status: c_int, _: *mut c_void) {
 
 /// Takes the bridge down, together with all ranks.
 fn part(cluster: &Cluster) {
+    crate::omp::device::program::leaving::end_devices(); // nobody's regions run any more
     cluster.close();
     // ORDERING: Relaxed; the exit handlers run later in this thread, or see the old value and find `closed`.
     PARTED.store(true, Ordering::Relaxed);

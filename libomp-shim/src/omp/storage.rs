@@ -1,0 +1,127 @@
+//! Whether OpenMP threads may share kernel threads, and with which thread-local storage: the decision, and in words for users.
+//!
+//! | decision | when | what follows |
+//! |---|---|---|
+//! | [`Storage::Borrowed`] | by default, where identities can be borrowed | threads share workers, each with storage of its own (`docs/protocols/identity.md`) |
+//! | [`Storage::Kernel`] | otherwise, or asked for, or mutexes that pass priorities on | a kernel thread for each thread of a region ([`super::assemble`]) |
+//! | [`Storage::Shared`] | asked for | threads share workers and the workers' storage |
+//!
+//! What may not live here: who wears what (`assemble`, `identities`), and how ([`ult::identity`]).
+
+use core::fmt;
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use ult::identity::{Support, support};
+use ult::worker;
+
+use super::env::{self, Settings, Tls};
+use super::report;
+
+/// The program has mutexes whose owner the kernel knows by its kernel thread.
+static SHARES_NO_MORE: AtomicBool = AtomicBool::new(false);
+
+/// From the next fork on each thread of a region has a kernel thread of its own.
+pub fn share_no_more() {
+    // ORDERING: Relaxed; a setting: regions that others fork at this moment do not use what the caller is about to make.
+    SHARES_NO_MORE.store(true, Ordering::Relaxed);
+}
+
+fn shares_no_more() -> bool {
+    // ORDERING: Relaxed; as above.
+    SHARES_NO_MORE.load(Ordering::Relaxed)
+}
+
+/// May threads share workers at all?
+pub fn may_share() -> bool {
+    if shares_no_more() {
+        return false;
+    }
+    match env::settings().tls {
+        Tls::Kernel => false,
+        Tls::Shared => true,
+        Tls::Auto | Tls::Donor => worker::uses_identities(),
+    }
+}
+
+/// What threads that would share a worker run with, and why: what `OMP_DISPLAY_ENV=verbose` says.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Storage {
+    /// Each has its own; the text says how it is changed.
+    Borrowed(&'static str),
+    /// They do not share; the text says why.
+    Kernel(&'static str),
+    /// They see their worker's.
+    Shared,
+}
+
+impl Storage {
+    /// As it is now: the first mutex that passes priorities on changes it.
+    pub fn of(settings: &Settings) -> Self {
+        Self::decide(settings.tls, shares_no_more(), support)
+    }
+
+    fn decide(asked: Tls, shares_no_more: bool, support: impl FnOnce() -> Support) -> Self {
+        if shares_no_more {
+            return Self::Kernel("the program has mutexes that pass priorities on");
+        }
+        match asked {
+            Tls::Kernel => Self::Kernel("GANGWAY_TLS says so"),
+            Tls::Shared => Self::Shared,
+            Tls::Auto | Tls::Donor => match support() {
+                Support::Direct => Self::Borrowed("an instruction"),
+                Support::Syscall => Self::Borrowed("a system call, as the kernel does not allow the instruction"),
+                Support::None(why) => Self::Kernel(why),
+            },
+        }
+    }
+}
+
+impl fmt::Display for Storage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Borrowed(how) => write!(f, "each thread has its own, borrowed from a parked kernel thread; changed by {how}"),
+            Self::Kernel(why) => write!(f, "a kernel thread for each thread: {why}"),
+            Self::Shared => write!(f, "threads on one worker share the worker's: GANGWAY_TLS says so"),
+        }
+    }
+}
+
+/// Says in one line that `GANGWAY_TLS=donor` cannot be had, when the settings have just been read. Asks nothing unless it is set.
+pub fn at_start(settings: &Settings) {
+    if settings.tls != Tls::Donor {
+        return;
+    }
+    if let Storage::Kernel(why) = Storage::of(settings) {
+        report::warn(format!("GANGWAY_TLS=donor: {why}; each thread of a region gets a kernel thread instead"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(asked: Tls, support: Support) -> String {
+        Storage::decide(asked, false, || support).to_string()
+    }
+
+    #[test]
+    fn what_is_asked_for_is_had_where_it_can_be() {
+        for asked in [Tls::Auto, Tls::Donor] {
+            assert!(of(asked, Support::Direct).contains("borrowed") && of(asked, Support::Direct).contains("an instruction"));
+            assert!(of(asked, Support::Syscall).contains("borrowed") && of(asked, Support::Syscall).contains("system call"));
+            assert_eq!(of(asked, Support::None("rain")), "a kernel thread for each thread: rain");
+        }
+        for support in [Support::Direct, Support::Syscall, Support::None("rain")] {
+            assert_eq!(of(Tls::Kernel, support), "a kernel thread for each thread: GANGWAY_TLS says so");
+            assert!(of(Tls::Shared, support).contains("share the worker's"));
+        }
+    }
+
+    #[test]
+    fn mutexes_that_pass_priorities_on_outweigh_everything() {
+        for asked in [Tls::Auto, Tls::Donor, Tls::Kernel, Tls::Shared] {
+            let storage = Storage::decide(asked, true, || unreachable!("asked in vain"));
+            assert_eq!(storage, Storage::Kernel("the program has mutexes that pass priorities on"));
+        }
+    }
+}
