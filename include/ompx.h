@@ -87,6 +87,11 @@ typedef struct ompx_counters_t {
  * on from its parent's figures. With GANGWAY_STATS=1 in the environment the same figures are printed at exit. */
 OMPX_API size_t ompx_get_counters(ompx_counters_t *out, size_t size);
 
+/* Writes what the library knows about itself and the machine to `out`, as lines `name=value`: version, openmp, workers, tls (donor, kernel or shared) and
+ * tls_reason, processors, cores, sockets, numa_nodes, last_level_cache (a line for each), quota, and setting.NAME for each variable. At most `size` bytes, the zero
+ * byte at the end among them; returns how many there are without it. `out` may be null. Later versions add names. Any thread. */
+OMPX_API size_t ompx_describe(char *out, size_t size);
+
 /* MPI ranks as devices (docs/mpi.md). A program whose source knows nothing of it is started with libgangway_start.so; one that
  * is linked with the library can do without, by this call as the first thing in main:
  *

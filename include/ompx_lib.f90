@@ -8,7 +8,7 @@ module ompx_lib
                                          c_null_ptr, c_ptr, c_size_t
   implicit none
   private
-  public :: ompx_counters_t, ompx_set_gang_sched, ompx_reset_gang_sched, ompx_get_counters, &
+  public :: ompx_counters_t, ompx_set_gang_sched, ompx_reset_gang_sched, ompx_get_counters, ompx_describe, &
             ompx_cluster_rank, ompx_cluster_size, ompx_future_t, ompx_event_t, ompx_part_t, ompx_invoke, ompx_result_set, &
             ompx_future_create, ompx_future_set, ompx_future_test, ompx_future_wait, ompx_future_size, ompx_future_get, &
             ompx_future_free, ompx_event_create, ompx_event_satisfy, ompx_event_free, ompx_object_t, ompx_object_type_t, &
@@ -149,6 +149,15 @@ module ompx_lib
       type(ompx_counters_t), intent(inout) :: out
       integer(c_size_t), value, intent(in) :: size
       integer(c_size_t) :: known
+    end function
+
+    ! Writes what the library knows about itself and the machine to `out`, as lines name=value, at most `size` bytes with a zero
+    ! byte at the end, and returns how many there are without it. c_null_ptr and 0 ask for that alone.
+    function ompx_describe(out, size) bind(c, name='ompx_describe') result(bytes)
+      import :: c_ptr, c_size_t
+      type(c_ptr), value :: out
+      integer(c_size_t), value, intent(in) :: size
+      integer(c_size_t) :: bytes
     end function
 
     ! The MPI rank of this process, and how many there are; 0 and 1 where it is alone (docs/mpi.md).

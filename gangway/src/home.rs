@@ -1,8 +1,8 @@
 //! Where the library is, and the directory of links to it that programs are told of.
 //!
-//! The library lies beside this tool (as cargo leaves both), or, in a directory of links that `cargo xtask install-links` made, in `../lib/gangway`;
-//! `GANGWAY_LIB` names another place, a file or a directory. A directory of links is used as it is. For a library alone one is made in the
-//! user's cache, and made again when the library changes.
+//! The library lies beside this tool (as cargo leaves both), or in a directory of links: `../lib/gangway/compat`, as packages have it, or `../lib/gangway`, where
+//! `cargo xtask install-links` makes one; `GANGWAY_LIB` names another place, a file or a directory. A directory of links is used as it is. For a library alone (a wheel has no links)
+//! one is made in the user's cache, and made again when the library changes.
 //!
 //! Rejected: preloading the library where it is built. Programs that look for their runtime by its file's name do not know it there, and
 //! those that load one later find another.
@@ -43,7 +43,11 @@ fn in_directory(directory: &Path) -> Option<Found> {
     if library.is_file() {
         return Some(Found::Library(library));
     }
-    install::is_ready(directory).then(|| Found::Links(directory.to_path_buf()))
+    if install::is_ready(directory) {
+        return Some(Found::Links(directory.to_path_buf()));
+    }
+    let alone = directory.join(names::FILE);
+    alone.is_file().then_some(Found::Library(alone))
 }
 
 fn find(get: Get<'_>, tool: &Path) -> Result<Found, Failure> {
@@ -57,8 +61,8 @@ fn find(get: Get<'_>, tool: &Path) -> Result<Found, Failure> {
         return found.ok_or_else(|| Failure::own(format!("GANGWAY_LIB={shown}: {} is not there", names::LIBRARY)));
     }
     let beside = tool.parent().unwrap_or(Path::new("/"));
-    let installed = beside.join("../lib/gangway");
-    [beside, &installed].into_iter().find_map(in_directory).ok_or_else(|| {
+    let (package, installed) = (beside.join("../lib/gangway/compat"), beside.join("../lib/gangway"));
+    [beside, &package, &installed].into_iter().find_map(in_directory).ok_or_else(|| {
         let (name, beside) = (names::LIBRARY, beside.display());
         Failure::own(format!("{name} is neither in {beside} nor in {beside}/../lib/gangway; GANGWAY_LIB can name it (cargo build --release -p libomp-shim builds it)"))
     })
@@ -114,13 +118,16 @@ pub fn links(given: Option<&Path>) -> Result<PathBuf, Failure> {
 
 /// The variables of the loader that put the library of `links` under a program, and these before it; what was said before stays, behind.
 pub fn loader(links: &Path, preloaded: &[&OsStr], before: &dyn Fn(&str) -> Option<OsString>) -> [(&'static str, OsString); 2] {
-    let join = |own: &[&OsStr], name: &'static str, ends: &[u8]| {
-        let old = before(name).unwrap_or_default();
-        let old = old.as_bytes().split(|b| ends.contains(b)).map(OsStr::from_bytes);
-        let more = old.filter(|word| !word.is_empty() && !own.contains(word));
-        (name, own.iter().copied().chain(more).collect::<Vec<_>>().join(OsStr::new(":")))
-    };
+    let join = |own: &[&OsStr], name: &'static str, ends: &[u8]| (name, in_front(own, before(name), ends));
     [join(&[links.as_os_str()], "LD_LIBRARY_PATH", b":;"), join(preloaded, "LD_PRELOAD", b": ")]
+}
+
+/// A list of the loader's with these in front of what was in it, each once; what ends a word of it is given.
+pub fn in_front(own: &[&OsStr], old: Option<OsString>, ends: &[u8]) -> OsString {
+    let old = old.unwrap_or_default();
+    let old = old.as_bytes().split(|b| ends.contains(b)).map(OsStr::from_bytes);
+    let more = old.filter(|word| !word.is_empty() && !own.contains(word));
+    own.iter().copied().chain(more).collect::<Vec<_>>().join(OsStr::new(":"))
 }
 
 #[cfg(test)]
@@ -145,6 +152,11 @@ mod tests {
         assert_eq!(find(&nothing, &tool), Ok(Found::Links(at.join("bin/../lib/gangway"))));
         fs::write(at.join("bin/libgangway.so"), "library").unwrap();
         assert_eq!(find(&nothing, &tool), Ok(Found::Library(at.join("bin/libgangway.so"))));
+        install::install(&at.join("built.so"), &at.join("lib/gangway/compat")).unwrap();
+        fs::remove_file(at.join("bin/libgangway.so")).unwrap();
+        assert_eq!(find(&nothing, &tool), Ok(Found::Links(at.join("bin/../lib/gangway/compat"))));
+        fs::create_dir(at.join("wheel")).unwrap();
+        fs::write(at.join("wheel/libomp-libgangway.so"), "library").unwrap();
         let named = |name: &str| {
             let value = at.join(name).into_os_string();
             find(&|variable| (variable == "GANGWAY_LIB").then(|| value.clone()), &tool)
@@ -152,6 +164,7 @@ mod tests {
         assert_eq!(named("built.so"), Ok(Found::Library(at.join("built.so"))));
         assert_eq!(named("lib/gangway"), Ok(Found::Links(at.join("lib/gangway"))));
         assert_eq!(named("lib/gangway/libomp-libgangway.so"), Ok(Found::Links(at.join("lib/gangway"))));
+        assert_eq!(named("wheel"), Ok(Found::Library(at.join("wheel/libomp-libgangway.so"))));
         assert!(named("nothing").is_err() && named("lib").is_err());
         fs::remove_dir_all(at).unwrap();
     }

@@ -2,27 +2,41 @@
 //!
 //! | room | what lives there |
 //! |---|---|
-//! | [`words`] | the commands and their options; whose the words before a program are |
+//! | [`commands`], [`words`] | the commands and their options; whose the words before a program are |
 //! | [`home`] | where the library is, and the directory of links |
 //! | [`program`] | the program: where it is, and whether the runtime can be put under it |
 //! | [`run`] | `gangway run`: environment, and the program in this process's place |
+//! | [`compare`] | `gangway compare`: the program under several runtimes |
+//! | [`doctor`], [`watch`] | `gangway doctor`: which runtimes a program loads and calls, as its files and the loader say |
+//! | [`info`] | `gangway info`: what the library sees here |
+//! | [`pages`] | `gangway completions` and `gangway man` |
 //! | [`launcher`] | which MPI launcher |
 //! | [`mpirun`] | `gangway mpirun`: the launcher's command |
 //! | [`autotune`], [`probe`] | `gangway autotune`: has ranks measured, and what each of them does |
 //! | [`failure`] | the line and the exit status of what does not work |
+//! | [`json`], [`scratch`], [`terminal`] | output for programs; a directory for a moment; colour and progress |
 //!
 //! Exit statuses are those of `env` and `timeout`: 127 the program is not there, 126 it cannot be run (on Gangway), 125 anything else of
 //! ours, otherwise the program's own. What may not live here: names of files and what is read from ELF files (`links`), which
 //! `cargo xtask` shares.
 
 mod autotune;
+mod commands;
+mod compare;
+mod doctor;
 mod failure;
 mod home;
+mod info;
+mod json;
 mod launcher;
 mod mpirun;
+mod pages;
 mod probe;
 mod program;
 mod run;
+mod scratch;
+mod terminal;
+mod watch;
 mod words;
 
 use std::env;
@@ -33,7 +47,7 @@ use failure::Failure;
 
 fn main() -> ExitCode {
     match act(env::args_os().collect()) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(status) => ExitCode::from(status),
         Err(failure) => {
             eprintln!("gangway: {}", failure.line);
             ExitCode::from(failure.status)
@@ -41,23 +55,30 @@ fn main() -> ExitCode {
     }
 }
 
-/// Does what the words say. Where a program takes this process's place, it does not return.
-fn act(given: Vec<OsString>) -> Result<(), Failure> {
-    let command = words::command();
+/// Does what the words say, and gives the exit status. Where a program takes this process's place, it does not return.
+fn act(given: Vec<OsString>) -> Result<u8, Failure> {
+    let command = commands::command();
     let given = words::ours_first(&command, given)?;
     let matches = match command.try_get_matches_from(given) {
         Ok(matches) => matches,
         Err(said) if said.use_stderr() => return Err(words::in_one_line(&said)),
         Err(help) => {
             print!("{help}");
-            return Ok(());
+            return Ok(0);
         }
     };
     match matches.subcommand() {
-        Some(("run", options)) => run::run(options),
-        Some(("mpirun", options)) => mpirun::run(options),
-        Some(("autotune", options)) => autotune::run(options),
-        Some((probe::COMMAND, options)) => probe::run(options),
-        _ => Err(Failure::own("there is no command; gangway --help lists them")),
+        Some(("run", options)) => run::run(options)?,
+        Some(("compare", options)) => return compare::run(options),
+        Some(("doctor", options)) => return doctor::run(options),
+        Some(("info", options)) => info::run(options)?,
+        Some((commands::ASK, options)) => info::ask::run(options)?,
+        Some(("completions", options)) => pages::completions(options)?,
+        Some(("man", options)) => pages::man(options)?,
+        Some(("mpirun", options)) => mpirun::run(options)?,
+        Some(("autotune", options)) => autotune::run(options)?,
+        Some((probe::COMMAND, options)) => probe::run(options)?,
+        _ => return Err(Failure::own("there is no command; gangway --help lists them")),
     }
+    Ok(0)
 }

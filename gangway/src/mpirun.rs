@@ -16,7 +16,7 @@ use links::names;
 use crate::failure::Failure;
 use crate::launcher::{self, Launcher, Wish};
 use crate::program::{self, Program};
-use crate::{home, run, words};
+use crate::{commands, home, run, words};
 
 /// What the ranks are for each other; only the library for threads that wait, or nothing, is needed where they are nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +87,7 @@ pub fn head(launcher: &Launcher, options: &ArgMatches) -> Vec<OsString> {
     if let Some(ranks) = options.get_one::<u32>("ranks") {
         words.extend(["-n".into(), ranks.to_string().into()]);
     }
-    words.extend(options.get_many::<OsString>(words::LAUNCHERS).into_iter().flatten().cloned());
+    words.extend(options.get_many::<OsString>(commands::LAUNCHERS).into_iter().flatten().cloned());
     words
 }
 
@@ -133,12 +133,7 @@ impl Plan<'_> {
 
 /// The command as a shell reads it.
 fn shown(words: &[OsString]) -> String {
-    let quoted = |word: &OsString| {
-        let text = word.display().to_string();
-        let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=,@%+".contains(c);
-        if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
-    };
-    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+    words.iter().map(|word| words::quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -146,7 +141,7 @@ mod tests {
     use super::*;
 
     fn command(text: &str, mode: &str, aware: Option<Mpi>) -> String {
-        let all = words::command();
+        let all = commands::command();
         let given = text.split_whitespace().map(OsString::from).collect();
         let matches = all.clone().try_get_matches_from(words::ours_first(&all, given).unwrap()).unwrap();
         let options = matches.subcommand_matches("mpirun").unwrap();

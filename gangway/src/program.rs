@@ -98,6 +98,18 @@ pub struct Verdict {
     pub warning: Option<String>,
 }
 
+/// The ELF file that the kernel starts for the program: itself, or the interpreter of a script.
+pub fn started(program: &Program) -> PathBuf {
+    let mut file = program.file.clone();
+    for _ in 0..MOST_SCRIPTS {
+        match kind(&file) {
+            Ok(Kind::Script(interpreter)) => file = interpreter,
+            _ => break,
+        }
+    }
+    file
+}
+
 /// Whether the runtime can be put under the program.
 pub fn judge(program: &Program) -> Result<Verdict, Failure> {
     let ours = env::current_exe().ok().and_then(|tool| object::read(&tool).ok().flatten());

@@ -1,10 +1,11 @@
-//! `gangway run`: the environment that puts the runtime under a program, and the program in this process's place.
+//! `gangway run`: the environment that puts the runtime under a program, and the program in this process's place; with `--verify` as a child, to see
+//! where its calls went.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::os::unix::process::CommandExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 
 use clap::ArgMatches;
 use links::mpi::{self, Mpi};
@@ -12,23 +13,75 @@ use links::names;
 
 use crate::failure::Failure;
 use crate::program::{self, Program};
+use crate::watch::{self, Image};
 use crate::{home, words};
 
-/// Runs the program of the options. Returns only if that does not work.
+/// Runs the program of the options. Returns only if that does not work, or with `--verify`.
 pub fn run(options: &ArgMatches) -> Result<(), Failure> {
     let (word, arguments) = words::program(options);
     let program = program::find(&word, env::var_os("PATH").as_deref())?;
     program::check(&program, options.get_flag("anyway"))?;
     let links = home::links(options.get_one::<PathBuf>("links").map(PathBuf::as_path))?;
     let aware = aware(options, &links, || mpi::linked(&program.file), &program)?;
-    let variables = words::variables(options);
+    let mut command = under(&links, aware, &program, &arguments, words::variables(options));
+    if options.get_flag("verify") {
+        return verified(&program, &mut command);
+    }
+    Err(Failure::of_exec(&word.display().to_string(), &command.exec()))
+}
+
+/// The command that runs a program on the library of `links`.
+pub fn under(links: &Path, aware: Option<Mpi>, program: &Program, arguments: &[OsString], variables: Vec<(String, String)>) -> Command {
     let library = links.join(names::FILE).into_os_string();
     let aware = aware.map(|mpi| links.join(mpi.aware()).into_os_string());
     let preloaded: Vec<&OsStr> = aware.iter().chain([&library]).map(OsString::as_os_str).collect();
-    let loader = home::loader(&links, &preloaded, &before(&variables));
+    let loader = home::loader(links, &preloaded, &before(&variables));
     let mut command = Command::new(&program.file);
-    command.arg0(&program.word).args(&arguments).envs(variables).envs(loader);
-    Err(Failure::of_exec(&word.display().to_string(), &command.exec()))
+    command.arg0(&program.word).args(arguments).envs(variables).envs(loader);
+    command
+}
+
+/// Runs it as a child, says to whom OpenMP functions were bound, and ends as it does; with 126 if it ended well, but on something else.
+fn verified(program: &Program, command: &mut Command) -> Result<(), Failure> {
+    let (status, images) = watch::run(command)?;
+    let (line, is_fine) = said_of(&images);
+    let word = program.word.display();
+    if !status.success() {
+        eprintln!("gangway: {word}: {line}");
+        std::process::exit(status_of(status));
+    }
+    if !is_fine {
+        return Err(Failure::not_runnable(format!("{word}: {line}")));
+    }
+    eprintln!("gangway: {word}: {line}");
+    Ok(())
+}
+
+/// What has been seen, in a line, and whether it is as it should be.
+pub fn said_of(images: &[Image]) -> (String, bool) {
+    let reached: usize = images.iter().map(Image::of_gangway).sum();
+    let elsewhere: Vec<String> = images.iter().flat_map(Image::elsewhere).map(|file| file.display().to_string()).collect();
+    let own = images.iter().filter(|image| image.of_gangway() == 0).flat_map(|image| &image.loaded).find_map(|file| linked_in(file));
+    match (elsewhere.first(), own, reached) {
+        (Some(first), _, _) => (format!("OpenMP functions were bound to {first}, not to Gangway"), false),
+        (None, Some(line), 0) => (line, false),
+        (None, _, 0) => ("no OpenMP function was bound: nothing to run on Gangway, or a copy of a runtime is linked in (gangway doctor looks)".into(), false),
+        (None, _, n) => (format!("on Gangway: {n} OpenMP function{} bound to it, none to another runtime", if n == 1 { " was" } else { "s were" }), true),
+    }
+}
+
+/// A library with a runtime of its own, which no other can take the place of.
+fn linked_in(file: &Path) -> Option<String> {
+    if links::runtime::Runtime::of(file).is_some() {
+        return None;
+    }
+    let function = links::object::read(file).ok()??.own_runtime?;
+    Some(format!("{} has an OpenMP runtime linked in ({function} is defined in it)", file.display()))
+}
+
+/// As a shell has it: 128 and the signal.
+pub fn status_of(status: ExitStatus) -> i32 {
+    status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(125)
 }
 
 /// A variable as the program would have it without us: what the options set, else the environment's.

@@ -1,113 +1,16 @@
-//! The words of a command line: the commands with their options, and whose the words between `mpirun` and the program are.
+//! The words of a command line: whose the words between `mpirun` and the program are, and what the common options ask for.
 //!
 //! Options of a launcher are its own business, so `gangway mpirun` takes any. What is before `--` and is no option of ours is the launcher's.
 //! Without `--` the first word that is no option of ours is the program; if that word begins with a dash, it is the launcher's, and nobody can say where
 //! its options end: then `--` is asked for. `gangway autotune` has no program, and gives the launcher whatever is not ours.
 
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
 
-use clap::builder::PossibleValuesParser;
 use clap::error::ErrorKind;
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgMatches, Command};
 
+use crate::commands::LAUNCHERS;
 use crate::failure::Failure;
-
-/// Everything that can be said.
-pub fn command() -> Command {
-    let run = Command::new("run")
-        .about("Runs a program on Gangway instead of the OpenMP runtime that it was built for")
-        .override_usage("gangway run [OPTIONS] [--] PROGRAM [ARGUMENTS]...")
-        .args(common());
-    let mpirun = Command::new("mpirun")
-        .about("Runs a program on MPI ranks that are devices of each other, with the MPI launcher that fits")
-        .override_usage("gangway mpirun [OPTIONS] [LAUNCHER'S OPTIONS] -- PROGRAM [ARGUMENTS]...")
-        .after_help("Options that are not in this list go to the launcher; then -- has to stand before the program.")
-        .args(common())
-        .args([mode()])
-        .args(launching());
-    let autotune = Command::new("autotune")
-        .about("Measures copies between MPI ranks and their speed, for the policies that place regions")
-        .override_usage("gangway autotune [OPTIONS] [LAUNCHER'S OPTIONS]")
-        .after_help("Options that are not in this list go to the launcher.")
-        .args(launching())
-        .args([
-            valued("mpi", "WHICH", "Which MPI, where several are installed").value_parser(PossibleValuesParser::new(["openmpi", "mpich"])),
-            links(),
-            valued("out", "FILE", "Where the rates are written; without it where the policies look").value_parser(value_parser!(PathBuf)),
-        ]);
-    let probe = Command::new(crate::probe::COMMAND).hide(true).about("A rank of autotune").args([
-        valued("bridge", "FILE", "The library of its MPI").required(true).value_parser(value_parser!(PathBuf)),
-        valued("out", "FILE", "Where the rates are written").required(true).value_parser(value_parser!(PathBuf)),
-    ]);
-    Command::new("gangway")
-        .version(env!("CARGO_PKG_VERSION"))
-        .about("An OpenMP runtime under programs that are already built")
-        .disable_help_subcommand(true)
-        .subcommand_required(true)
-        .subcommands([run, mpirun, autotune, probe])
-}
-
-fn valued(name: &'static str, value: &'static str, help: &'static str) -> Arg {
-    Arg::new(name).long(name).value_name(value).help(help)
-}
-
-fn flag(name: &'static str, help: &'static str) -> Arg {
-    Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
-}
-
-fn links() -> Arg {
-    valued("links", "DIR", "The directory of links to the library; made if it is not there. Without it one in the user's cache")
-        .value_parser(value_parser!(PathBuf))
-}
-
-fn mode() -> Arg {
-    valued("mode", "MODE", "What the ranks are: devices of rank 0, devices of all, nothing")
-        .value_parser(PossibleValuesParser::new(["head", "spmd", "off"]))
-        .default_value("head")
-}
-
-/// Options of `run` and `mpirun`, and the program.
-fn common() -> Vec<Arg> {
-    vec![
-        valued("threads", "N", "Sets OMP_NUM_THREADS; a list (8,2) is for nested regions").value_parser(threads),
-        valued("env", "NAME=VALUE", "Sets a variable for the program").action(ArgAction::Append).value_parser(variable),
-        valued("mpi", "WHICH", "Preloads the library that lets threads wait in MPI calls; that of the MPI that the program is linked with, or WHICH")
-            .num_args(0..=1)
-            .require_equals(true)
-            .default_missing_value("linked")
-            .value_parser(PossibleValuesParser::new(["linked", "openmpi", "mpich"])),
-        links(),
-        flag("anyway", "Runs a program that Gangway cannot be put under; those that it starts may be on Gangway"),
-        Arg::new("program").value_name("PROGRAM").required(true).num_args(1..).trailing_var_arg(true).value_parser(value_parser!(OsString)),
-    ]
-}
-
-/// Options of those that use a launcher.
-fn launching() -> Vec<Arg> {
-    vec![
-        Arg::new("ranks").short('n').long("np").value_name("N").help("How many ranks (also -np)").value_parser(ranks),
-        valued("launcher", "PATH", "The launcher to use").value_parser(value_parser!(OsString)),
-        flag("dry-run", "Prints the launcher's command instead of running it"),
-        Arg::new(LAUNCHERS).long(LAUNCHERS).hide(true).action(ArgAction::Append).value_parser(value_parser!(OsString)),
-    ]
-}
-
-fn threads(text: &str) -> Result<String, String> {
-    let counts = text.split(',').all(|n| n.trim().parse::<u32>().is_ok_and(|n| n > 0));
-    if counts { Ok(text.into()) } else { Err("not a number above zero, nor a list of them".into()) }
-}
-
-fn ranks(text: &str) -> Result<u32, String> {
-    text.parse().ok().filter(|&n| n > 0).ok_or("not a number above zero".into())
-}
-
-fn variable(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() => Ok((name.into(), value.into())),
-        _ => Err("not NAME=VALUE".into()),
-    }
-}
 
 /// What clap says in several lines, in one: the first paragraph.
 pub fn in_one_line(said: &clap::Error) -> Failure {
@@ -120,9 +23,6 @@ pub fn in_one_line(said: &clap::Error) -> Failure {
     let line = lines.collect::<Vec<_>>().join(" ");
     Failure::own(format!("{} (gangway --help)", line.strip_prefix("error: ").unwrap_or(&line)))
 }
-
-/// The option that takes the launcher's words through clap, one each; nobody has to write it.
-pub const LAUNCHERS: &str = "launcher-options";
 
 /// Puts the words behind a command that uses a launcher into an order that clap understands: our options, the launcher's as values of
 /// [`LAUNCHERS`], `--` and the program.
@@ -218,16 +118,42 @@ pub fn program(options: &ArgMatches) -> (OsString, Vec<OsString>) {
     (words.next().unwrap_or_default(), words.collect())
 }
 
-/// What `--threads` and `--env` set.
+/// A word as a shell reads it.
+pub fn quoted(word: &OsStr) -> String {
+    let text = word.display().to_string();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=,@%+".contains(c);
+    if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
+
+/// Whom a worker may steal from; other policies are for devices.
+const VICTIMS: [&str; 3] = ["hybrid", "history", "random"];
+
+/// What `--threads`, `--policy`, `--trace` and `--env` set; those of `--env` last, so that they win.
 pub fn variables(options: &ArgMatches) -> Vec<(String, String)> {
-    let threads = options.get_one::<String>("threads").map(|n| ("OMP_NUM_THREADS".to_string(), n.clone()));
+    let text = |name: &str| options.try_get_one::<String>(name).ok().flatten().cloned();
+    let threads = text("threads").map(|n| ("OMP_NUM_THREADS".to_string(), n));
+    let policy = text("policy").map(|p| {
+        let variable = if VICTIMS.contains(&p.as_str()) { "GANGWAY_VICTIM" } else { "OMPX_SCHED" };
+        (variable.to_string(), p)
+    });
+    let trace = text("trace").map(|file| ("GANGWAY_TRACE".to_string(), file));
     let more = options.get_many::<(String, String)>("env").into_iter().flatten().cloned();
-    threads.into_iter().chain(more).collect()
+    threads.into_iter().chain(policy).chain(trace).chain(more).collect()
+}
+
+/// A policy by its name, of those two kinds.
+pub fn policy(text: &str) -> Result<String, String> {
+    let is_known = VICTIMS.contains(&text) || text.parse::<placement::choice::Choice>().is_ok();
+    is_known.then(|| text.to_string()).ok_or_else(|| {
+        "neither hybrid, history or random (whom a worker steals from) nor one for devices: least, rrmc, estmc, heftmc[:lambda=X], ishmc[:lambda=X], manual:FILE, library:FILE".into()
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::commands::command;
+    use std::path::PathBuf;
 
     fn words(text: &str) -> Vec<OsString> {
         text.split_whitespace().map(OsString::from).collect()
@@ -270,6 +196,16 @@ mod tests {
     }
 
     #[test]
+    fn policies_and_traces_are_variables_and_env_wins() {
+        let of = |text: &str| {
+            let all = matches(text).unwrap();
+            variables(all.subcommand_matches("run").unwrap()).into_iter().map(|(n, v)| format!("{n}={v}")).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(of("gangway run --policy history --trace t.json a"), "GANGWAY_VICTIM=history GANGWAY_TRACE=t.json");
+        assert_eq!(of("gangway run --env OMPX_SCHED=least --policy heftmc:lambda=0.5 a"), "OMPX_SCHED=heftmc:lambda=0.5 OMPX_SCHED=least");
+    }
+
+    #[test]
     fn launchers_get_what_is_not_ours() {
         let nothing = Vec::<String>::new;
         assert_eq!(of_mpirun("-n 4 ./a.out -n 5"), (Some(4), nothing(), "./a.out -n 5".into()));
@@ -305,6 +241,10 @@ mod tests {
             ("gangway run", "PROGRAM"),
             ("gangway run --threads 0 a", "not a number above zero"),
             ("gangway run --env =x a", "not NAME=VALUE"),
+            ("gangway run --policy best a", "neither hybrid"),
+            ("gangway compare --runs 0 a", "not a number above zero"),
+            ("gangway compare --tolerance x a", "not a number from 0 to 1"),
+            ("gangway completions tcsh", "tcsh"),
             ("gangway run --fast a", "--fast"),
             ("gangway mpirun -n x a", "not a number above zero"),
             ("gangway mpirun -n 2", "PROGRAM"),

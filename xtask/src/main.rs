@@ -11,6 +11,7 @@ mod conform;
 mod conformance;
 mod debugger;
 mod demo;
+mod dist;
 mod env_cases;
 mod examples;
 mod exec;
@@ -48,6 +49,8 @@ cargo xtask <command>
   test                 everything: build, symbols, lints, unit tests, models, ABI programs, real programs
                          --no-setup  install nothing      --quick  without models, mutants and long programs
   setup                install what demo, test and programs use (apt, pip)
+  dist                 packages in target/dist: tarball, Debian package, wheel (docs/packages.md)
+                         --check  install each and try it, the Debian package in a minimal Debian   --quick  as in test
   install-links DIR    make libgomp.so.1, libomp.so.5, libiomp5.so and libomptarget.so.* in DIR links to the library
   symbols              check the symbol table against the library; write docs/status.md
                          --check  compare docs/status.md instead     --reference DIR  more lists of wanted symbols
@@ -157,6 +160,16 @@ fn dispatch(
             Ok(demo::run(places, &library(options, places)?))
         }
         "setup" => Ok(setup::run(places) & setup::more(places)),
+        "dist" => {
+            let checks = match (options.flag("--quick"), options.flag("--check")) {
+                (true, _) => dist::Checks::Quick,
+                (false, true) => dist::Checks::All,
+                (false, false) => dist::Checks::None,
+            };
+            nothing_left(options)?;
+            dist::run(places, checks, report);
+            Ok(report.finish() == 0)
+        }
         "install-links" => install_links(options, places),
         "symbols" => check_symbols(options, places, report),
         "programs" => real_programs(options, places, report),

@@ -5,21 +5,28 @@
 //! | [`names`] | names of files: the library, what lies beside it, the runtimes that it stands for |
 //! | [`install`] | the directory of links |
 //! | [`interface`] | what a shared library exports and needs, from its sections |
+//! | [`closure`], `cache` | which libraries the loader loads for a program, and from where |
+//! | [`runtime`] | which OpenMP runtimes there are, by the names of their files |
+//! | [`versions`] | which versions of the C library an object needs |
 //! | [`object`] | what the loader is told about a program, from its segments |
 //! | [`mpi`] | the MPIs that are known, and which of them a program is linked with |
 //!
 //! For the tool `gangway` and for `cargo xtask`, which build and check with the same names. What may not live here: running
 //! anything, and messages for people. No dependencies, and no `unsafe`.
 //!
-//! Rejected: the crates `object` and `goblin` for ELF files. What is asked of them here is two tables and a list of strings.
+//! Rejected: the crates `object` and `goblin` for ELF files. What is asked of them here is three tables and a list of strings.
 
 #![forbid(unsafe_code)]
 
+mod cache;
+pub mod closure;
 pub mod install;
 pub mod interface;
 pub mod mpi;
 pub mod names;
 pub mod object;
+pub mod runtime;
+pub mod versions;
 
 /// The little-endian number of so many bytes at a place; `None` beyond the end.
 fn number(bytes: &[u8], at: usize, count: usize) -> Option<u64> {

@@ -1,10 +1,8 @@
 //! The MPIs that are known, and which of them a program is linked with.
 
-use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
-use std::{env, fs};
+use std::path::Path;
 
-use crate::object::{self, Object};
+use crate::closure::{self, Surroundings};
 
 /// An MPI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,50 +72,11 @@ impl Mpi {
     }
 }
 
-/// Objects beyond this many are not looked at.
-const MOST_OBJECTS: usize = 512;
-
-/// The MPI that a program is linked with, itself or by libraries that it needs, as far as these are found where the loader looks first: the
-/// paths in the object and in the program, `LD_LIBRARY_PATH`, the directories of `/etc/ld.so.conf.d` and the usual ones.
+/// The MPI that a program is linked with, itself or by libraries that it needs, as far as the loader would find these.
 #[must_use]
 pub fn linked(program: &Path) -> Option<Mpi> {
-    let usual = usual_directories();
-    let mut waiting = VecDeque::from([program.to_path_buf()]);
-    let (mut known, mut first): (Vec<String>, Option<Vec<PathBuf>>) = (Vec::new(), None);
-    while let Some(path) = waiting.pop_front() {
-        let Ok(Some(object)) = object::read(&path) else { continue };
-        let own = wanted(&object, &path);
-        let of_program = &*first.get_or_insert_with(|| own.clone());
-        let directories: Vec<&PathBuf> = own.iter().chain(of_program).chain(&usual).collect();
-        for name in object.needed {
-            if let Some(mpi) = Mpi::of_library(&name) {
-                return Some(mpi);
-            }
-            if known.len() == MOST_OBJECTS || known.contains(&name) {
-                continue;
-            }
-            waiting.extend(directories.iter().map(|d| d.join(&name)).find(|p| p.is_file()));
-            known.push(name);
-        }
-    }
-    None
-}
-
-/// Where an object wants its libraries looked for.
-fn wanted(object: &Object, path: &Path) -> Vec<PathBuf> {
-    let real = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-    let origin = real.parent().unwrap_or(Path::new("/")).display().to_string();
-    object.paths.iter().map(|p| PathBuf::from(p.replace("$ORIGIN", &origin).replace("${ORIGIN}", &origin))).collect()
-}
-
-fn usual_directories() -> Vec<PathBuf> {
-    let mut all: Vec<PathBuf> = env::var_os("LD_LIBRARY_PATH").iter().flat_map(env::split_paths).collect();
-    let files = fs::read_dir("/etc/ld.so.conf.d").into_iter().flatten().flatten();
-    for text in files.filter_map(|file| fs::read_to_string(file.path()).ok()) {
-        all.extend(text.lines().map(str::trim).filter(|l| l.starts_with('/')).map(PathBuf::from));
-    }
-    all.extend(["/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib"].map(PathBuf::from));
-    all
+    let closure = closure::of(program, &Surroundings::here());
+    closure.loaded.iter().flat_map(|one| &one.object.needed).find_map(|name| Mpi::of_library(name))
 }
 
 #[cfg(test)]
@@ -144,7 +103,7 @@ mod tests {
 
     #[test]
     fn this_program_is_linked_with_none() {
-        assert_eq!(linked(&env::current_exe().unwrap()), None);
+        assert_eq!(linked(&std::env::current_exe().unwrap()), None);
         assert_eq!(linked(Path::new("/nonexistent")), None);
     }
 }

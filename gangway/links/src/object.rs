@@ -20,6 +20,7 @@ const PT_INTERP: u64 = 3;
 const DT_NEEDED: u64 = 1;
 const DT_STRTAB: u64 = 5;
 const DT_STRSZ: u64 = 10;
+const DT_SONAME: u64 = 14;
 const DT_RPATH: u64 = 15;
 const DT_RUNPATH: u64 = 29;
 const SHT_SYMTAB: u64 = 2;
@@ -43,8 +44,12 @@ pub struct Object {
     pub loader: Option<String>,
     /// Libraries that it needs, in order.
     pub needed: Vec<String>,
-    /// Where it wants them looked for, as written.
-    pub paths: Vec<String>,
+    /// Where it wants them looked for before `LD_LIBRARY_PATH`, as written: `DT_RPATH`.
+    pub rpath: Vec<String>,
+    /// Where behind it, as written: `DT_RUNPATH`. One that is there makes `rpath` void.
+    pub runpath: Vec<String>,
+    /// Its own name, by which others ask for it.
+    pub soname: Option<String>,
     /// A function of an OpenMP runtime that it defines itself.
     pub own_runtime: Option<&'static str>,
 }
@@ -135,11 +140,17 @@ fn dynamic(source: Source<'_>, segments: &[Segment], segment: &Segment, object: 
         let word = || text(&strings, usize::try_from(value).ok()?);
         match tag {
             DT_NEEDED => object.needed.push(word()?),
-            DT_RPATH | DT_RUNPATH => object.paths.extend(word()?.split(':').filter(|p| !p.is_empty()).map(str::to_string)),
+            DT_SONAME => object.soname = Some(word()?),
+            DT_RPATH => object.rpath = list(&word()?),
+            DT_RUNPATH => object.runpath = list(&word()?),
             _ => {}
         }
     }
     Some(())
+}
+
+fn list(paths: &str) -> Vec<String> {
+    paths.split(':').filter(|p| !p.is_empty()).map(str::to_string).collect()
 }
 
 /// A symbol counts when it is defined, that is, in a section.
@@ -225,15 +236,16 @@ mod tests {
 
     #[test]
     fn loader_libraries_and_paths_are_found() {
-        let strings = b"\0libmpi.so.40\0$ORIGIN/../lib:/opt/mpi\0";
+        let strings = b"\0libmpi.so.40\0$ORIGIN/../lib:/opt/mpi\0libx.so.1\0/r\0";
         let loader = b"/lib64/ld-linux-x86-64.so.2\0";
         // The strings come first, behind the header and four program headers.
         let address = 0x1000 + (HEADER_BYTES + 56 * 4) as u64;
-        let dynamic = entries(&[(DT_NEEDED, 1), (DT_RUNPATH, 14), (DT_STRTAB, address), (DT_STRSZ, strings.len() as u64), (0, 0), (DT_NEEDED, 1)]);
+        let dynamic = entries(&[(DT_NEEDED, 1), (DT_RUNPATH, 14), (DT_SONAME, 38), (DT_RPATH, 48), (DT_STRTAB, address), (DT_STRSZ, strings.len() as u64), (0, 0), (DT_NEEDED, 1)]);
         let file = made(X86_64, &[(99, strings), (PT_INTERP as u32, loader), (PT_DYNAMIC as u32, &dynamic)]);
         let object = of(&file).unwrap();
         assert_eq!(object.loader.as_deref(), Some("/lib64/ld-linux-x86-64.so.2"));
-        assert_eq!((object.needed, object.paths), (vec!["libmpi.so.40".to_string()], vec!["$ORIGIN/../lib".into(), "/opt/mpi".into()]));
+        assert_eq!((object.needed, object.runpath), (vec!["libmpi.so.40".to_string()], vec!["$ORIGIN/../lib".into(), "/opt/mpi".into()]));
+        assert_eq!((object.soname.as_deref(), object.rpath), (Some("libx.so.1"), vec!["/r".to_string()]));
         assert_eq!((object.machine, object.is_wide, object.own_runtime), (X86_64, true, None));
         assert_eq!(of(&file[..file.len() - 40]), None, "cut short");
     }

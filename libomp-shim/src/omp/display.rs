@@ -86,7 +86,7 @@ fn kmp_settings(settings: &Settings) -> String {
 }
 
 /// Every setting under its name, sorted; the standard's first.
-fn values(s: &Settings) -> Vec<(&'static str, String)> {
+pub(super) fn values(s: &Settings) -> Vec<(&'static str, String)> {
     let mut all = standard(s);
     all.extend(others(s));
     all

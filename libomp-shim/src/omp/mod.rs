@@ -27,6 +27,7 @@ pub mod check;
 pub mod counts;
 pub mod depend;
 pub mod device;
+pub mod describe;
 pub mod display;
 pub mod env;
 pub mod exit;

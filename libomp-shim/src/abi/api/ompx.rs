@@ -12,7 +12,7 @@ use crate::omp::device::rank::start::{self, Started};
 use crate::omp::device::place::{hints, policies};
 use crate::omp::device::{self, choose, keep, rank};
 use crate::omp::thread::Here;
-use crate::omp::{env, outside, report};
+use crate::omp::{describe, env, outside, report};
 use crate::omp::stats::{self, Counters};
 
 routines! {
@@ -42,6 +42,25 @@ pub unsafe extern "C" fn ompx_get_counters(out: *mut Counters, size: usize) -> u
         unsafe { ptr::copy_nonoverlapping(from, out.cast(), size.min(known)) };
     }
     known
+}
+
+/// `ompx_describe`: writes what the library knows about itself and the machine as lines `name=value`, at most `size` bytes of them with the
+/// zero byte behind, and returns how many bytes there are without it. Makes nobody an initial thread.
+///
+/// # Safety
+/// `out` is valid for writes of `size` bytes, or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ompx_describe(out: *mut c_char, size: usize) -> usize {
+    let text = describe::lines();
+    if let Some(room) = size.checked_sub(1).filter(|_| !out.is_null()) {
+        let count = text.len().min(room);
+        // SAFETY: `out` as the caller says; `count` bytes and one more are no more than `size`.
+        unsafe {
+            ptr::copy_nonoverlapping(text.as_ptr().cast(), out, count);
+            out.add(count).write(0);
+        }
+    }
+    text.len()
 }
 
 /// `ompx_cluster_init`: brings the MPI ranks together as devices, as `OMPX_CLUSTER` says (`docs/mpi.md`). To be the first thing that `main`

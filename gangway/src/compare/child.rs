@@ -1,0 +1,136 @@
+//! A run of the program: its time, what the kernel says it used, how it ended and what it printed.
+//!
+//! What it prints goes to a file: a pipe would have to be read meanwhile, and would stay open where a child of the program lives on. Its complaints go where ours do.
+//! The kernel's figures are of the program with the children that it waited for.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::process::{Command, ExitStatus};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::failure::Failure;
+use crate::run;
+use crate::scratch::Scratch;
+
+/// What a run has left.
+#[derive(Clone, Debug)]
+pub struct Run {
+    pub seconds: f64,
+    /// Seconds of processors, user and system.
+    pub busy: f64,
+    /// The largest set of pages in memory, of one process; at least what this tool had when it started it.
+    pub most_bytes: u64,
+    /// Switches of context: it waited, it was made to wait.
+    pub switches: [u64; 2],
+    /// The exit status as a shell has it, or that it was ended for taking too long.
+    pub ending: Ending,
+    pub output: String,
+}
+
+/// How it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    Status(i32),
+    Late,
+}
+
+/// Runs it, at most so long.
+pub fn run(command: &mut Command, limit: Option<Duration>) -> Result<Run, Failure> {
+    let scratch = Scratch::new("output")?;
+    let file = scratch.path().join("stdout");
+    let problem = |why: io::Error| Failure::own(format!("{}: {why}", file.display()));
+    command.stdout(File::create(&file).map_err(problem)?);
+    if limit.is_some() {
+        together(command);
+    }
+    let name = command.get_program().display().to_string();
+    let start = Instant::now();
+    let child = command.spawn().map_err(|why| Failure::of_exec(&name, &why))?;
+    let pid = libc::pid_t::try_from(child.id()).expect("the kernel's own number");
+    let is_late = watched(pid, limit);
+    let seconds = start.elapsed().as_secs_f64();
+    let (status, used) = reap(pid).map_err(|why| Failure::own(format!("{name}: {why}")))?;
+    let time = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 * 1e-6;
+    Ok(Run {
+        seconds,
+        busy: time(used.ru_utime) + time(used.ru_stime),
+        most_bytes: used.ru_maxrss.unsigned_abs() * 1024,
+        switches: [used.ru_nvcsw.unsigned_abs(), used.ru_nivcsw.unsigned_abs()],
+        ending: if is_late { Ending::Late } else { Ending::Status(run::status_of(status)) },
+        output: String::from_utf8_lossy(&fs::read(&file).map_err(problem)?).into_owned(),
+    })
+}
+
+/// Lets the program and what it starts be ended at once: they are a group of processes, which a terminal's interrupt does not reach, so the program ends with this tool.
+fn together(command: &mut Command) {
+    let end_with_us = || {
+        // SAFETY: sets an attribute of the calling process, the child that is about to be the program.
+        let done = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+        if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    };
+    command.process_group(0);
+    // SAFETY: between fork and exec only one system call is made.
+    unsafe { command.pre_exec(end_with_us) };
+}
+
+/// Waits for the end without taking it, and ends the program when the time is over; says whether that was so. Until it is taken, its number is nobody else's.
+fn watched(pid: libc::pid_t, limit: Option<Duration>) -> bool {
+    let (ended, end) = mpsc::channel::<()>();
+    let guard = limit.map(|limit| {
+        thread::spawn(move || {
+            let is_late = end.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout);
+            if is_late {
+                // SAFETY: only sends a signal, to the group of a child that has not been taken: `watched` waits for this thread before that.
+                unsafe { libc::kill(-pid, libc::SIGKILL) };
+            }
+            is_late
+        })
+    });
+    loop {
+        // SAFETY: all zero is a value of this C structure.
+        let mut what: libc::siginfo_t = unsafe { core::mem::zeroed() };
+        // SAFETY: room for the answer, and a child of ours.
+        let done = unsafe { libc::waitid(libc::P_PID, pid.unsigned_abs(), &raw mut what, libc::WEXITED | libc::WNOWAIT) };
+        if done == 0 || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+            break;
+        }
+    }
+    drop(ended);
+    guard.is_some_and(|thread| thread.join().unwrap_or(false))
+}
+
+fn reap(pid: libc::pid_t) -> io::Result<(ExitStatus, libc::rusage)> {
+    let mut status = 0;
+    // SAFETY: all zero is a value of this C structure.
+    let mut used: libc::rusage = unsafe { core::mem::zeroed() };
+    // SAFETY: room for both answers, and a child of ours that nobody else waits for.
+    let got = unsafe { libc::wait4(pid, &raw mut status, 0, &raw mut used) };
+    if got == pid { Ok((ExitStatus::from_raw(status), used)) } else { Err(io::Error::last_os_error()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_leaves_its_status_output_and_figures() {
+        let run = run(Command::new("sh").args(["-c", "echo a; echo b; exit 3"]), None).unwrap();
+        assert_eq!((run.ending, run.output.as_str()), (Ending::Status(3), "a\nb\n"));
+        assert!(run.seconds > 0.0 && run.most_bytes > 100_000, "{run:?}");
+    }
+
+    #[test]
+    fn a_run_that_takes_too_long_is_ended_with_what_it_started() {
+        let start = Instant::now();
+        let run = run(Command::new("sh").args(["-c", "sleep 61 & echo $!; wait"]), Some(Duration::from_millis(500))).unwrap();
+        assert!(run.ending == Ending::Late && start.elapsed() < Duration::from_secs(30), "{run:?}");
+        let stat = format!("/proc/{}/stat", run.output.trim());
+        let is_gone = || fs::read_to_string(&stat).map_or(true, |text| text.contains(") Z "));
+        assert!((0..1000).any(|_| is_gone() || { thread::sleep(Duration::from_millis(10)); false }), "{stat}");
+        let quick = super::run(&mut Command::new("true"), Some(Duration::from_secs(60))).unwrap();
+        assert_eq!(quick.ending, Ending::Status(0));
+    }
+}

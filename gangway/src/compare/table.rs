@@ -1,0 +1,132 @@
+//! The table of `gangway compare`, and the same as JSON.
+
+use super::child::{Ending, Run};
+use super::{Request, Side};
+use crate::json::Json;
+use crate::terminal::{self, Look, dressed};
+use crate::words;
+
+const HEADS: [&str; 9] = ["", "min", "median", "ratio", "CPU", "max RSS", "switches", "status", "output"];
+
+/// Figures of a side.
+struct Row {
+    min: f64,
+    median: f64,
+    /// Processors in use on average, in the quickest run.
+    cpus: f64,
+    most_bytes: u64,
+    switches: [u64; 2],
+}
+
+impl Row {
+    fn of(runs: &[Run]) -> Row {
+        let mut by_time: Vec<&Run> = runs.iter().collect();
+        by_time.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
+        let quickest = by_time[0];
+        let middle = by_time.len() / 2;
+        let median = if by_time.len() % 2 == 1 { by_time[middle].seconds } else { (by_time[middle - 1].seconds + by_time[middle].seconds) / 2.0 };
+        Row {
+            min: quickest.seconds,
+            median,
+            cpus: quickest.busy / quickest.seconds,
+            most_bytes: runs.iter().map(|run| run.most_bytes).max().unwrap_or(0),
+            switches: quickest.switches,
+        }
+    }
+}
+
+/// Prints the table, or the object.
+pub fn print(request: &Request<'_>, sides: &[Side]) {
+    if request.options.get_flag("json") {
+        return println!("{}", json(request, sides));
+    }
+    let colour = terminal::has_colour();
+    println!("{}", dressed(&heading(request, sides), Look::Bold, colour));
+    let own = Row::of(&sides[0].runs);
+    let mut rows = vec![HEADS.map(|head| (head.to_string(), Look::Bold))];
+    rows.extend(sides.iter().enumerate().map(|(index, side)| cells(index, side, &own)));
+    let widths: Vec<usize> = (0..HEADS.len()).map(|column| rows.iter().map(|row| row[column].0.chars().count()).max().unwrap_or(0)).collect();
+    for row in &rows {
+        let cells = row.iter().zip(&widths).enumerate().map(|(column, ((text, look), width))| {
+            // Names and what follows the figures begin at one place; figures end at one.
+            let padded = if column == 0 || column + 2 >= HEADS.len() { format!("{text:<width$}") } else { format!("{text:>width$}") };
+            dressed(&padded, *look, colour)
+        });
+        println!("{}", cells.collect::<Vec<_>>().join("  ").trim_end());
+    }
+    for side in sides {
+        if let Some(difference) = &side.difference {
+            println!("{}: {}", side.title, dressed(difference, Look::Bad, colour));
+        }
+    }
+}
+
+fn shown(request: &Request<'_>) -> String {
+    let (word, arguments) = words::program(request.options);
+    [word].iter().chain(&arguments).map(|word| words::quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
+fn heading(request: &Request<'_>, sides: &[Side]) -> String {
+    let runs = sides[0].runs.len();
+    let threads = request.options.get_one::<String>("threads").map_or(String::new(), |n| format!(", OMP_NUM_THREADS={n}"));
+    let processors = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let (some, turns) = if runs == 1 { ("run", "") } else { ("runs", " in turns") };
+    format!("{}: {runs} {some} under each{turns}{threads}, {processors} processors", shown(request))
+}
+
+fn cells(index: usize, side: &Side, own: &Row) -> [(String, Look); 9] {
+    let row = Row::of(&side.runs);
+    let plain = |text: String| (text, Look::Plain);
+    let [waited, made] = row.switches;
+    let endings: Vec<Ending> = side.runs.iter().map(|run| run.ending).collect();
+    let ending = endings.iter().find(|e| **e != Ending::Status(0)).unwrap_or(&endings[0]);
+    let ending = match ending {
+        Ending::Late => ("too late".to_string(), Look::Bad),
+        Ending::Status(0) => plain("0".into()),
+        Ending::Status(n) => (n.to_string(), Look::Bad),
+    };
+    let output = match (&side.difference, index) {
+        (Some(_), 0) => ("changes from run to run".into(), Look::Bad),
+        (Some(_), _) => ("differs".into(), Look::Bad),
+        (None, 0) => plain("-".into()),
+        (None, _) => ("agrees".into(), Look::Good),
+    };
+    [
+        plain(side.title.clone()),
+        plain(time(row.min)),
+        plain(time(row.median)),
+        plain(format!("{:.2}", row.min / own.min)),
+        plain(format!("{:.2}", row.cpus)),
+        plain(format!("{:.1} MiB", row.most_bytes as f64 / f64::from(1 << 20))),
+        plain(format!("{waited}+{made}")),
+        ending,
+        output,
+    ]
+}
+
+fn time(seconds: f64) -> String {
+    if seconds < 1.0 { format!("{:.1} ms", seconds * 1e3) } else { format!("{seconds:.3} s") }
+}
+
+fn json(request: &Request<'_>, sides: &[Side]) -> Json {
+    let own = Row::of(&sides[0].runs);
+    let side = |side: &Side| {
+        let row = Row::of(&side.runs);
+        let numbers = |each: &dyn Fn(&Run) -> f64| Json::List(side.runs.iter().map(|run| Json::Number(each(run))).collect());
+        let status = |run: &Run| if let Ending::Status(n) = run.ending { Json::Number(n.into()) } else { Json::Null };
+        Json::object([
+            ("runtime", Json::text(&side.title)),
+            ("seconds", numbers(&|run| run.seconds)),
+            ("min", Json::Number(row.min)),
+            ("median", Json::Number(row.median)),
+            ("ratio", Json::Number(row.min / own.min)),
+            ("cpu_seconds", numbers(&|run| run.busy)),
+            ("max_rss_bytes", row.most_bytes.into()),
+            ("voluntary_switches", row.switches[0].into()),
+            ("involuntary_switches", row.switches[1].into()),
+            ("status", Json::List(side.runs.iter().map(status).collect())),
+            ("difference", side.difference.as_ref().map_or(Json::Null, Json::text)),
+        ])
+    };
+    Json::object([("command", Json::text(shown(request))), ("tolerance", Json::Number(request.tolerance)), ("runtimes", Json::List(sides.iter().map(side).collect()))])
+}
