@@ -12,6 +12,7 @@ use crate::omp::device::place::{Announced, hints};
 use crate::omp::task::{self, Flags, Task};
 use crate::omp::taskgroup;
 use crate::omp::thread::{Here, Thread};
+use crate::omp::tool::{self, code, hook};
 
 /// `kmp_task_t`: what the compiler knows of a task. The task's private variables follow.
 #[repr(C)]
@@ -72,7 +73,10 @@ unsafe fn run(thread: &Thread, task: &Task, discarded: bool) -> bool {
     // SAFETY: the compiler's routine on its own task.
     unsafe {
         if let Some(routine) = (*kmp).routine.filter(|_| !discarded) {
-            routine(thread.gtid.get(), kmp);
+            match tool::record_if_told(task) {
+                Some(record) => _ = code::call(routine as *const (), thread.gtid.get() as usize, kmp as usize, record.frame.exit.as_ptr()),
+                None => _ = routine(thread.gtid.get(), kmp),
+            }
         }
         part_done(thread, task)
     }
@@ -187,7 +191,9 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task(_: Location, _gtid: c_int, task:
         return 0;
     }
     prepare(task_ref);
-    task::submit(Here::get(), task);
+    let here = Here::get();
+    hook::task::created(here, task_ref, false);
+    task::submit(here, task);
     0
 }
 
@@ -210,6 +216,7 @@ pub unsafe fn run_at_once(here: Here, task: *mut KmpTask) {
     unsafe {
         let task = task_of(task);
         prepare(task.as_ref());
+        hook::task::created(here, task.as_ref(), false);
         task::run_at_once(here, task);
     }
 }
@@ -267,6 +274,7 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_with_deps(
     unsafe {
         let task = task_of(task);
         prepare(task.as_ref());
+        hook::task::created_with(here, task.as_ref(), items(list, count).chain(items(noalias, count_noalias)));
         depend::submit(here, task, items(list, count).chain(items(noalias, count_noalias)));
     }
     0
@@ -337,7 +345,9 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_begin_if0(_: Location, _gtid: c_
     if task.flags().has(Flags::DETACH) {
         task::announce(here, task);
     }
+    hook::task::created(here, task, false);
     task::begin(here.thread, task);
+    hook::task::called_by_program(here, task);
     // SAFETY: the task is alive until its completion, which sets the words back.
     unsafe { Here::set(here.thread, task) };
 }
@@ -363,6 +373,7 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_complete_if0(_: Location, _gtid:
         }
     }
     task::end(here.thread, task_ref);
+    task::tell_end(here.thread, task_ref);
     if let Some(generating) = task_ref.parent() {
         // SAFETY: the generating task is suspended in this construct on the same thread.
         unsafe { Here::set(here.thread, generating) };
