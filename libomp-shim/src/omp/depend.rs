@@ -31,6 +31,7 @@ use super::queue;
 use super::task::{self, Flags, Task};
 use super::team::Team;
 use super::thread::{Here, Thread};
+use super::tool;
 
 mod mutexes;
 mod node;
@@ -96,6 +97,9 @@ pub fn submit(here: Here, task: NonNull<Task>, items: impl Iterator<Item = Depen
     }
     if turns::is_used() {
         entered.get().set_place(turns::made(task_ref));
+    }
+    if tool::is_on() {
+        entered.get().set_mark(tool::hook::task::mark(task_ref));
     }
     task_ref.set_node(node);
     enter(here, &entered, items);

@@ -33,6 +33,8 @@ use super::stacks;
 use super::stats;
 use super::team::{Body, Housing, Team};
 use super::thread::{Here, Thread};
+use super::tool::event::TeamKind;
+use super::tool::hook;
 
 /// What the `parallel` construct said.
 #[derive(Clone, Copy, Debug, Default)]
@@ -127,13 +129,15 @@ impl Region {
         {
             plan.partition = Some(partition);
         }
+        hook::region::begins(here, &team, 1, TeamKind::League);
         Self::enter(team, 0, 0)
     }
 
     /// Forks: when this returns, the calling code runs as thread 0 of the new team.
     pub fn begin(here: Here, body: Body, request: Request) -> Self {
         stats::count_region();
-        let (wanted, counted) = reserve(here, team_size(here, request));
+        let asked = team_size(here, request);
+        let (wanted, counted) = reserve(here, asked);
         let (wanted, stacks) = stacks::reserve(wanted);
         let (team, size) = assemble(here, wanted, body.function as usize);
         if size > 1 && team.housing == Housing::Shared {
@@ -147,6 +151,7 @@ impl Region {
         let plan = unsafe { team.plan_mut() };
         let displays = binding::is_to_display(here, plan, size);
         put(&mut plan.displays, displays);
+        hook::region::begins(here, &team, asked, TeamKind::Parallel);
         Self::enter(team, counted, stacks)
     }
 
@@ -168,6 +173,7 @@ impl Region {
         }
         plan.league = (1, 0);
         plan.group_threads = &raw const team.group_threads;
+        hook::region::begins(here, &team, 1, TeamKind::Target);
         Self::enter(team, 0, 0)
     }
 
@@ -193,6 +199,7 @@ impl Region {
         if size > 1 && team.housing == Housing::Shared {
             fork::give_way_to_older();
         }
+        hook::region::entered(&team);
         Self { team, outer, duty, counted, stacks, seats, shares }
     }
 
@@ -214,6 +221,7 @@ impl Region {
     pub fn end(self) {
         let Some(primary) = self.team.thread(0) else { return };
         let is_in_target = self.team.plan().target_depth > 0;
+        hook::region::primary_arrives(&self.team);
         self.team.await_join(primary);
         if self.is_outermost() {
             super::assemble::await_leaving(&self.team);
@@ -221,12 +229,14 @@ impl Region {
                 ult::sched::return_to(home);
             }
         }
+        hook::region::primary_leaves(&self.team);
         primary.implicit.end_implicit();
         // SAFETY: own thread only.
         self.team.reset(unsafe { primary.own() }.constructs != 0);
         worker::set_duty(self.duty);
         worker::set_locals(self.outer);
         let here = Here::get();
+        hook::region::ended(here, &self.team);
         unreserve(here, self.counted);
         promised::release(self.stacks as usize);
         pool::unseat(self.seats);

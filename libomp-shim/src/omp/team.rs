@@ -36,6 +36,7 @@ use super::assemble;
 use super::icv::{Icv, ProcBind};
 use super::queue::Shelf;
 use super::thread::Thread;
+use super::tool::{self, record::TeamRecord};
 use super::worksharing::batch::Reserve;
 use super::worksharing::{Ring, WorkShare};
 
@@ -45,7 +46,7 @@ mod plan;
 mod tasks;
 mod waiting;
 
-pub use barrier::barrier;
+pub use barrier::{barrier, cancellable_barrier};
 pub use plan::{Body, Housing, ON_HOST, Plan};
 
 /// A cache line of its own.
@@ -118,6 +119,8 @@ pub struct Team {
     construct_cancelled: AtomicBool,
     /// Reductions registered with the region (`reduction(task, …)` on `parallel`).
     pub reductions: AtomicPtr<()>,
+    /// What is kept for tools; between regions.
+    pub tool: TeamRecord,
 }
 
 // SAFETY: `plan`, `crew`, the gang and `attached` are written between regions by the forking thread only; members read the plan
@@ -151,6 +154,7 @@ impl Team {
                 keeps: false,
                 defers_alone: false,
                 displays: false,
+                told: false,
                 device: ON_HOST,
                 target_depth: 0,
             }),
@@ -184,6 +188,7 @@ impl Team {
             cancelled: AtomicBool::new(false),
             construct_cancelled: AtomicBool::new(false),
             reductions: AtomicPtr::new(ptr::null_mut()),
+            tool: TeamRecord::default(),
         })
     }
 
@@ -283,6 +288,8 @@ impl Team {
             // ORDERING: Acquire, as in `thread`.
             let thread = slot.swap(ptr::null_mut(), Ordering::Acquire);
             if !thread.is_null() {
+                // SAFETY: a member, which has left.
+                tool::hook::region::worker_is_freed(unsafe { &*thread });
                 // SAFETY: `attach` made it from a Box; the member has left.
                 drop(unsafe { Box::from_raw(thread) });
             }

@@ -3,12 +3,15 @@
 use core::ffi::c_int;
 
 use crate::omp::cancel::{self, Construct};
+use crate::omp::team;
 use crate::omp::thread::Here;
+use crate::omp::tool::event::SyncKind;
 
 fn construct(which: c_int) -> Construct {
     match which {
         1 => Construct::Parallel,
-        2 | 4 => Construct::Worksharing,
+        2 => Construct::Loop,
+        4 => Construct::Sections,
         _ => Construct::Taskgroup,
     }
 }
@@ -29,6 +32,5 @@ pub extern "C" fn GOMP_cancellation_point(which: c_int) -> bool {
 /// A barrier in a region that may be cancelled: true if it has been.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_barrier_cancel() -> bool {
-    let here = Here::get();
-    here.team().cancellable_barrier(here.thread)
+    team::cancellable_barrier(Here::get(), || SyncKind::Explicit)
 }

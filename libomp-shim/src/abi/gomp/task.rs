@@ -9,6 +9,8 @@ use crate::omp::depend::{self, Dependence, Kind};
 use crate::omp::task::{self, Flags, Task};
 use crate::omp::taskgroup;
 use crate::omp::thread::{Here, Thread};
+use crate::omp::tool::{self, code, hook};
+use crate::omp::trace;
 
 /// Builds a task's argument block from the generating task's data.
 pub type Copy = unsafe extern "C-unwind" fn(*mut c_void, *mut c_void);
@@ -43,10 +45,24 @@ unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
     }
     // SAFETY: `create` stored a function and its arguments.
     unsafe {
-        let function = core::mem::transmute::<usize, Function>(task.front[FUNCTION].get());
-        function(task.front[ARGUMENTS].get() as *mut c_void);
+        call(task, task.front[FUNCTION].get(), task.front[ARGUMENTS].get() as *mut c_void);
     }
     true
+}
+
+/// Calls the function at `function` as the code of `task`.
+///
+/// # Safety
+/// The compiler's function on its data.
+#[inline(always)]
+unsafe fn call(task: &Task, function: usize, data: *mut c_void) {
+    // SAFETY: as the caller says.
+    unsafe {
+        match tool::record_if_told(task) {
+            Some(record) => _ = code::call(function as *const (), data as usize, 0, record.frame.exit.as_ptr()),
+            None => core::mem::transmute::<usize, Function>(function)(data),
+        }
+    }
 }
 
 /// The properties that a `flags` argument names.
@@ -81,6 +97,7 @@ pub unsafe fn create(here: Here, function: Function, arguments: Arguments, flags
 fn set_code(task: &Task, function: Function, block: *mut c_void) {
     task.front[FUNCTION].set(function as usize);
     task.front[ARGUMENTS].set(block as usize);
+    trace::note_task(task, ptr::null(), function as usize);
 }
 
 /// The argument block of a task that [`create`] made.
@@ -158,7 +175,10 @@ pub unsafe extern "C-unwind" fn GOMP_task(
 pub unsafe fn run_on_own_data(here: Here, function: Function, data: *mut c_void, flags: Flags) {
     let task = Task::included(here, run, flags);
     // SAFETY: the compiler's function on its data.
-    task::run_included(here, task, || unsafe { function(data) });
+    let task_ref = unsafe { task.as_ref() };
+    hook::task::created(here, task_ref, false);
+    // SAFETY: as above.
+    task::run_included(here, task, || unsafe { call(task_ref, function as usize, data) });
 }
 
 /// Runs a task at once that the compiler has a function for, which builds its block.
@@ -168,7 +188,10 @@ pub unsafe fn run_on_own_data(here: Here, function: Function, data: *mut c_void,
 #[inline(never)]
 unsafe fn run_copy(here: Here, function: Function, arguments: Arguments, flags: Flags) {
     // SAFETY: as the caller says.
-    task::run_at_once(here, unsafe { create(here, function, arguments, flags) });
+    let task = unsafe { create(here, function, arguments, flags) };
+    // SAFETY: fresh.
+    hook::task::created(here, unsafe { task.as_ref() }, false);
+    task::run_at_once(here, task);
 }
 
 /// The rest of [`GOMP_task`].
@@ -236,6 +259,8 @@ unsafe fn create_detachable(
 /// # Safety
 /// `depend` is null or the compiler's array; the task is fresh.
 unsafe fn launch(here: Here, task: NonNull<Task>, deferred: bool, depend: *mut *mut c_void) {
+    // SAFETY: as for this function.
+    unsafe { tell(here, task.as_ref(), depend) };
     match (deferred, depend.is_null()) {
         // SAFETY: the task is ours. What could be run at once has been, unless it is detachable.
         (true, true) if unsafe { task.as_ref() }.flags().has(Flags::DETACH) => task::submit(here, task),
@@ -249,6 +274,19 @@ unsafe fn launch(here: Here, task: NonNull<Task>, deferred: bool, depend: *mut *
             }
             task::run_at_once(here, task);
         }
+    }
+}
+
+/// Tells tools of a new task.
+///
+/// # Safety
+/// `depend` is null or the compiler's array.
+unsafe fn tell(here: Here, task: &Task, depend: *mut *mut c_void) {
+    if depend.is_null() {
+        hook::task::created(here, task, false);
+    } else {
+        // SAFETY: as the caller says.
+        hook::task::created_with(here, task, unsafe { items(depend) });
     }
 }
 
@@ -319,6 +357,7 @@ pub unsafe extern "C-unwind" fn GOMP_taskwait_depend_nowait(depend: *mut *mut c_
     // SAFETY: a task without arguments; the array is the compiler's.
     unsafe {
         let task = create_undeferred(here, nothing, arguments, Flags::default());
+        tell(here, task.as_ref(), depend);
         depend::submit(here, task, items(depend));
     }
 }

@@ -25,6 +25,7 @@ use crate::omp::task::Flags;
 use crate::omp::taskgroup::{self, Reductions, Taskgroup};
 use crate::omp::team::{self, Body};
 use crate::omp::thread::{Here, Thread};
+use crate::omp::tool::event::SyncKind;
 
 const COUNT: usize = 0;
 const CHUNK: usize = 1;
@@ -268,7 +269,7 @@ pub extern "C-unwind" fn GOMP_workshare_task_reduction_unregister(cancelled: boo
         unsafe { GOMP_taskgroup_reduction_unregister(array.0) };
     }
     if !cancelled {
-        team::barrier(here);
+        team::barrier(here, || SyncKind::Workshare);
     }
 }
 

@@ -2,14 +2,16 @@
 
 use core::ffi::c_int;
 
-use super::parallel::Location;
+use super::parallel::{Location, barrier_kind};
 use crate::omp::cancel::{self, Construct};
+use crate::omp::team;
 use crate::omp::thread::Here;
 
 fn construct(kind: c_int) -> Construct {
     match kind {
         1 => Construct::Parallel,
-        2 | 3 => Construct::Worksharing,
+        2 => Construct::Loop,
+        3 => Construct::Sections,
         _ => Construct::Taskgroup,
     }
 }
@@ -28,7 +30,6 @@ pub extern "C" fn __kmpc_cancellationpoint(_: Location, _gtid: c_int, kind: c_in
 
 /// A barrier in a region that may be cancelled: not 0 if it has been.
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn __kmpc_cancel_barrier(_: Location, _gtid: c_int) -> c_int {
-    let here = Here::get();
-    c_int::from(here.team().cancellable_barrier(here.thread))
+pub extern "C-unwind" fn __kmpc_cancel_barrier(location: Location, _gtid: c_int) -> c_int {
+    c_int::from(team::cancellable_barrier(Here::get(), || barrier_kind(location)))
 }

@@ -14,27 +14,18 @@ use core::ffi::{c_int, c_void};
 use core::ptr;
 use core::sync::atomic::Ordering;
 
-use super::parallel::Location;
+use super::parallel::{Location, flags_of};
 use crate::omp::lock::Lock;
 use crate::omp::reduction::{Way, choose};
 use crate::omp::team;
 use crate::omp::thread::Here;
+use crate::omp::tool::event::SyncKind;
 
 /// Combines the second argument's items into the first's.
 type Combine = unsafe extern "C-unwind" fn(*mut c_void, *mut c_void);
 
 /// `ident_t` flag: the compiler has generated an atomic variant.
 const ATOMIC_AVAILABLE: i32 = 0x10;
-
-/// # Safety
-/// `location` is null or the compiler's `ident_t`.
-unsafe fn flags_of(location: Location) -> i32 {
-    if location.is_null() {
-        return 0;
-    }
-    // SAFETY: flags are the second i32 of an ident_t.
-    unsafe { location.cast::<i32>().add(1).read() }
-}
 
 /// # Safety
 /// As the entry points below.
@@ -66,11 +57,11 @@ unsafe fn tree(here: Here, data: *mut c_void, combine: Option<Combine>) -> c_int
     slots[here.thread.num() as usize].0.store(data.cast(), Ordering::Relaxed);
     // In a cancelled region not all threads come. A thread that cancels does not come here afterwards, so when all have
     // arrived none will leave before thread 0 has ended the construct.
-    if here.team().cancellable_barrier(here.thread) {
+    if team::cancellable_barrier(here, || SyncKind::Implementation) {
         return 0;
     }
     if here.thread.num() != 0 {
-        team::barrier(here); // thread 0 ends the construct
+        team::barrier(here, || SyncKind::Implementation); // thread 0 ends the construct
         return 0;
     }
     let Some(combine) = combine else { return 1 };
@@ -95,7 +86,7 @@ unsafe fn end(location: Location, lock: *mut Lock) -> Way {
         // SAFETY: taken in `begin`.
         Way::Critical => unsafe { super::sync::__kmpc_end_critical(location, 0, lock) },
         Way::Tree => {
-            team::barrier(Here::get());
+            team::barrier(Here::get(), || SyncKind::Implementation);
         }
         Way::Alone | Way::Atomic => {}
     }
@@ -146,8 +137,7 @@ pub unsafe extern "C-unwind" fn __kmpc_reduce_nowait(
 pub unsafe extern "C-unwind" fn __kmpc_end_reduce(location: Location, _gtid: c_int, lock: *mut Lock) {
     // SAFETY: as for this function. In a tree the others' barrier is the construct's.
     if unsafe { end(location, lock) } != Way::Tree {
-        let here = Here::get();
-        here.team().cancellable_barrier(here.thread);
+        team::cancellable_barrier(Here::get(), || SyncKind::Workshare);
     }
 }
 

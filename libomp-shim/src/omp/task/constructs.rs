@@ -7,6 +7,8 @@ use core::sync::atomic::Ordering;
 
 use super::super::device::keep;
 use super::super::thread::Here;
+use super::super::tool::event::SyncKind;
+use super::super::tool::hook;
 use super::super::{queue, yielding};
 use super::counts::WAITING;
 use super::{Flags, Task, run_at_once};
@@ -117,10 +119,12 @@ pub fn set_off(here: Here, flags: Flags) {
 
 /// `taskwait` (5.2 §15.5): waits for the children of the running task, running ready tasks meanwhile.
 pub fn taskwait(here: Here) {
-    if here.task.children() != 0 {
-        wait_for_children(here);
-    }
-    keep::host_looks();
+    hook::wait::around(here, || SyncKind::Taskwait, || {
+        if here.task.children() != 0 {
+            wait_for_children(here);
+        }
+        keep::host_looks();
+    });
 }
 
 #[cold]

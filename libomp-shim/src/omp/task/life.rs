@@ -13,6 +13,8 @@ use super::super::device::{chain, keep};
 use super::super::queue;
 use super::super::taskgroup::Taskgroup;
 use super::super::thread::{Here, Thread};
+use super::super::tool::event::{Status, cancelled};
+use super::super::tool::{self, hook};
 use super::counts::{REFERENCE, free, leave_parent, leave_uncounted};
 use super::{Flags, Task, announce};
 
@@ -62,6 +64,7 @@ fn include<R>(here: Here, task: NonNull<Task>, run: impl FnOnce() -> R) {
     unsafe { Here { task: task_ref, ..here }.enter() };
     run();
     end(here.thread, task_ref);
+    hook::task::ended(here.thread, task_ref, || status_at_end(task_ref, true));
     // SAFETY: the running ones until now.
     unsafe { here.enter() };
     // SAFETY: it has ended.
@@ -199,6 +202,7 @@ unsafe fn execute(thread: &Thread, task: NonNull<Task>, whole: bool) -> Option<N
     // SAFETY: as above.
     let finished = unsafe { run_body(thread, task_ref, whole) };
     end(thread, task_ref);
+    hook::task::ended(thread, task_ref, || status_at_end(task_ref, finished));
     ult::worker::set_locals(before);
     if finished {
         // SAFETY: the body is done, and this is the only place that ends it.
@@ -217,6 +221,7 @@ unsafe fn run_body(thread: &Thread, task: &Task, whole: bool) -> bool {
     let discarded = is_discarded(task);
     if discarded {
         give_up_event(task);
+        hook::other::discards(task, cancelled::TASKGROUP | cancelled::DISCARDED);
     }
     if task.flags().has(Flags::LOOKS) && !discarded {
         keep::host_looks_in(task);
@@ -231,6 +236,23 @@ unsafe fn run_body(thread: &Thread, task: &Task, whole: bool) -> bool {
         finished = run_part();
     }
     finished
+}
+
+/// Tells tools that the code of `task`, which the program has called itself, has ended.
+pub fn tell_end(thread: &Thread, task: &Task) {
+    hook::task::ended(thread, task, || status_at_end(task, true));
+}
+
+/// How the task has ended, or a part of it, for tools.
+fn status_at_end(task: &Task, finished: bool) -> Status {
+    // ORDERING: Relaxed; whoever fulfils the event at this moment may be told before or after.
+    let fulfilled = || task.event.load(Ordering::Relaxed) & EVENT_FULFILLED != 0;
+    match finished {
+        false => Status::Switch,
+        true if is_discarded(task) => Status::Cancel,
+        true if task.flags().has(Flags::DETACH) && !fulfilled() => Status::Detach,
+        true => Status::Complete,
+    }
 }
 
 /// A detachable task that is discarded does not wait for its event: the code that might have fulfilled it does not run.
@@ -268,6 +290,7 @@ pub fn begin(thread: &Thread, task: &Task) {
     if task.affinity() != 0 {
         hint::remember(thread, task);
     }
+    hook::task::begun(thread, task);
     if !task.flags().has(Flags::UNTIED) {
         task.marks.set(thread.team().shelf().marks());
         // SAFETY: own thread only: we run in its name.
@@ -339,6 +362,11 @@ unsafe fn finish(thread: &Thread, task: NonNull<Task>) -> Option<NonNull<Task>> 
 pub unsafe fn fulfill(task: NonNull<Task>) {
     // SAFETY: an unfulfilled detachable task is not complete, hence alive.
     let task_ref = unsafe { task.as_ref() };
+    if tool::is_on() {
+        // Told before, because the task may be gone after; it says late only where the body has certainly ended.
+        // ORDERING: Acquire, as below.
+        hook::task::fulfilled(task_ref, task_ref.event.load(Ordering::Acquire) == EVENT_BODY_DONE);
+    }
     // ORDERING: AcqRel, pairs with `body_done`.
     let before = task_ref.event.fetch_or(EVENT_FULFILLED, Ordering::AcqRel);
     if before != EVENT_BODY_DONE {

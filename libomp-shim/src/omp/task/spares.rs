@@ -6,6 +6,7 @@
 use core::ptr::{self, NonNull};
 
 use super::super::thread::Here;
+use super::super::tool;
 use super::counts::free;
 use super::{Flags, RunFn, Task};
 
@@ -60,7 +61,8 @@ impl Task {
     #[inline(always)]
     pub fn included(here: Here, run: RunFn, flags: Flags) -> NonNull<Task> {
         // SAFETY: own thread only.
-        match unsafe { here.thread.own() }.spares.take() {
+        let spare = if tool::is_on() { None } else { unsafe { here.thread.own() }.spares.take() };
+        match spare {
             Some(task) => {
                 // SAFETY: ours, and *as new*.
                 unsafe { task.as_ref() }.begin_life(here, run, flags);

@@ -43,6 +43,8 @@ pub enum Kind {
     TaskBegin,
     /// It has ended: `a`.
     TaskEnd,
+    /// A part of it has ended, or it waits and is untied: `a`.
+    TaskLeave,
     /// The running task begins to wait: `small` a [`Cause`], `a` for what, `b` where.
     WaitBegin,
     /// The wait is over: `small` its cause.
@@ -58,7 +60,7 @@ pub enum Kind {
 }
 
 /// What is waited for, or takes time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Cause {
     /// All threads of the team.
@@ -87,11 +89,17 @@ pub enum Cause {
     CopyBetween,
     /// A reduction's combination.
     Reduction,
+    /// `target enter data`.
+    EnterData,
+    /// `target exit data`.
+    ExitData,
+    /// `target update`.
+    Update,
 }
 
 impl Cause {
     /// All of them, in order.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 16] = [
         Self::Barrier,
         Self::Taskwait,
         Self::Taskgroup,
@@ -105,6 +113,9 @@ impl Cause {
         Self::CopyFrom,
         Self::CopyBetween,
         Self::Reduction,
+        Self::EnterData,
+        Self::ExitData,
+        Self::Update,
     ];
 
     /// As it is written in the file.
@@ -123,12 +134,15 @@ impl Cause {
             Self::CopyFrom => "copy from device",
             Self::CopyBetween => "copy between devices",
             Self::Reduction => "reduction",
+            Self::EnterData => "enter data",
+            Self::ExitData => "exit data",
+            Self::Update => "update",
         }
     }
 
     /// A wait, not work of a device.
     pub fn is_wait(self) -> bool {
-        !matches!(self, Self::Target | Self::CopyTo | Self::CopyFrom | Self::CopyBetween)
+        self <= Self::Mpi || self == Self::Reduction
     }
 }
 

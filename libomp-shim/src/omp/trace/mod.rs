@@ -9,7 +9,7 @@
 //! | `lane` | the memory of one kernel thread: chunks, what is lost |
 //! | `kind` | the events as they lie in memory |
 //! | `clock` | the processor's counter, and what it is worth in nanoseconds |
-//! | `scheduler` | the events of [`ult::observer`] |
+//! | `scheduler`, `recorder` | the events of [`ult::observer`], and of [`super::tool`] |
 //! | `merge` | all lanes in the order of time |
 //! | `replay`, `tasks`, `queues` | from events to slices, arrows and counters |
 //! | `json` | the file's syntax |
@@ -34,6 +34,7 @@ mod lane;
 mod merge;
 mod names;
 mod queues;
+mod recorder;
 mod replay;
 mod scheduler;
 mod symbols;
@@ -45,9 +46,11 @@ use core::sync::atomic::{AtomicI32, Ordering};
 use std::sync::OnceLock;
 
 pub use kind::{Cause, Kind};
+pub use recorder::{around, note_region, note_steal, note_task};
 
 use super::env::Settings;
 use super::report;
+use super::tool::{self, Place};
 
 /// The file's name as given; set when something is recorded.
 static WANTED: OnceLock<String> = OnceLock::new();
@@ -65,6 +68,7 @@ pub fn at_start(settings: &Settings) {
     // ORDERING: Relaxed; read by threads that are started later, and by this one.
     PROCESS.store(process(), Ordering::Relaxed);
     ult::observer::set(Some(&scheduler::OBSERVER));
+    tool::attach(Place::Trace, &recorder::Recorder);
     super::exit::call(at_exit);
 }
 
@@ -92,7 +96,6 @@ fn forked() {
     // ORDERING: Relaxed; there is one thread.
     PROCESS.store(if goes_on { process() } else { 0 }, Ordering::Relaxed);
     if !goes_on {
-        ult::observer::set(None);
         stop();
     }
 }
@@ -100,7 +103,6 @@ fn forked() {
 unsafe extern "C" fn at_exit(_: c_int, _: *mut c_void) {
     // ORDERING: Relaxed; see `forked`.
     let recorded = PROCESS.swap(0, Ordering::Relaxed) == process();
-    ult::observer::set(None);
     stop();
     if let Some(name) = WANTED.get().filter(|_| recorded) {
         finish(name);
@@ -108,7 +110,10 @@ unsafe extern "C" fn at_exit(_: c_int, _: *mut c_void) {
 }
 
 /// Hears no more.
-fn stop() {}
+fn stop() {
+    ult::observer::set(None);
+    tool::detach(Place::Trace);
+}
 
 /// Writes the file and says what is not in it.
 fn finish(name: &str) {

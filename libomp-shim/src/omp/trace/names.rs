@@ -9,9 +9,11 @@ use super::symbols::{self, Symbols};
 /// Marks a place that is a location's text, not code.
 const LOCATION: u64 = 1 << 63;
 
-/// The place of the location text at `text` (`;file;function;line;column;;`), if there is one, else that of the code at `code`.
+/// The place of the location text at `text` (`;file;function;line;column;;`), if there is one that says something, else that of the code at `code`.
 pub fn place(text: *const c_char, code: usize) -> u64 {
-    if text.is_null() { code as u64 } else { text as u64 | LOCATION }
+    // SAFETY: null, or a C string of the compiler's.
+    let is_known = !text.is_null() && !unsafe { CStr::from_ptr(text) }.to_bytes().starts_with(b";unknown;");
+    if is_known { text as u64 | LOCATION } else { code as u64 }
 }
 
 /// Names of places.

@@ -21,6 +21,9 @@ use super::tasks::{Tasks, Team};
 /// The lane number of kernel threads without a worker.
 const NO_WORKER: usize = 9999;
 
+/// Nanoseconds: a wait that is shorter was none, as for a lock that nobody has.
+const NO_WAIT: u64 = 100;
+
 /// Something open.
 #[derive(Clone, Copy)]
 struct Open {
@@ -157,11 +160,11 @@ impl<W: Write> Replay<W> {
             Kind::Preempt => self.tracks[lane].preempted = true,
             Kind::RegionBegin => self.region(lane, now, a, (b, small)),
             Kind::RegionEnd => {
-                self.close(lane, now, |open| matches!(open.what, What::Region(_)) && open.address == a)?;
+                self.close(lane, now, true, |open| matches!(open.what, What::Region(_)) && open.address == a)?;
                 self.teams.remove(&a);
             }
             Kind::ImplicitBegin => self.implicit(lane, now, a, (b, small)),
-            Kind::ImplicitEnd => self.close(lane, now, |open| matches!(open.what, What::Implicit { .. }) && open.address == a)?,
+            Kind::ImplicitEnd => self.close(lane, now, true, |open| matches!(open.what, What::Implicit { .. }) && open.address == a)?,
             Kind::TaskCreate => {
                 let parent = self.running(lane);
                 self.tasks.create(a, parent, b, lane, now);
@@ -170,6 +173,7 @@ impl<W: Write> Replay<W> {
             }
             Kind::TaskBegin => self.task(lane, now, a)?,
             Kind::TaskEnd => self.task_ends(lane, now, a)?,
+            Kind::TaskLeave => self.task_pauses(lane, now, a)?,
             Kind::WaitBegin | Kind::SpanBegin => {
                 if let Some(cause) = cause(small) {
                     let id = self.running(lane);
@@ -178,7 +182,7 @@ impl<W: Write> Replay<W> {
             }
             Kind::WaitEnd | Kind::SpanEnd => {
                 let which = cause(small);
-                self.close(lane, now, |open| matches!(open.what, What::Cause(cause, _) if Some(cause) == which))?;
+                self.close(lane, now, true, |open| matches!(open.what, What::Cause(cause, _) if Some(cause) == which))?;
             }
             Kind::Depend => {
                 if self.tasks.depend(a, b) {
@@ -234,16 +238,19 @@ impl<W: Write> Replay<W> {
         self.context(lane).open.push(open);
     }
 
-    /// Closes the newest that is `wanted`, and what is open above it.
-    fn close(&mut self, lane: usize, now: u64, wanted: impl Fn(&Open) -> bool) -> io::Result<()> {
+    /// Closes the newest that is `wanted`, and what is open above it; `ends`: for good.
+    fn close(&mut self, lane: usize, now: u64, ends: bool, wanted: impl Fn(&Open) -> bool) -> io::Result<()> {
         let stack = &mut self.context(lane).open;
         let Some(at) = stack.iter().rposition(wanted) else { return Ok(()) };
         let closed = stack.split_off(at);
-        closed.iter().rev().try_for_each(|open| self.put(lane, now, open, true))
+        closed.iter().rev().try_for_each(|open| self.put(lane, now, open, ends))
     }
 
-    /// Writes the slice of `open` that ends at `now`; `ends`: the last one.
+    /// Writes the slice of `open` that ends at `now`; `ends`: the last one. Not a wait that was none.
     fn put(&mut self, lane: usize, now: u64, open: &Open, ends: bool) -> io::Result<()> {
+        if matches!(open.what, What::Cause(cause, _) if cause.is_wait()) && ends && !open.again && now < open.begin + NO_WAIT {
+            return Ok(());
+        }
         let number = |n: u64| Value::Number(n as i64);
         let mut facts: Vec<(&'static str, Value)> = Vec::with_capacity(8);
         let (category, name) = match open.what {
@@ -291,7 +298,7 @@ impl<W: Write> Replay<W> {
             left
         });
         // Who goes on and waits on at once is no slice.
-        left.iter().rev().filter(|open| !open.again || open.begin + 20 < now).try_for_each(|open| self.put(lane, now, open, false))?;
+        left.iter().rev().filter(|open| !open.again || open.begin + NO_WAIT < now).try_for_each(|open| self.put(lane, now, open, false))?;
         let mut at = now;
         if let Some(context) = self.contexts.get_mut(&to) {
             for open in &mut context.open {
@@ -326,13 +333,14 @@ impl<W: Write> Replay<W> {
 
     fn task(&mut self, lane: usize, now: u64, address: u64) -> io::Result<()> {
         let victim = self.tracks[lane].victim.take();
-        let Some(task) = self.tasks.get(address).filter(|task| !task.begun) else { return Ok(()) };
-        task.begun = true;
+        let Some(task) = self.tasks.get(address).filter(|task| !task.open) else { return Ok(()) };
+        let again = core::mem::replace(&mut task.begun, true);
+        task.open = true;
         let (id, place, made, created) = (task.id, task.place, task.lane, task.created);
         let what = What::Task { parent: task.parent, lane: made, created, victim };
         let arrows = core::mem::take(&mut task.arrows);
-        let was_ready = task.waits == 0;
-        self.open(lane, now, Open { what, address, id, place, begin: 0, again: false });
+        let was_ready = task.waits == 0 && !again;
+        self.open(lane, now, Open { what, address, id, place, begin: 0, again });
         let number = self.tracks[lane].number;
         for (arrow, before) in arrows {
             let ends = [("from", Value::Number(before as i64)), ("to", Value::Number(id as i64))];
@@ -350,8 +358,16 @@ impl<W: Write> Replay<W> {
         Ok(())
     }
 
+    fn task_pauses(&mut self, lane: usize, now: u64, address: u64) -> io::Result<()> {
+        if let Some(task) = self.tasks.get(address) {
+            task.open = false;
+            self.close(lane, now, false, |open| matches!(open.what, What::Task { .. }) && open.address == address)?;
+        }
+        Ok(())
+    }
+
     fn task_ends(&mut self, lane: usize, now: u64, address: u64) -> io::Result<()> {
-        self.close(lane, now, |open| matches!(open.what, What::Task { .. }) && open.address == address)?;
+        self.close(lane, now, true, |open| matches!(open.what, What::Task { .. }) && open.address == address)?;
         let Some((task, leaving)) = self.tasks.end(address) else { return Ok(()) };
         let number = self.tracks[lane].number;
         for (arrow, released) in leaving {

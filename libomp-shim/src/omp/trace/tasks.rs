@@ -17,6 +17,8 @@ pub struct Task {
     pub created: u64,
     /// It has begun.
     pub begun: bool,
+    /// It runs, or waits in the middle: a slice of it is open.
+    pub open: bool,
     /// Unfinished tasks that it waits for.
     pub waits: u32,
     /// Addresses of those that wait for it.

@@ -10,6 +10,8 @@ use super::shared;
 use crate::omp::report;
 use crate::omp::team;
 use crate::omp::thread::Here;
+use crate::omp::tool::event::{Chunk, SyncKind};
+use crate::omp::tool::hook;
 use crate::omp::worksharing::dispatch::{self, Loop, Ordered};
 use crate::omp::worksharing::doacross::{self, Dimension};
 use crate::omp::worksharing::ordered;
@@ -128,6 +130,7 @@ unsafe fn next<T: Number>(here: Here, istart: *mut T, iend: *mut T) -> bool {
         *istart = T::of_bits(space.at(chunk.start));
         *iend = T::of_bits(space.end_at(chunk.end));
     }
+    hook::work::chunk(|| Chunk::Loop(space.at(chunk.start), chunk.end - chunk.start));
     true
 }
 
@@ -149,7 +152,7 @@ unsafe fn counts_of<'a, T>(ncounts: c_uint, counts: *const T) -> &'a [u64] {
 pub extern "C-unwind" fn GOMP_loop_end() {
     let here = Here::get();
     leave(here);
-    team::barrier(here);
+    team::barrier(here, || SyncKind::Workshare);
 }
 
 /// The end of a loop in a region that may be cancelled: a barrier; true when the region has been cancelled.
@@ -157,7 +160,7 @@ pub extern "C-unwind" fn GOMP_loop_end() {
 pub extern "C-unwind" fn GOMP_loop_end_cancel() -> bool {
     let here = Here::get();
     leave(here);
-    here.team().cancellable_barrier(here.thread)
+    team::cancellable_barrier(here, || SyncKind::Workshare)
 }
 
 /// The end of a loop with `nowait`.
@@ -171,6 +174,7 @@ fn leave(here: Here) {
     ordered::end_chunk(here);
     doacross::detach(here);
     dispatch::close(here);
+    hook::work::ends();
 }
 
 /// Defines entry points that start a loop: bounds, increment, chunk size, where the first chunk goes.

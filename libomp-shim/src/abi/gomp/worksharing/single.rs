@@ -7,12 +7,16 @@ use core::sync::atomic::Ordering;
 use super::shared;
 use crate::omp::team;
 use crate::omp::thread::Here;
+use crate::omp::tool::event::{SyncKind, Work};
+use crate::omp::tool::hook;
 use crate::omp::worksharing;
 
 /// `single`: true in the thread that executes the block.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_single_start() -> bool {
-    worksharing::single(Here::get())
+    let executes = worksharing::single(Here::get());
+    hook::work::single(executes);
+    executes
 }
 
 /// `single copyprivate`: null in the thread that executes the block, in the others what it passed to
@@ -20,10 +24,12 @@ pub extern "C-unwind" fn GOMP_single_start() -> bool {
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_single_copy_start() -> *mut c_void {
     let here = Here::get();
-    if worksharing::single(here) {
+    let executes = worksharing::single(here);
+    hook::work::single(executes);
+    if executes {
         return ptr::null_mut();
     }
-    team::barrier(here);
+    team::barrier(here, || SyncKind::Implementation);
     // ORDERING: Relaxed; ordered by the barrier. The next broadcast comes after the construct's closing barrier.
     here.team().broadcast.load(Ordering::Relaxed).cast()
 }
@@ -34,7 +40,8 @@ pub extern "C-unwind" fn GOMP_single_copy_end(data: *mut c_void) {
     let here = Here::get();
     // ORDERING: Relaxed; published by the barrier.
     here.team().broadcast.store(data.cast(), Ordering::Relaxed);
-    team::barrier(here);
+    hook::work::ended(Work::SingleExecutor, 1);
+    team::barrier(here, || SyncKind::Implementation);
 }
 
 /// `scope` with task reductions.

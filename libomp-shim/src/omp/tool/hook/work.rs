@@ -1,0 +1,135 @@
+//! Loops, sections, `single`, `masked`, reductions, and chunks.
+//!
+//! Static loops are told only where the compiler calls the library for them; gcc does not.
+
+use super::super::event::{Chunk, End, Work};
+use super::super::{is_on, tell};
+use super::{Working, put_state, site, state};
+use crate::omp::thread::Here;
+
+/// The running thread begins work of this kind, `count` iterations or sections; both are asked for only if somebody is told.
+#[inline(always)]
+pub fn begins(what: impl FnOnce() -> (Here, Work, u64)) {
+    if is_on() {
+        let (here, kind, count) = what();
+        begins_told(here, kind, count);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn begins_told(here: Here, kind: Work, count: u64) {
+    ends_told(here); // left by a jump
+    here.thread.tool.work.set(Working { kind: Some(kind), count });
+    let site = site(here, None);
+    tell(|consumer| consumer.work(&site, kind, End::Begin, count));
+}
+
+/// It has ended its share.
+#[inline(always)]
+pub fn ends() {
+    if is_on() {
+        ends_told(Here::get());
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn ends_told(here: Here) {
+    let Working { kind: Some(kind), count } = here.thread.tool.work.take() else { return };
+    let site = site(here, None);
+    tell(|consumer| consumer.work(&site, kind, End::End, count));
+}
+
+/// Work that is one call, or one whose end is told by [`ended`].
+#[inline(always)]
+pub fn begun(kind: Work, count: u64) {
+    if is_on() {
+        one(kind, End::Begin, count);
+    }
+}
+
+/// As [`begun`].
+#[inline(always)]
+pub fn ended(kind: Work, count: u64) {
+    if is_on() {
+        one(kind, End::End, count);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn one(kind: Work, end: End, count: u64) {
+    let site = site(Here::get(), None);
+    tell(|consumer| consumer.work(&site, kind, end, count));
+}
+
+/// `single`: the thread executes the block, or passes it.
+#[inline(always)]
+pub fn single(executes: bool) {
+    if is_on() {
+        single_told(executes);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn single_told(executes: bool) {
+    if executes {
+        one(Work::SingleExecutor, End::Begin, 1);
+    } else {
+        one(Work::SingleOther, End::Begin, 1);
+        one(Work::SingleOther, End::End, 1);
+    }
+}
+
+/// A chunk is handed out; asked for only if somebody is told.
+#[inline(always)]
+pub fn chunk(what: impl FnOnce() -> Chunk) {
+    if is_on() {
+        chunk_told(what());
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn chunk_told(chunk: Chunk) {
+    let site = site(Here::get(), None);
+    let chunk = match chunk {
+        Chunk::Section(0) => Chunk::Section(site.code()),
+        other => other,
+    };
+    tell(|consumer| consumer.dispatch(&site, chunk));
+}
+
+/// `masked`, in the thread that executes it.
+#[inline(always)]
+pub fn masked(end: End) {
+    if is_on() {
+        masked_told(end);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn masked_told(end: End) {
+    let site = site(Here::get(), None);
+    tell(|consumer| consumer.masked(&site, end));
+}
+
+/// A reduction begins to combine copies, or has done so.
+#[inline(always)]
+pub fn reduction(end: End) {
+    if is_on() {
+        reduction_told(end);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn reduction_told(end: End) {
+    let here = Here::get();
+    put_state(here.thread, if end == End::Begin { state::REDUCTION } else { state::PARALLEL }, 0);
+    let site = site(here, None);
+    tell(|consumer| consumer.reduction(&site, end));
+}
