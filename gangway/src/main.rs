@@ -9,6 +9,7 @@
 //! | [`launcher`] | which MPI launcher |
 //! | [`mpirun`] | `gangway mpirun`: the launcher's command |
 //! | [`autotune`], [`probe`] | `gangway autotune`: has ranks measured, and what each of them does |
+//! | [`report`] | `gangway report`: a trace as a page |
 //! | [`failure`] | the line and the exit status of what does not work |
 //!
 //! Exit statuses are those of `env` and `timeout`: 127 the program is not there, 126 it cannot be run (on Gangway), 125 anything else of
@@ -22,6 +23,7 @@ mod launcher;
 mod mpirun;
 mod probe;
 mod program;
+mod report;
 mod run;
 mod words;
 
@@ -57,6 +59,7 @@ fn act(given: Vec<OsString>) -> Result<(), Failure> {
         Some(("run", options)) => run::run(options),
         Some(("mpirun", options)) => mpirun::run(options),
         Some(("autotune", options)) => autotune::run(options),
+        Some(("report", options)) => report::run(options),
         Some((probe::COMMAND, options)) => probe::run(options),
         _ => Err(Failure::own("there is no command; gangway --help lists them")),
     }

@@ -40,12 +40,18 @@ pub fn command() -> Command {
         valued("bridge", "FILE", "The library of its MPI").required(true).value_parser(value_parser!(PathBuf)),
         valued("out", "FILE", "Where the rates are written").required(true).value_parser(value_parser!(PathBuf)),
     ]);
+    let report = Command::new("report")
+        .about("Makes one page of HTML from a trace (GANGWAY_TRACE): what each worker did, the critical path, who waited for what, and what to try")
+        .args([
+            Arg::new("trace").value_name("TRACE").required(true).value_parser(value_parser!(PathBuf)).help("The file that GANGWAY_TRACE named"),
+            valued("out", "FILE", "The page; without it the trace's name with .html").short('o').value_parser(value_parser!(PathBuf)),
+        ]);
     Command::new("gangway")
         .version(env!("CARGO_PKG_VERSION"))
         .about("An OpenMP runtime under programs that are already built")
         .disable_help_subcommand(true)
         .subcommand_required(true)
-        .subcommands([run, mpirun, autotune, probe])
+        .subcommands([run, mpirun, autotune, report, probe])
 }
 
 fn valued(name: &'static str, value: &'static str, help: &'static str) -> Arg {
