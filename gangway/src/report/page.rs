@@ -152,9 +152,19 @@ fn lengths(summary: &Summary) -> String {
         let count = summary.lengths[class];
         let height = if count == 0 { 0.0 } else { 100.0 * (1.0 + count as f64).log2() / (1.0 + most).log2() };
         let from = if class == 0 { 0.0 } else { SHORTEST * f64::from(1_u32 << (class - 1).min(31)) };
-        _ = write!(text, "<div title=\"{count} tasks from {} on\"><b>{}</b><i style=\"height:{height:.1}%\"></i><span>{}</span></div>", time(from), if count == 0 { String::new() } else { count.to_string() }, time(from));
+        _ = write!(text, "<div title=\"{count} tasks from {} on\"><b>{}</b><i style=\"height:{height:.1}%\"></i><span>{}</span></div>", time(from), if count == 0 { String::new() } else { count.to_string() }, short(from));
     }
     text + "</div>"
+}
+
+/// A length of a class, in four letters.
+fn short(microseconds: f64) -> String {
+    match microseconds {
+        t if t < 1.0 => format!("{:.0}n", t * 1000.0),
+        t if t < 1000.0 => format!("{t:.0}u"),
+        t if t < 1e6 => format!("{:.0}m", t / 1000.0),
+        t => format!("{:.0}s", t / 1e6),
+    }
 }
 
 /// Thieves down, victims across.

@@ -114,6 +114,7 @@ impl Summary {
         let mut rows: BTreeMap<u32, Row> = BTreeMap::new();
         let mut begun: HashMap<u64, (f64, u32)> = HashMap::new();
         let mut region_of: HashMap<u64, u64> = HashMap::new();
+        let mut parents: HashMap<u64, u64> = HashMap::new();
         for slice in trace.lanes.iter().flat_map(|lane| &lane.slices) {
             match slice.category {
                 Category::Region => {
@@ -122,12 +123,13 @@ impl Summary {
                         add(&mut rows, name, slice.end - begin);
                     }
                 }
-                Category::Implicit if slice.region != 0 => _ = region_of.insert(slice.task, slice.region),
+                Category::Implicit => _ = region_of.insert(slice.task, slice.region),
+                Category::Task => _ = slice.made.map(|made| parents.insert(slice.task, made.parent)),
                 _ => {}
             }
         }
         for (_, stretch) in timeline.all() {
-            let Some((_, name)) = region_of.get(&stretch.task).and_then(|region| begun.get(region)) else { continue };
+            let Some((_, name)) = begun.get(&region(stretch.task, &parents, &mut region_of)) else { continue };
             let Some(row) = rows.get_mut(name) else { continue };
             row.threads += stretch.length();
             row.barriers += if stretch.kind == Kind::Barrier { stretch.length() } else { 0.0 };
@@ -147,6 +149,21 @@ impl Summary {
         }
         self.steals = steals.into_iter().map(|((thief, victim), count)| (thief, victim, count)).collect();
     }
+}
+
+/// The region that a task runs in, 0 for none; what was found is kept.
+fn region(task: u64, parents: &HashMap<u64, u64>, known: &mut HashMap<u64, u64>) -> u64 {
+    let mut line = vec![task];
+    let region = loop {
+        let last = line[line.len() - 1];
+        match (known.get(&last), parents.get(&last)) {
+            (Some(&region), _) => break region,
+            (None, Some(&parent)) if line.len() <= parents.len() => line.push(parent),
+            _ => break 0,
+        }
+    };
+    known.extend(line.into_iter().map(|task| (task, region)));
+    region
 }
 
 fn by_kind(stretches: &[super::timeline::Stretch]) -> [f64; Kind::ALL.len()] {

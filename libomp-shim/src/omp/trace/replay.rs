@@ -1,7 +1,7 @@
 //! From events in the order of time to slices, arrows, marks and counters.
 //!
 //! Each context has a stack of what is open on it. A switch closes all slices of the context that is left, at its lane, and opens those of the
-//! context that goes on, so that a task which waits in the middle, or comes back on another kernel thread, is several slices with one number; the last one is
+//! context that goes on. While nothing is open on the context that runs, the lane waits for what those wait for that were left there. So a task which waits in the middle, or comes back on another kernel thread, is several slices with one number; the last one is
 //! marked `"end":1`. On a lane times only grow, by a nanosecond where two things begin at one time: slices nest.
 //!
 //! What is lost at the end of a lane cannot be told from what did not happen: what is open there ends with the lane's last event.
@@ -74,6 +74,10 @@ struct Track {
     victim: Option<u32>,
     preempted: bool,
     lost: bool,
+    /// Contexts that were left here with something open, the last one last.
+    left: Vec<u64>,
+    /// Since when nothing is open on the context that runs.
+    idle: Option<u64>,
 }
 
 /// See the module.
@@ -114,7 +118,7 @@ impl<W: Write> Replay<W> {
     fn new(to: W, process: u32, scale: Scale, lanes: Vec<(usize, bool)>) -> io::Result<Self> {
         // A context that has not been left yet has no address that is known: the lane's number stands for it.
         let track = |(number, lost): (usize, bool)| {
-            Track { number, context: number as u64, now: 0, asleep: None, victim: None, preempted: false, lost }
+            Track { number, context: number as u64, now: 0, asleep: None, victim: None, preempted: false, lost, left: Vec::new(), idle: None }
         };
         let queues = Queues::new(lanes.len());
         let tracks = lanes.into_iter().map(track).collect();
@@ -142,6 +146,8 @@ impl<W: Write> Replay<W> {
         let now = self.scale.nanos(event.ticks).max(self.tracks[lane].now);
         self.tracks[lane].now = now;
         let preempted = core::mem::take(&mut self.tracks[lane].preempted);
+        let idle = self.tracks[lane].idle.take();
+        let waits_for = idle.and_then(|_| self.suspended_wait(lane));
         let Event { a, b, small, .. } = *event;
         match event.kind {
             Kind::Switch => self.switch(lane, now, (a, b), preempted)?,
@@ -194,7 +200,28 @@ impl<W: Write> Replay<W> {
             }
             Kind::StealTask => self.tracks[lane].victim = Some(small),
         }
+        let stays = self.context(lane).open.is_empty();
+        if let (Some(since), Some((cause, id)), false) = (idle, waits_for, stays && event.kind != Kind::Switch) {
+            self.idles(lane, (since, now), cause, id)?;
+        }
+        let since = idle.filter(|_| event.kind != Kind::Switch).unwrap_or(self.tracks[lane].now);
+        self.tracks[lane].idle = stays.then_some(since);
         Ok(())
+    }
+
+    /// What the context waits for that was left here last, and its task.
+    fn suspended_wait(&self, lane: usize) -> Option<(Cause, u64)> {
+        let tops = self.tracks[lane].left.iter().rev().filter_map(|context| self.contexts.get(context)?.open.last());
+        tops.filter_map(|open| if let What::Cause(cause, _) = open.what { Some((cause, open.id)) } else { None }).find(|(cause, _)| cause.is_wait())
+    }
+
+    /// Nothing ran there, and who was left there waits for this.
+    fn idles(&mut self, lane: usize, (begin, end): (u64, u64), cause: Cause, id: u64) -> io::Result<()> {
+        if end < begin + NO_WAIT {
+            return Ok(());
+        }
+        let slice = Slice { lane: self.tracks[lane].number, begin, end, category: "wait", name: cause.name() };
+        self.out.slice(&slice, &[("task", Value::Number(id as i64)), ("idle", Value::Number(1))])
     }
 
     fn context(&mut self, lane: usize) -> &mut Context {
@@ -299,6 +326,10 @@ impl<W: Write> Replay<W> {
         });
         // Who goes on and waits on at once is no slice.
         left.iter().rev().filter(|open| !open.again || open.begin + NO_WAIT < now).try_for_each(|open| self.put(lane, now, open, false))?;
+        let still_open = !left.is_empty();
+        let track = &mut self.tracks[lane];
+        track.left.retain(|&context| context != to && context != from);
+        track.left.extend(still_open.then_some(from));
         let mut at = now;
         if let Some(context) = self.contexts.get_mut(&to) {
             for open in &mut context.open {

@@ -123,15 +123,48 @@ fn demangle(name: &str) -> String {
         if plain.is_null() {
             return name.to_owned();
         }
-        let result = CStr::from_ptr(plain).to_string_lossy().into_owned() + mark;
+        let result = bare(&CStr::from_ptr(plain).to_string_lossy()) + mark;
         libc::free(plain.cast());
         result
     }
 }
 
+/// A function's name without arguments, template arguments and type: they are long, and hide it.
+fn bare(name: &str) -> String {
+    if name.contains("operator") {
+        return name.to_owned();
+    }
+    let name = name.replace("(anonymous namespace)::", "");
+    let (mut bare, mut depth) = (String::new(), 0_i32);
+    for letter in name.chars() {
+        depth -= i32::from(matches!(letter, ')' | '>' | ']'));
+        let inside = depth > 0 || matches!(letter, '(' | '<' | '[' | ')' | '>' | ']');
+        depth += i32::from(matches!(letter, '(' | '<' | '['));
+        if !inside {
+            bare.push(letter);
+        }
+    }
+    let words = bare.split_whitespace().filter(|word| !matches!(*word, "const" | "volatile" | "&" | "&&"));
+    words.last().unwrap_or(&name).to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_cpp_are_bared() {
+        let cases = [
+            ("void outer<potrf(M&)::{lambda(int)#1}>(int, C, potrf(M&)::{lambda(int)#1})", "outer"),
+            ("(anonymous namespace)::update(Tile&, int)", "update"),
+            ("ns::Type<int>::run() const", "ns::Type::run"),
+            ("A::operator()(int)", "A::operator()(int)"),
+            ("plain", "plain"),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(bare(name), expected);
+        }
+    }
 
     #[inline(never)]
     fn something_local() -> u64 {

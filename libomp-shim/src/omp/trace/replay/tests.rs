@@ -99,6 +99,27 @@ fn what_the_monitor_does_is_marked_where_it_was_done() {
 }
 
 #[test]
+fn a_lane_with_nothing_to_do_waits_for_what_is_suspended_there() {
+    let lines = replay(1, &[
+        (0, 1000, Kind::ImplicitBegin, 0, 50, 0),
+        (0, 2000, Kind::WaitBegin, Cause::Taskwait as u32, 0, 0),
+        (0, 3000, Kind::Switch, 0, 0x100, 0x200),
+        (0, 5000, Kind::Sleep, 0, 0, 0),
+        (0, 7000, Kind::Wake, 0, 0, 0),
+        (0, 8000, Kind::Switch, 0, 0x200, 0x100),
+        (0, 8100, Kind::WaitEnd, Cause::Taskwait as u32, 0, 0),
+        (0, 9000, Kind::ImplicitEnd, 0, 50, 0),
+    ]);
+    let slices: Vec<_> = lines.iter().filter(|line| line.contains("taskwait") || line.contains("asleep")).cloned().collect();
+    assert_eq!(slices, [
+        "{ph:X,tid:0,name:taskwait,cat:wait,ts:2,dur:1,args:{task:1}}",
+        "{ph:X,tid:0,name:asleep,cat:sleep,ts:5,dur:2}",
+        "{ph:X,tid:0,name:taskwait,cat:wait,ts:3,dur:5,args:{task:1,idle:1}}",
+        "{ph:X,tid:0,name:taskwait,cat:wait,ts:8.001,dur:0.099,args:{task:1,end:1}}",
+    ].map(str::to_owned));
+}
+
+#[test]
 fn ends_without_a_beginning_are_left_out() {
     let lines = replay(1, &[(0, 10, Kind::TaskEnd, 0, 7, 0), (0, 11, Kind::WaitEnd, 0, 0, 0), (0, 12, Kind::TaskBegin, 0, 9, 0), (0, 13, Kind::ImplicitEnd, 0, 3, 0)]);
     assert_eq!(lines, Vec::<String>::new());
