@@ -29,6 +29,7 @@ mod status;
 mod suite;
 mod symbols;
 mod table;
+mod trace;
 
 use conformance::Suite;
 use factorizations::Extent;
@@ -71,6 +72,7 @@ cargo xtask <command>
   bench                what each construct costs, and a suite of task programs, under libgomp, libomp and Gangway
                          --quick (five minutes)  --runs N  --filter TEXT  --out DIR (default: docs for a whole run)
                          --check  only what test does   --instructions  count instructions and record them
+  trace                traces of programs whose history is known, and reports of traces in a browser (docs/trace.md)
   bridge               build libgangway_mpi_openmpi.so and libgangway_mpi_mpich.so, for the MPIs that are installed (docs/bridge.md)
                          --check [--filter TEXT]  run the checks with ranks, as in test
                          --measure [--filter TEXT]  latency and rates: messages, aware, pingpong, wave, mesh
@@ -182,6 +184,11 @@ fn dispatch(
             Ok(report.finish() == 0)
         }
         "soak" => soak_programs(options, places),
+        "trace" => {
+            let library = library(options, places)?;
+            trace::run(places, &library, report);
+            Ok(report.finish() == 0)
+        }
         "bridge" => mpi_bridge(options, places, report),
         "help" | "--help" | "-h" => {
             println!("{HELP}");
