@@ -100,11 +100,13 @@ pub fn parallel(here: Here, body: Body, request: Request) {
 /// Runs `body` once per team of a league of `teams` initial teams, one after the other on the calling thread (5.2
 /// §10.2). `thread_limit` is that of each team's contention group, 0 when not given.
 pub fn league(here: Here, body: Body, teams: u32, thread_limit: u32) {
+    let told = hook::region::league_begins(here, teams.max(1));
     for number in 0..teams.max(1) {
         let region = Region::begin_initial(here, body, (teams.max(1), number + u32::from(ult::mutant!(team_num_wrong))), thread_limit);
         region.run_primary();
         region.end();
     }
+    hook::region::league_ends(here, &told);
     binding::return_to_place(here);
 }
 

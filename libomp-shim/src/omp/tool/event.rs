@@ -223,6 +223,10 @@ pub trait Consumer: Sync {
     fn idle(&self, thread: &Thread, end: End) {}
     /// A team of `wanted` threads was asked for. The threads begin after this.
     fn parallel_begin(&self, site: &Site, team: &Team, wanted: u32) {}
+    /// A league of `teams` initial teams begins; `word` is the tool's.
+    fn league_begin(&self, site: &Site, word: *mut u64, teams: u32) {}
+    /// It is over.
+    fn league_end(&self, site: &Site, word: *mut u64) {}
     /// The region is over; `site` is the task that forked it.
     fn parallel_end(&self, site: &Site, team: &Team) {}
     /// The implicit task of a thread; an initial one where the team is no `parallel` region's. `over`: its region has ended, so the team is no longer its own.
