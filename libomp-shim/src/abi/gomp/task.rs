@@ -174,9 +174,10 @@ pub unsafe fn run_on_own_data(here: Here, function: Function, data: *mut c_void,
     let task = Task::included(here, run, flags);
     // SAFETY: the compiler's function on its data.
     let task_ref = unsafe { task.as_ref() };
-    hook::task::created(here, task_ref, false);
+    hook::task::created(here, task_ref, true);
     // SAFETY: as above.
     task::run_included(here, task, || unsafe { call(task_ref, function as usize, data) });
+    hook::task::made(here);
 }
 
 /// Runs a task at once that the compiler has a function for, which builds its block.
@@ -188,8 +189,9 @@ unsafe fn run_copy(here: Here, function: Function, arguments: Arguments, flags: 
     // SAFETY: as the caller says.
     let task = unsafe { create(here, function, arguments, flags) };
     // SAFETY: fresh.
-    hook::task::created(here, unsafe { task.as_ref() }, false);
+    hook::task::created(here, unsafe { task.as_ref() }, true);
     task::run_at_once(here, task);
+    hook::task::made(here);
 }
 
 /// The rest of [`GOMP_task`].
@@ -258,7 +260,7 @@ unsafe fn create_detachable(
 /// `depend` is null or the compiler's array; the task is fresh.
 unsafe fn launch(here: Here, task: NonNull<Task>, deferred: bool, depend: *mut *mut c_void) {
     // SAFETY: as for this function.
-    unsafe { tell(here, task.as_ref(), depend) };
+    unsafe { tell(here, task.as_ref(), !deferred, depend) };
     match (deferred, depend.is_null()) {
         // SAFETY: the task is ours. What could be run at once has been, unless it is detachable.
         (true, true) if unsafe { task.as_ref() }.flags().has(Flags::DETACH) => task::submit(here, task),
@@ -273,18 +275,19 @@ unsafe fn launch(here: Here, task: NonNull<Task>, deferred: bool, depend: *mut *
             task::run_at_once(here, task);
         }
     }
+    hook::task::made(here);
 }
 
 /// Tells tools of a new task.
 ///
 /// # Safety
 /// `depend` is null or the compiler's array.
-unsafe fn tell(here: Here, task: &Task, depend: *mut *mut c_void) {
+unsafe fn tell(here: Here, task: &Task, at_once: bool, depend: *mut *mut c_void) {
     if depend.is_null() {
-        hook::task::created(here, task, false);
+        hook::task::created(here, task, at_once);
     } else {
         // SAFETY: as the caller says.
-        hook::task::created_with(here, task, unsafe { items(depend) });
+        hook::task::created_with(here, task, at_once, unsafe { items(depend) });
     }
 }
 
@@ -355,8 +358,9 @@ pub unsafe extern "C-unwind" fn GOMP_taskwait_depend_nowait(depend: *mut *mut c_
     // SAFETY: a task without arguments; the array is the compiler's.
     unsafe {
         let task = create_undeferred(here, nothing, arguments, Flags::default());
-        tell(here, task.as_ref(), depend);
+        tell(here, task.as_ref(), false, depend);
         depend::submit(here, task, items(depend));
+        hook::task::made(here);
     }
 }
 

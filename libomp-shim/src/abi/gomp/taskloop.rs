@@ -100,12 +100,14 @@ unsafe fn launch(
         let task = front::create(here, function, arguments, properties);
         set_bounds(front::block_of(task.as_ref()));
         task.as_ref().set_priority(priority);
-        hook::task::created(here, task.as_ref(), false);
+        hook::task::created(here, task.as_ref(), !deferred);
+        hook::task::is_part(task.as_ref(), begin, end - begin);
         if deferred {
             task::defer(here, task);
         } else {
             task::run_at_once(here, task);
         }
+        hook::task::made(here);
     }
 }
 

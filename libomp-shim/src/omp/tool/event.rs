@@ -198,6 +198,11 @@ impl Site<'_> {
         Site { thread: here.thread, task: here.task, code: Cell::new(Some(code)) }
     }
 
+    /// Of `task`, which `thread` runs or is about to run, without a call of the program's.
+    pub fn of<'a>(thread: &'a Thread, task: &'a Task) -> Site<'a> {
+        Site { thread, task, code: Cell::new(Some(0)) }
+    }
+
     /// The address to which the call into the library returns (`codeptr_ra`); 0 where there is none. Costs an unwinding when it is asked for the
     /// first time: about a microsecond.
     pub fn code(&self) -> usize {
@@ -235,6 +240,8 @@ pub trait Consumer: Sync {
     fn task_create(&self, site: &Site, task: &Task, has_dependences: bool) {}
     /// What a task depends on.
     fn dependences(&self, site: &Site, task: &Task, items: &[Dependence]) {}
+    /// An iteration of a doacross loop, by its loop variables: it is a `source`, or the site's task waits for it.
+    fn iteration(&self, site: &Site, source: bool, values: &[i64]) {}
     /// The second task waits for the first, which is perhaps complete by now: of that one the word that was kept with it, of both their numbers.
     fn task_dependence(&self, site: &Site, first: (u64, u64), second: &Task) {}
     /// The thread stops running `prior` and goes on with `next`, which is `None` where it goes on with what it did.

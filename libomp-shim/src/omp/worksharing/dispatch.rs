@@ -248,7 +248,7 @@ pub fn begin(here: Here, what: &Loop) {
 #[inline]
 fn begin_alone(here: Here, what: &Loop) {
     check(what);
-    hook::work::begins(|| (here, work_of(what), what.space.trips));
+    hook::work::begins(|| (here, if what.schedule.rule == Rule::Singly { Work::Sections } else { Work::LoopStatic }, what.space.trips));
     close(here);
     // SAFETY: own thread only.
     let dispatch = &mut unsafe { here.thread.own() }.dispatch;

@@ -102,6 +102,16 @@ fn chunk_told(chunk: Chunk) {
     tell(|consumer| consumer.dispatch(&site, chunk));
 }
 
+/// An iteration of a doacross loop, by the values of its loop variables, is a source, or one that the running code waits for.
+#[inline(always)]
+pub fn iteration(here: Here, source: bool, dimensions: usize, at: &impl Fn(usize) -> i64) {
+    if is_on() {
+        let values: Vec<i64> = (0..dimensions).map(at).collect();
+        let site = site(here, None);
+        tell(|consumer| consumer.iteration(&site, source, &values));
+    }
+}
+
 /// `masked`, in the thread that executes it.
 #[inline(always)]
 pub fn masked(end: End) {

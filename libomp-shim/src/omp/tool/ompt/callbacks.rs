@@ -106,9 +106,13 @@ fn code(site: &Site) -> *const c_void {
 pub fn flags_of(task: &Task) -> u32 {
     if !task.is_explicit() {
         let initial = record::is_root(task.team()) || task.team().tool.kind.get() != TeamKind::Parallel;
-        return if initial { task_flag::INITIAL } else { task_flag::IMPLICIT };
+        let alone = if task.team().size() == 1 { task_flag::UNDEFERRED } else { 0 };
+        return if initial { task_flag::INITIAL } else { task_flag::IMPLICIT | alone };
     }
     let flags = task.flags();
+    if flags.has(Flags::WAITS) {
+        return task_flag::TASKWAIT | task_flag::UNDEFERRED | task_flag::MERGEABLE;
+    }
     let bit = |is: bool, bit: u32| if is { bit } else { 0 };
     task_flag::EXPLICIT
         | bit(flags.has(Flags::UNDEFERRED) || flags.has(Flags::INCLUDED), task_flag::UNDEFERRED)
@@ -124,7 +128,7 @@ fn parallel_flags(team: &Team) -> u32 {
 
 fn kind_of(item: &Dependence) -> u32 {
     match (item.address, item.kind) {
-        (None, Kind::Out) => 35,
+        (None, Kind::Out) => 34,
         (_, Kind::In) => 1,
         (_, Kind::Out) => 3,
         (_, Kind::MutexInOutSet) => 4,
@@ -200,6 +204,14 @@ impl Consumer for Ompt {
         if let Some(call) = callback!(DEPENDENCES: Dependences) {
             let items: Vec<Item> = items.iter().map(|item| Item { variable: item.address.unwrap_or(0), kind: kind_of(item) }).collect();
             unsafe { call(data_of(task), items.as_ptr(), items.len() as c_int) };
+        }
+    }
+
+    fn iteration(&self, site: &Site, source: bool, values: &[i64]) {
+        if let Some(call) = callback!(DEPENDENCES: Dependences) {
+            let kind = if source { 5 } else { 6 };
+            let items: Vec<Item> = values.iter().map(|&value| Item { variable: value as usize, kind }).collect();
+            unsafe { call(data_of(site.task), items.as_ptr(), items.len() as c_int) };
         }
     }
 

@@ -11,7 +11,7 @@ use crate::omp::env;
 use crate::omp::task::{Flags, Task};
 use crate::omp::thread::{Here, Thread};
 use crate::omp::tool::record::{self, BYTES, Frame};
-use crate::omp::tool::unique_id;
+use crate::omp::tool::{Place, is_told, unique_id};
 
 /// A function as tools get it.
 macro_rules! function {
@@ -124,9 +124,14 @@ unsafe extern "C" fn get_callback(event: c_int, function: *mut *mut ()) -> c_int
     1
 }
 
+/// Where the running code is, if it belongs to a thread of OpenMP's and the tool is told of it.
+fn running() -> Option<Here> {
+    if is_told(Place::Ompt) { Here::if_known() } else { None }
+}
+
 /// The running thread, if it is one for tools.
 fn thread() -> Option<&'static Thread> {
-    Here::if_known().map(|here| record::strand(here.thread))
+    running().map(|here| record::strand(here.thread))
 }
 
 unsafe extern "C" fn get_thread_data() -> *mut Data {
@@ -134,7 +139,7 @@ unsafe extern "C" fn get_thread_data() -> *mut Data {
 }
 
 unsafe extern "C" fn get_num_procs() -> c_int {
-    match Here::if_known() {
+    match running() {
         Some(here) => binding::num_procs(here.thread) as c_int,
         None => env::settings().num_procs as c_int,
     }
@@ -156,7 +161,7 @@ unsafe extern "C" fn get_place_proc_ids(place: c_int, size: c_int, ids: *mut c_i
 }
 
 unsafe extern "C" fn get_place_num() -> c_int {
-    Here::if_known().map_or(-1, |here| {
+    running().map_or(-1, |here| {
         binding::settle(here);
         // SAFETY: own thread only.
         unsafe { here.thread.own() }.place
@@ -164,7 +169,7 @@ unsafe extern "C" fn get_place_num() -> c_int {
 }
 
 unsafe extern "C" fn get_partition_place_nums(size: c_int, nums: *mut c_int) -> c_int {
-    let Some(here) = Here::if_known().filter(|_| env::settings().places.is_some()) else { return 0 };
+    let Some(here) = running().filter(|_| env::settings().places.is_some()) else { return 0 };
     binding::settle(here);
     // SAFETY: own thread only.
     let partition = unsafe { here.thread.own() }.partition.clone();
@@ -176,7 +181,7 @@ unsafe extern "C" fn get_partition_place_nums(size: c_int, nums: *mut c_int) -> 
 }
 
 unsafe extern "C" fn get_proc_id() -> c_int {
-    match Here::if_known() {
+    match running() {
         // SAFETY: no preconditions.
         Some(_) => unsafe { libc::sched_getcpu() },
         None => -1,
@@ -184,7 +189,7 @@ unsafe extern "C" fn get_proc_id() -> c_int {
 }
 
 unsafe extern "C" fn get_state(wait: *mut u64) -> c_int {
-    let Some(here) = Here::if_known() else { return 0 };
+    let Some(here) = running() else { return 0 };
     let (state, id) = here.thread.tool.state.get();
     // SAFETY: the tool's variable.
     unsafe { give(wait, id) };
@@ -192,7 +197,7 @@ unsafe extern "C" fn get_state(wait: *mut u64) -> c_int {
 }
 
 unsafe extern "C" fn get_parallel_info(level: c_int, data: *mut *mut Data, size: *mut c_int) -> c_int {
-    let Some(here) = Here::if_known() else { return 0 };
+    let Some(here) = running() else { return 0 };
     let mut thread: &Thread = here.thread;
     for _ in 0..level {
         // SAFETY: null or the thread that has forked the region, suspended in it.
@@ -238,7 +243,7 @@ unsafe extern "C" fn get_task_info(
     region: *mut *mut Data,
     num: *mut c_int,
 ) -> c_int {
-    let Some(here) = Here::if_known() else { return 0 };
+    let Some(here) = running() else { return 0 };
     let mut task: &Task = here.task;
     for _ in 0..level {
         match below(task) {
@@ -258,7 +263,7 @@ unsafe extern "C" fn get_task_info(
 }
 
 unsafe extern "C" fn get_task_memory(address: *mut *mut c_void, size: *mut usize, block: c_int) -> c_int {
-    let task = Here::if_known().map(|here| here.task).filter(|task| task.is_explicit() && block == 0);
+    let task = running().map(|here| here.task).filter(|task| task.is_explicit() && block == 0);
     let bytes = |task: &Task| task.payload_size() - if task.flags().has(Flags::RECORDED) { BYTES } else { 0 };
     // SAFETY: the tool's variables.
     unsafe {

@@ -11,9 +11,8 @@
 //! A tool begins with the first initial thread, after that has its team: routines that the tool's initializer calls find one. It ends when the
 //! program does, or when it says so itself; then all threads end for it.
 
-use core::cell::Cell;
 use core::ffi::{c_int, c_void};
-use core::sync::atomic::{AtomicPtr, Ordering};
+use core::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 use std::sync::Once;
 
 use super::hook::region;
@@ -36,34 +35,41 @@ pub use search::start_next;
 /// What the tool's `ompt_start_tool` has returned; null where there is no tool, or it has finished.
 static TOOL: AtomicPtr<StartResult> = AtomicPtr::new(core::ptr::null_mut());
 
-/// Looks for a tool, once in the process, and starts it. The calling thread is an initial one.
+/// The kernel thread that starts the tool, 0 while none does.
+static STARTER: AtomicI32 = AtomicI32::new(0);
+
+/// Looks for a tool, once in the process, and starts it. The calling thread is an initial one; others wait here meanwhile.
 pub fn start() {
     static START: Once = Once::new();
-    // A tool whose initializer calls the runtime comes back on this thread, which is known already.
-    thread_local!(static STARTS: Cell<bool> = const { Cell::new(false) });
-    if START.is_completed() || STARTS.replace(true) {
+    // SAFETY: no preconditions.
+    let me = unsafe { libc::gettid() };
+    // ORDERING: Relaxed; only who has written it looks for its own number: the tool's initializer calls the runtime.
+    if START.is_completed() || STARTER.load(Ordering::Relaxed) == me {
         return;
     }
     START.call_once(|| {
+        // ORDERING: Relaxed, both; as above.
+        STARTER.store(me, Ordering::Relaxed);
         if env::settings().tool.enabled {
-            search::find(initialize);
+            initialize(search::find());
         }
+        STARTER.store(0, Ordering::Relaxed);
     });
-    STARTS.set(false);
 }
 
-/// Starts a tool that has been found; false if it does not want to be told.
-fn initialize(result: *mut StartResult) -> bool {
+/// Starts a tool that has been found, if there is one and it wants to be told.
+fn initialize(result: *mut StartResult) {
+    if result.is_null() {
+        return;
+    }
     // SAFETY: what the tool has returned, which lives until it has finished.
-    let wants = unsafe { ((*result).initialize)(inquiry::lookup, device::count(), &raw mut (*result).data) };
-    if wants == 0 {
-        return false;
+    if unsafe { ((*result).initialize)(inquiry::lookup, device::count(), &raw mut (*result).data) } == 0 {
+        return;
     }
     // ORDERING: Release, pairs with `finish`.
     TOOL.store(result, Ordering::Release);
     attach(Place::Ompt, &Ompt);
     exit::call(at_exit);
-    true
 }
 
 unsafe extern "C" fn at_exit(_: c_int, _: *mut c_void) {

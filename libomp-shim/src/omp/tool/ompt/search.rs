@@ -61,22 +61,17 @@ impl Drop for Log {
     }
 }
 
-/// Looks for a tool and calls `initialize` with what its `ompt_start_tool` has returned, until one of them wants to be told.
-pub fn find(initialize: impl Fn(*mut StartResult) -> bool) {
+/// Looks for a tool: what its `ompt_start_tool` has returned, null if there is none.
+pub fn find() -> *mut StartResult {
     let log = Log::open();
     log.put("----- START LOGGING OF TOOL REGISTRATION -----\n");
     log.put("Search for OMP tool in current address space... ");
     let found = in_process();
     log.put(if found.is_null() { "Failed.\n" } else { "Success.\n" });
     let found = if found.is_null() { in_libraries(&log) } else { found };
-    if found.is_null() {
-        log.put("No OMP tool loaded.\n");
-    } else if initialize(found) {
-        log.put("Tool was started and is using the OMPT interface.\n");
-    } else {
-        log.put("Found but not using the OMPT interface.\n");
-    }
+    log.put(if found.is_null() { "No OMP tool loaded.\n" } else { "Tool was started and is using the OMPT interface.\n" });
     log.put("----- END LOGGING OF TOOL REGISTRATION -----\n");
+    found
 }
 
 /// # Safety
@@ -113,11 +108,16 @@ pub unsafe fn start_next(version: c_uint, runtime: *const c_char) -> *mut c_void
 fn in_libraries(log: &Log) -> *mut StartResult {
     let libraries = &env::settings().tool.libraries;
     if libraries.is_empty() {
+        log.put("No OMP_TOOL_LIBRARIES defined.\n...searching tool libraries failed.\n");
         return ptr::null_mut();
     }
     log.put("Searching tool libraries...\n");
     log.put(&format!("OMP_TOOL_LIBRARIES = {}\n", libraries.join(":")));
-    libraries.iter().map(|library| in_library(library, log)).find(|found| !found.is_null()).unwrap_or(ptr::null_mut())
+    if let Some(found) = libraries.iter().map(|library| in_library(library, log)).find(|found| !found.is_null()) {
+        return found;
+    }
+    log.put("...searching tool libraries failed.\n");
+    ptr::null_mut()
 }
 
 fn in_library(library: &str, log: &Log) -> *mut StartResult {

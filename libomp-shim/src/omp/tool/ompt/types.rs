@@ -75,9 +75,11 @@ pub mod task_flag {
     pub const INITIAL: u32 = 0x1;
     pub const IMPLICIT: u32 = 0x2;
     pub const EXPLICIT: u32 = 0x4;
+    pub const TASKWAIT: u32 = 0x10;
     pub const UNDEFERRED: u32 = 0x0800_0000;
     pub const UNTIED: u32 = 0x1000_0000;
     pub const FINAL: u32 = 0x2000_0000;
+    pub const MERGEABLE: u32 = 0x4000_0000;
     pub const MERGED: u32 = 0x8000_0000;
 }
 
