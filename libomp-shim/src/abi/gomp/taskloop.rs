@@ -95,7 +95,7 @@ unsafe fn launch(
     unsafe {
         if !deferred && arguments.copy.is_none() {
             set_bounds(arguments.data);
-            return front::run_on_own_data(here, function, arguments.data, properties);
+            return front::run_on_own_data(here, function, arguments.data, properties, core::ptr::null_mut());
         }
         let task = front::create(here, function, arguments, properties);
         set_bounds(front::block_of(task.as_ref()));

@@ -211,6 +211,11 @@ impl Site<'_> {
         code
     }
 
+    /// What [`Site::code`] has found, 0 if nobody has asked.
+    pub(super) fn known_code(&self) -> usize {
+        self.code.get().unwrap_or(0)
+    }
+
     /// Index of the kernel thread's worker.
     pub fn worker(&self) -> usize {
         self.thread.host().map_or(0, |worker| worker.index() as usize)

@@ -288,6 +288,7 @@ fn barrier_kind(team: &Team) -> Option<SyncKind> {
 #[cold]
 #[inline(never)]
 fn arrives(here: Here, code: usize) {
+    super::work::close_single(here);
     let frame = &here.thread.tool.task.frame;
     frame.exit.set(0);
     frame.exit_kind.set(0);
