@@ -8,6 +8,7 @@
 //! | [`tgt`] | target constructs compiled by clang, flang, icx |
 //! | [`process`] | the libgomp that stays mapped behind a preloaded library |
 //! | [`sched_yield`] | code that waits in a loop of its own |
+//! | [`tool`] | tools (OMPT) |
 //! | [`api`] | the `omp_*` routines, C and Fortran names |
 pub mod api;
 pub mod gomp;
@@ -16,4 +17,5 @@ pub mod mutexes;
 pub mod process;
 pub mod sched_yield;
 pub mod tgt;
+pub mod tool;
 mod missing;

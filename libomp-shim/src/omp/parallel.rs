@@ -100,11 +100,13 @@ pub fn parallel(here: Here, body: Body, request: Request) {
 /// Runs `body` once per team of a league of `teams` initial teams, one after the other on the calling thread (5.2
 /// §10.2). `thread_limit` is that of each team's contention group, 0 when not given.
 pub fn league(here: Here, body: Body, teams: u32, thread_limit: u32) {
+    let told = hook::region::league_begins(here, teams.max(1));
     for number in 0..teams.max(1) {
         let region = Region::begin_initial(here, body, (teams.max(1), number + u32::from(ult::mutant!(team_num_wrong))), thread_limit);
         region.run_primary();
         region.end();
     }
+    hook::region::league_ends(here, &told);
     binding::return_to_place(here);
 }
 
@@ -136,8 +138,7 @@ impl Region {
     /// Forks: when this returns, the calling code runs as thread 0 of the new team.
     pub fn begin(here: Here, body: Body, request: Request) -> Self {
         stats::count_region();
-        let asked = team_size(here, request);
-        let (wanted, counted) = reserve(here, asked);
+        let (wanted, counted) = reserve(here, team_size(here, request));
         let (wanted, stacks) = stacks::reserve(wanted);
         let (team, size) = assemble(here, wanted, body.function as usize);
         if size > 1 && team.housing == Housing::Shared {
@@ -151,7 +152,7 @@ impl Region {
         let plan = unsafe { team.plan_mut() };
         let displays = binding::is_to_display(here, plan, size);
         put(&mut plan.displays, displays);
-        hook::region::begins(here, &team, asked, TeamKind::Parallel);
+        hook::region::begins(here, &team, asked_for(here, request), TeamKind::Parallel);
         Self::enter(team, counted, stacks)
     }
 
@@ -184,6 +185,7 @@ impl Region {
         begin_member(primary, &team);
         // SAFETY: the thread and its implicit task live as long as the team, which `end` gives back last.
         let outer = unsafe { Here::set(primary, &primary.implicit) };
+        hook::region::entered(&team);
         let duty = worker::duty();
         let size = team.size();
         let shares = size > 1 && team.plan().active_around == 1 && super::root::count() > 1;
@@ -199,7 +201,6 @@ impl Region {
         if size > 1 && team.housing == Housing::Shared {
             fork::give_way_to_older();
         }
-        hook::region::entered(&team);
         Self { team, outer, duty, counted, stacks, seats, shares }
     }
 
@@ -255,6 +256,11 @@ impl Region {
 }
 
 // ---- how many threads -------------------------------------------------------------------------------------------
+
+/// What the construct, or else `nthreads-var`, asks for.
+fn asked_for(here: Here, request: Request) -> u32 {
+    if request.num_threads == 0 { here.task.icv.get().nthreads } else { request.num_threads }
+}
 
 /// Number of threads asked for, by algorithm 10.1 of the specification, before the thread limit.
 fn team_size(here: Here, request: Request) -> u32 {

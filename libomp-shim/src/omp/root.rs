@@ -16,7 +16,7 @@ use super::env::{self, Tls};
 use super::parallel;
 use super::team::{Housing, Team};
 use super::thread::{Here, Thread};
-use super::tool::hook;
+use super::tool::{self, hook};
 
 static PREPARE: Once = Once::new();
 static THREADS: AtomicU32 = AtomicU32::new(0);
@@ -53,6 +53,7 @@ pub fn enter() -> Here {
     // SAFETY: thread and task live until `leave`, which clears the words first.
     unsafe { Here::set(thread, &thread.implicit) };
     let here = Here { thread, task: &thread.implicit };
+    tool::ompt::start();
     hook::region::root_begins(here);
     here
 }

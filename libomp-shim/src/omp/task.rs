@@ -82,6 +82,10 @@ impl Flags {
     pub const OPENS: Self = Self(32768);
     /// There is a record for tools behind its payload ([`super::tool::record`]).
     pub const RECORDED: Self = Self(65536);
+    /// For tools: it is run at once, where it might have been deferred.
+    pub const INCLUDED: Self = Self(131072);
+    /// For tools: it stands for a wait.
+    pub const WAITS: Self = Self(262_144);
 
     /// Both sets together.
     #[must_use]

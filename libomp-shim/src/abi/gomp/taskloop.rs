@@ -95,17 +95,19 @@ unsafe fn launch(
     unsafe {
         if !deferred && arguments.copy.is_none() {
             set_bounds(arguments.data);
-            return front::run_on_own_data(here, function, arguments.data, properties);
+            return front::run_on_own_data(here, function, arguments.data, properties, core::ptr::null_mut());
         }
         let task = front::create(here, function, arguments, properties);
         set_bounds(front::block_of(task.as_ref()));
         task.as_ref().set_priority(priority);
-        hook::task::created(here, task.as_ref(), false);
+        hook::task::created(here, task.as_ref(), !deferred);
+        hook::task::is_part(task.as_ref(), begin, end - begin);
         if deferred {
             task::defer(here, task);
         } else {
             task::run_at_once(here, task);
         }
+        hook::task::made(here);
     }
 }
 

@@ -19,7 +19,8 @@ use crate::omp::lock::Lock;
 use crate::omp::reduction::{Way, choose};
 use crate::omp::team;
 use crate::omp::thread::Here;
-use crate::omp::tool::event::SyncKind;
+use crate::omp::tool::event::{End, SyncKind};
+use crate::omp::tool::hook;
 
 /// Combines the second argument's items into the first's.
 type Combine = unsafe extern "C-unwind" fn(*mut c_void, *mut c_void);
@@ -37,11 +38,15 @@ unsafe fn begin(location: Location, data: *mut c_void, combine: Option<Combine>,
     // SAFETY: own thread only.
     unsafe { here.thread.own() }.reduction = way;
     match way {
-        Way::Alone => 1,
+        Way::Alone => {
+            hook::work::reduction(End::Begin);
+            1
+        }
         Way::Atomic => 2,
         Way::Critical => {
             // SAFETY: the compiler's lock for this construct.
             unsafe { super::sync::__kmpc_critical(location, 0, lock) };
+            hook::work::reduction(End::Begin);
             1
         }
         // SAFETY: `choose` takes the tree only with a combiner.
@@ -64,16 +69,22 @@ unsafe fn tree(here: Here, data: *mut c_void, combine: Option<Combine>) -> c_int
         team::barrier(here, || SyncKind::Implementation); // thread 0 ends the construct
         return 0;
     }
-    let Some(combine) = combine else { return 1 };
+    let Some(combine) = combine else {
+        hook::work::reduction(End::Begin);
+        return 1;
+    };
     for slot in &slots[1 + usize::from(ult::mutant!(reduction_loses_thread))..here.team().size() as usize] {
         // ORDERING: Relaxed; published by the barrier.
         let other = slot.0.swap(ptr::null_mut(), Ordering::Relaxed);
         // Null: a thread that a fork has left behind.
         if !other.is_null() {
+            hook::work::reduction(End::Begin);
             // SAFETY: the compiler's combiner on two threads' copies; the other thread waits.
             unsafe { combine(data, other.cast()) };
+            hook::work::reduction(End::End);
         }
     }
+    hook::work::reduction(End::Begin);
     1
 }
 
@@ -82,6 +93,9 @@ unsafe fn tree(here: Here, data: *mut c_void, combine: Option<Combine>) -> c_int
 unsafe fn end(location: Location, lock: *mut Lock) -> Way {
     // SAFETY: own thread only.
     let way = core::mem::take(&mut unsafe { Here::get().thread.own() }.reduction);
+    if way == Way::Alone || way == Way::Critical || way == Way::Tree {
+        hook::work::reduction(End::End);
+    }
     match way {
         // SAFETY: taken in `begin`.
         Way::Critical => unsafe { super::sync::__kmpc_end_critical(location, 0, lock) },

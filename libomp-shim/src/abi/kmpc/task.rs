@@ -195,6 +195,7 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task(_: Location, _gtid: c_int, task:
     let here = Here::get();
     hook::task::created(here, task_ref, false);
     task::submit(here, task);
+    hook::task::made(here);
     0
 }
 
@@ -217,8 +218,9 @@ pub unsafe fn run_at_once(here: Here, task: *mut KmpTask) {
     unsafe {
         let task = task_of(task);
         prepare(task.as_ref());
-        hook::task::created(here, task.as_ref(), false);
+        hook::task::created(here, task.as_ref(), true);
         task::run_at_once(here, task);
+        hook::task::made(here);
     }
 }
 
@@ -275,8 +277,9 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_with_deps(
     unsafe {
         let task = task_of(task);
         prepare(task.as_ref());
-        hook::task::created_with(here, task.as_ref(), items(list, count).chain(items(noalias, count_noalias)));
+        hook::task::created_with(here, task.as_ref(), false, items(list, count).chain(items(noalias, count_noalias)));
         depend::submit(here, task, items(list, count).chain(items(noalias, count_noalias)));
+        hook::task::made(here);
     }
     0
 }
@@ -346,9 +349,9 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_begin_if0(_: Location, _gtid: c_
     if task.flags().has(Flags::DETACH) {
         task::announce(here, task);
     }
-    hook::task::created(here, task, false);
+    hook::task::created(here, task, true);
     task::begin(here.thread, task);
-    hook::task::called_by_program(here, task);
+    hook::task::called_by_program(task);
     // SAFETY: the task is alive until its completion, which sets the words back.
     unsafe { Here::set(here.thread, task) };
 }
@@ -386,6 +389,9 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_complete_if0(_: Location, _gtid:
         } else {
             task::end_included(here.thread, task);
         }
+    }
+    if tool::is_on() {
+        hook::task::made(Here::get());
     }
 }
 

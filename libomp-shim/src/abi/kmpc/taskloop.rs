@@ -95,6 +95,7 @@ unsafe fn run(
         // SAFETY: the pattern and its bounds are the compiler's.
         unsafe {
             let part = plan.part(here, first, begin, end - 1, end == trips);
+            hook::task::is_part(task_of(part).as_ref(), begin, end - begin);
             if condition == 0 {
                 task_of(part).as_ref().set_flags(task_of(part).as_ref().flags().with(Flags::UNDEFERRED));
                 super::task::run_at_once(here, part);

@@ -155,6 +155,8 @@ pub fn taskyield(here: Here) {
 
 #[inline(never)]
 fn yield_to_tasks(here: Here) {
-    queue::run_some(here, 1);
-    yielding::let_others_run_now_and_then(here.thread);
+    hook::task::yields(here, || {
+        queue::run_some(here, 1);
+        yielding::let_others_run_now_and_then(here.thread);
+    });
 }

@@ -198,12 +198,22 @@ impl Site<'_> {
         Site { thread: here.thread, task: here.task, code: Cell::new(Some(code)) }
     }
 
+    /// Of `task`, which `thread` runs or is about to run, without a call of the program's.
+    pub fn of<'a>(thread: &'a Thread, task: &'a Task) -> Site<'a> {
+        Site { thread, task, code: Cell::new(Some(0)) }
+    }
+
     /// The address to which the call into the library returns (`codeptr_ra`); 0 where there is none. Costs an unwinding when it is asked for the
     /// first time: about a microsecond.
     pub fn code(&self) -> usize {
         let code = self.code.get().unwrap_or_else(|| code::caller().address);
         self.code.set(Some(code));
         code
+    }
+
+    /// What [`Site::code`] has found, 0 if nobody has asked.
+    pub(super) fn known_code(&self) -> usize {
+        self.code.get().unwrap_or(0)
     }
 
     /// Index of the kernel thread's worker.
@@ -223,6 +233,10 @@ pub trait Consumer: Sync {
     fn idle(&self, thread: &Thread, end: End) {}
     /// A team of `wanted` threads was asked for. The threads begin after this.
     fn parallel_begin(&self, site: &Site, team: &Team, wanted: u32) {}
+    /// A league of `teams` initial teams begins; `word` is the tool's.
+    fn league_begin(&self, site: &Site, word: *mut u64, teams: u32) {}
+    /// It is over.
+    fn league_end(&self, site: &Site, word: *mut u64) {}
     /// The region is over; `site` is the task that forked it.
     fn parallel_end(&self, site: &Site, team: &Team) {}
     /// The implicit task of a thread; an initial one where the team is no `parallel` region's. `over`: its region has ended, so the team is no longer its own.
@@ -231,6 +245,8 @@ pub trait Consumer: Sync {
     fn task_create(&self, site: &Site, task: &Task, has_dependences: bool) {}
     /// What a task depends on.
     fn dependences(&self, site: &Site, task: &Task, items: &[Dependence]) {}
+    /// An iteration of a doacross loop, by its loop variables: it is a `source`, or the site's task waits for it.
+    fn iteration(&self, site: &Site, source: bool, values: &[i64]) {}
     /// The second task waits for the first, which is perhaps complete by now: of that one the word that was kept with it, of both their numbers.
     fn task_dependence(&self, site: &Site, first: (u64, u64), second: &Task) {}
     /// The thread stops running `prior` and goes on with `next`, which is `None` where it goes on with what it did.

@@ -10,6 +10,7 @@
 //! | `record` | what is kept with threads, teams and tasks for consumers |
 //! | `code` | where in the program a call comes from; calls whose frames are known |
 //! | `hook` | what the rest of `omp` and the fronts call, by construct |
+//! | `ompt` | tools: OMPT (5.2 §19) |
 //!
 //! **What it costs.** While nobody is told a hook is one load of [`ON`], a word that hardly ever changes, and a branch that is not taken; everything else
 //! is out of line. Inside of a region that word is [`Plan::told`](super::team::Plan), fixed when the region was forked, wherever events come in pairs that
@@ -38,6 +39,7 @@ use super::task::Task;
 pub mod code;
 pub mod event;
 pub mod hook;
+pub mod ompt;
 pub mod record;
 
 pub use event::Consumer;

@@ -47,8 +47,8 @@ pub struct TaskRecord {
     pub id: Cell<u64>,
     /// A word for the trace.
     pub trace: Cell<u64>,
-    /// Its event has been fulfilled while its body ran.
-    pub early: Cell<bool>,
+    /// First iteration and number of iterations of its part of a taskloop, until it begins.
+    pub part: Cell<(u64, u64)>,
 }
 
 /// Bytes behind the payload of a task that has one.
@@ -68,6 +68,8 @@ pub struct ThreadRecord {
     pub state: Cell<(u32, u64)>,
     /// The task of this thread that was last said to run.
     pub current: Cell<*const Task>,
+    /// It is in a `taskyield` that has not run anything yet.
+    pub yields: Cell<bool>,
     /// The work that it divides at present, see [`super::hook`].
     pub work: Cell<super::hook::Working>,
     /// Of its implicit task.
@@ -82,6 +84,7 @@ impl Default for ThreadRecord {
             trace: Cell::default(),
             state: Cell::default(),
             current: Cell::new(ptr::null()),
+            yields: Cell::default(),
             work: Cell::default(),
             task: TaskRecord::default(),
         }

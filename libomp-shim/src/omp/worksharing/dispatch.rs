@@ -248,7 +248,7 @@ pub fn begin(here: Here, what: &Loop) {
 #[inline]
 fn begin_alone(here: Here, what: &Loop) {
     check(what);
-    hook::work::begins(|| (here, work_of(what), what.space.trips));
+    hook::work::begins(|| (here, work_alone(what), what.space.trips));
     close(here);
     // SAFETY: own thread only.
     let dispatch = &mut unsafe { here.thread.own() }.dispatch;
@@ -266,6 +266,14 @@ fn work_of(what: &Loop) -> Work {
         Rule::Dynamic | Rule::Nonmonotonic => Work::LoopDynamic,
         Rule::Guided | Rule::GuidedMultiple => Work::LoopGuided,
         Rule::Trapezoidal => Work::LoopOther,
+    }
+}
+
+/// What it is for tools where there is nobody to divide it with.
+fn work_alone(what: &Loop) -> Work {
+    match work_of(what) {
+        kind @ (Work::Sections | Work::LoopDynamic) => kind,
+        _ => Work::LoopStatic,
     }
 }
 

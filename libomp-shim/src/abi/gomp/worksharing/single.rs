@@ -7,15 +7,16 @@ use core::sync::atomic::Ordering;
 use super::shared;
 use crate::omp::team;
 use crate::omp::thread::Here;
-use crate::omp::tool::event::{SyncKind, Work};
+use crate::omp::tool::event::SyncKind;
 use crate::omp::tool::hook;
 use crate::omp::worksharing;
 
 /// `single`: true in the thread that executes the block.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_single_start() -> bool {
-    let executes = worksharing::single(Here::get());
-    hook::work::single(executes);
+    let here = Here::get();
+    let executes = worksharing::single(here);
+    hook::work::single_without_end(here, executes);
     executes
 }
 
@@ -25,7 +26,7 @@ pub extern "C-unwind" fn GOMP_single_start() -> bool {
 pub extern "C-unwind" fn GOMP_single_copy_start() -> *mut c_void {
     let here = Here::get();
     let executes = worksharing::single(here);
-    hook::work::single(executes);
+    hook::work::single_without_end(here, executes);
     if executes {
         return ptr::null_mut();
     }
@@ -40,7 +41,7 @@ pub extern "C-unwind" fn GOMP_single_copy_end(data: *mut c_void) {
     let here = Here::get();
     // ORDERING: Relaxed; published by the barrier.
     here.team().broadcast.store(data.cast(), Ordering::Relaxed);
-    hook::work::ended(Work::SingleExecutor, 1);
+    hook::work::ends();
     team::barrier(here, || SyncKind::Implementation);
 }
 

@@ -69,6 +69,8 @@ pub struct Working {
     /// What it is; `None` outside.
     kind: Option<Work>,
     count: u64,
+    /// Behind which call it began, as far as somebody has asked.
+    code: usize,
 }
 
 /// The running code has called the runtime from this frame, if that is not known already. True if it was not.

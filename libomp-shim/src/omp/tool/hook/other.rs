@@ -2,7 +2,7 @@
 
 use core::cell::Cell;
 
-use super::super::event::{End, Target};
+use super::super::event::{End, Site, Target};
 use super::super::{is_on, tell};
 use super::site;
 use crate::omp::task::Task;
@@ -12,7 +12,7 @@ use crate::omp::thread::Here;
 #[inline(always)]
 pub fn cancels(here: Here, flags: impl FnOnce() -> u32) {
     if is_on() {
-        cancels_told(here, here.task, flags());
+        cancels_told(here, flags());
     }
 }
 
@@ -20,15 +20,17 @@ pub fn cancels(here: Here, flags: impl FnOnce() -> u32) {
 #[inline(always)]
 pub fn discards(task: &Task, flags: u32) {
     if is_on() {
-        cancels_told(Here::get(), task, flags);
+        let here = Here::get();
+        let site = Site::at(here, 0);
+        tell(|consumer| consumer.cancel(&site, task, flags));
     }
 }
 
 #[cold]
 #[inline(never)]
-fn cancels_told(here: Here, task: &Task, flags: u32) {
+fn cancels_told(here: Here, flags: u32) {
     let site = site(here, None);
-    tell(|consumer| consumer.cancel(&site, task, flags));
+    tell(|consumer| consumer.cancel(&site, here.task, flags));
 }
 
 /// `error at(execution)`.

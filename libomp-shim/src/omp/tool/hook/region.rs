@@ -3,6 +3,7 @@
 //! Whether a region is told is decided when it is forked ([`Plan::told`](crate::omp::team::Plan)). The members of one that is stay at its join until
 //! thread 0 has closed it; only then has their implicit barrier ended.
 
+use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -140,6 +141,35 @@ fn begins_told(here: Here, team: &Team, wanted: u32, kind: TeamKind) {
     }
 }
 
+/// A league of `teams` teams is about to begin; [`league_ends`] gets what this returns.
+pub fn league_begins(here: Here, teams: u32) -> League {
+    let league = League { told: is_on(), word: Cell::new(0), code: Cell::new(0) };
+    if league.told {
+        let caller = code::caller();
+        league.code.set(caller.address);
+        enter(here.task, caller);
+        let site = Site::at(here, caller.address);
+        tell(|consumer| consumer.league_begin(&site, league.word.as_ptr(), teams));
+    }
+    league
+}
+
+/// All its teams have ended.
+pub fn league_ends(here: Here, league: &League) {
+    if league.told {
+        let site = Site::at(here, league.code.get());
+        tell(|consumer| consumer.league_end(&site, league.word.as_ptr()));
+        leave(here.task);
+    }
+}
+
+/// What tools know of a league.
+pub struct League {
+    told: bool,
+    word: Cell<u64>,
+    code: Cell<usize>,
+}
+
 fn new_region(team: &Team, kind: TeamKind, code: usize) {
     let record = &team.tool;
     record.data.set(0);
@@ -258,6 +288,7 @@ fn barrier_kind(team: &Team) -> Option<SyncKind> {
 #[cold]
 #[inline(never)]
 fn arrives(here: Here, code: usize) {
+    super::work::close_single(here);
     let frame = &here.thread.tool.task.frame;
     frame.exit.set(0);
     frame.exit_kind.set(0);

@@ -21,6 +21,9 @@ pub fn end_of<R>(here: Here, kind: SyncKind, wait: impl FnOnce() -> R) -> R {
 #[inline(never)]
 fn around_told<R>(here: Here, kind: SyncKind, whole: bool, wait: impl FnOnce() -> R) -> R {
     super::task::resumed(here);
+    if !matches!(kind, SyncKind::Taskwait | SyncKind::Taskgroup) {
+        super::work::close_single(here);
+    }
     entered(here, |code| {
         let site = site(here, code);
         if whole {

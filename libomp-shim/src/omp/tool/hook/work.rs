@@ -2,7 +2,7 @@
 //!
 //! Static loops are told only where the compiler calls the library for them; gcc does not.
 
-use super::super::event::{Chunk, End, Work};
+use super::super::event::{Chunk, End, Site, Work};
 use super::super::{is_on, tell};
 use super::{Working, put_state, site, state};
 use crate::omp::thread::Here;
@@ -19,25 +19,27 @@ pub fn begins(what: impl FnOnce() -> (Here, Work, u64)) {
 #[cold]
 #[inline(never)]
 fn begins_told(here: Here, kind: Work, count: u64) {
-    ends_told(here); // left by a jump
-    here.thread.tool.work.set(Working { kind: Some(kind), count });
+    ends_told(here, None); // left by a jump
     let site = site(here, None);
     tell(|consumer| consumer.work(&site, kind, End::Begin, count));
+    here.thread.tool.work.set(Working { kind: Some(kind), count, code: site.known_code() });
 }
 
 /// It has ended its share.
 #[inline(always)]
 pub fn ends() {
     if is_on() {
-        ends_told(Here::get());
+        let here = Here::get();
+        ends_told(here, Some(site(here, None)));
     }
 }
 
+/// Without a call that ends it the address behind the one that began it stands for that.
 #[cold]
 #[inline(never)]
-fn ends_told(here: Here) {
-    let Working { kind: Some(kind), count } = here.thread.tool.work.take() else { return };
-    let site = site(here, None);
+fn ends_told(here: Here, call: Option<Site>) {
+    let Working { kind: Some(kind), count, code } = here.thread.tool.work.take() else { return };
+    let site = call.unwrap_or_else(|| Site::at(here, code));
     tell(|consumer| consumer.work(&site, kind, End::End, count));
 }
 
@@ -62,6 +64,25 @@ pub fn ended(kind: Work, count: u64) {
 fn one(kind: Work, end: End, count: u64) {
     let site = site(Here::get(), None);
     tell(|consumer| consumer.work(&site, kind, end, count));
+}
+
+/// `single` where the compiler does not tell its end (gcc): that is the thread's next barrier or construct, or [`ends`].
+#[inline(always)]
+pub fn single_without_end(here: Here, executes: bool) {
+    if is_on() {
+        if executes {
+            begins_told(here, Work::SingleExecutor, 1);
+        } else {
+            single_told(false);
+        }
+    }
+}
+
+/// The thread is at a barrier or at the end of its region: a `single` that it has executed is over.
+pub(super) fn close_single(here: Here) {
+    if here.thread.tool.work.get().kind == Some(Work::SingleExecutor) {
+        ends_told(here, None);
+    }
 }
 
 /// `single`: the thread executes the block, or passes it.
@@ -100,6 +121,16 @@ fn chunk_told(chunk: Chunk) {
         other => other,
     };
     tell(|consumer| consumer.dispatch(&site, chunk));
+}
+
+/// An iteration of a doacross loop, by the values of its loop variables, is a source, or one that the running code waits for.
+#[inline(always)]
+pub fn iteration(here: Here, source: bool, dimensions: usize, at: &impl Fn(usize) -> i64) {
+    if is_on() {
+        let values: Vec<i64> = (0..dimensions).map(at).collect();
+        let site = site(here, None);
+        tell(|consumer| consumer.iteration(&site, source, &values));
+    }
 }
 
 /// `masked`, in the thread that executes it.
