@@ -123,11 +123,11 @@ struct Event<'a> {
 
 impl Event<'_> {
     fn number(&self, name: &str) -> Result<f64> {
-        self.json.get(name).and_then(Json::number).ok_or(format!("an event without the number \"{name}\": {}", self.short()))
+        self.json.get(name).and_then(Json::number).ok_or_else(|| format!("an event without the number \"{name}\": {}", self.short()))
     }
 
     fn text(&self, name: &str) -> Result<&str> {
-        self.json.get(name).and_then(Json::text).ok_or(format!("an event without the text \"{name}\": {}", self.short()))
+        self.json.get(name).and_then(Json::text).ok_or_else(|| format!("an event without the text \"{name}\": {}", self.short()))
     }
 
     fn argument(&self, name: &str) -> Option<f64> {

@@ -53,7 +53,9 @@ pub enum Kind {
     Depend,
     /// A task was taken from the thread on the worker `small`.
     StealTask,
-    /// Something that takes time: `small` a [`Cause`], `a` bytes, `b` a device or rank.
+    /// A copy is begun: `small` a [`Cause`], `a` bytes.
+    Copy,
+    /// Something that takes time: `small` a [`Cause`], `b` a device or rank.
     SpanBegin,
     /// Its end: `small` its cause.
     SpanEnd,
@@ -95,11 +97,13 @@ pub enum Cause {
     ExitData,
     /// `target update`.
     Update,
+    /// A target region of another rank, here.
+    Served,
 }
 
 impl Cause {
     /// All of them, in order.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Barrier,
         Self::Taskwait,
         Self::Taskgroup,
@@ -116,6 +120,7 @@ impl Cause {
         Self::EnterData,
         Self::ExitData,
         Self::Update,
+        Self::Served,
     ];
 
     /// As it is written in the file.
@@ -137,6 +142,7 @@ impl Cause {
             Self::EnterData => "enter data",
             Self::ExitData => "exit data",
             Self::Update => "update",
+            Self::Served => "region of another rank",
         }
     }
 

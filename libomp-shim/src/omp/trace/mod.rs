@@ -46,7 +46,7 @@ use core::sync::atomic::{AtomicI32, Ordering};
 use std::sync::OnceLock;
 
 pub use kind::{Cause, Kind};
-pub use recorder::{around, note_region, note_steal, note_task};
+pub use recorder::{around, note_copy, note_region, note_steal, note_task, span};
 
 use super::env::Settings;
 use super::report;
@@ -103,6 +103,9 @@ fn forked() {
 unsafe extern "C" fn at_exit(_: c_int, _: *mut c_void) {
     // ORDERING: Relaxed; see `forked`.
     let recorded = PROCESS.swap(0, Ordering::Relaxed) == process();
+    if recorded {
+        tool::hook::region::await_members();
+    }
     stop();
     if let Some(name) = WANTED.get().filter(|_| recorded) {
         finish(name);

@@ -8,7 +8,7 @@ use core::ffi::c_char;
 use crate::omp::task::{Flags, Task};
 use crate::omp::team::Team;
 use crate::omp::thread::{Here, Thread};
-use crate::omp::tool::event::{Consumer, End, Mutex, Site, Status, SyncKind, Target};
+use crate::omp::tool::event::{Consumer, End, Mutex, Site, Status, SyncKind};
 use crate::omp::tool::{Place, is_told, record};
 
 use super::kind::{Cause, Kind};
@@ -63,6 +63,35 @@ pub fn around<R>(cause: Cause, wait: impl FnOnce() -> R) -> R {
     let result = wait();
     put(Kind::WaitEnd, cause as u32, 0, 0);
     result
+}
+
+/// A copy of so many bytes is begun.
+#[inline(always)]
+pub fn note_copy(cause: Cause, bytes: usize) {
+    if is_told(Place::Trace) {
+        put(Kind::Copy, cause as u32, bytes as u64, 0);
+    }
+}
+
+/// Something that takes the running code's time until this is dropped.
+pub struct Span(Option<Cause>);
+
+/// Begins what is no wait, on `whose` device or rank.
+#[inline(always)]
+pub fn span(cause: Cause, whose: i64) -> Span {
+    let told = is_told(Place::Trace);
+    if told {
+        put(Kind::SpanBegin, cause as u32, 0, whose as u64);
+    }
+    Span(told.then_some(cause))
+}
+
+impl Drop for Span {
+    fn drop(&mut self) {
+        if let Some(cause) = self.0 {
+            put(Kind::SpanEnd, cause as u32, 0, 0);
+        }
+    }
 }
 
 fn address<T>(of: &T) -> u64 {
@@ -160,15 +189,5 @@ impl Consumer for Recorder {
         if end == End::Begin {
             wait(End::End, Cause::Lock);
         }
-    }
-
-    fn target(&self, _: &Site, kind: Target, end: End, device: i32) {
-        let cause = match kind {
-            Target::Region => Cause::Target,
-            Target::EnterData => Cause::EnterData,
-            Target::ExitData => Cause::ExitData,
-            Target::Update => Cause::Update,
-        };
-        put(if end == End::Begin { Kind::SpanBegin } else { Kind::SpanEnd }, cause as u32, 0, device as u64);
     }
 }

@@ -190,6 +190,10 @@ impl<W: Write> Replay<W> {
                 let which = cause(small);
                 self.close(lane, now, true, |open| matches!(open.what, What::Cause(cause, _) if Some(cause) == which))?;
             }
+            Kind::Copy => {
+                let name = cause(small).map_or("copy", Cause::name);
+                self.mark(lane, now, "copy", name, &[("bytes", Value::Number(a as i64))])?;
+            }
             Kind::Depend => {
                 if self.tasks.depend(a, b) {
                     let made = self.tasks.get(b).map_or(lane, |task| task.lane);
@@ -300,9 +304,7 @@ impl<W: Write> Replay<W> {
             }
             What::Cause(cause, whose) => {
                 facts.push(("task", number(open.id)));
-                if !cause.is_wait() {
-                    facts.extend([("bytes", number(open.address)), ("device", number(whose))]);
-                }
+                facts.extend((!cause.is_wait()).then_some((if cause == Cause::Served { "rank" } else { "device" }, number(whose))));
                 (if cause.is_wait() { "wait" } else { "device" }, cause.name())
             }
         };

@@ -94,8 +94,8 @@ fn end_of_thread(thread: &Thread) {
     thread.tool.id.set(0);
 }
 
-/// The program ends: all threads end for tools. Members that are on their way out of a region are given a moment.
-pub fn end_all(here: Here) {
+/// Gives members that are on their way out of a region a moment, at the program's end, to tell that.
+pub fn await_members() {
     for _ in 0..2000 {
         // ORDERING: Acquire, pairs with the Release in `member_leaves_told`.
         if OWED.load(Ordering::Acquire) == 0 {
@@ -103,6 +103,11 @@ pub fn end_all(here: Here) {
         }
         std::thread::sleep(core::time::Duration::from_micros(100));
     }
+}
+
+/// The program ends: all threads end for tools.
+pub fn end_all(here: Here) {
+    await_members();
     let workers = core::mem::take(&mut *begun());
     for Begun(thread) in workers {
         // SAFETY: on the list, hence not freed.
