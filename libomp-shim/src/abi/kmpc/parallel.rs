@@ -31,10 +31,13 @@ unsafe fn source(location: Location) -> *const c_char {
 }
 
 /// The trace learns where the task is in the program's source.
+///
+/// # Safety
+/// As [`source`].
 #[inline(always)]
-pub fn note_task(location: Location, task: &Task, code: usize) {
+pub unsafe fn note_task(location: Location, task: &Task, code: usize) {
     if tool::is_on() {
-        // SAFETY: compiled code passes its own location.
+        // SAFETY: as the caller says.
         trace::note_task(task, unsafe { source(location) }, code);
     }
 }

@@ -144,8 +144,8 @@ fn bare(name: &str) -> String {
             bare.push(letter);
         }
     }
-    let words = bare.split_whitespace().filter(|word| !matches!(*word, "const" | "volatile" | "&" | "&&"));
-    words.last().unwrap_or(&name).to_owned()
+    let mut words = bare.split_whitespace().filter(|word| !matches!(*word, "const" | "volatile" | "&" | "&&"));
+    words.next_back().unwrap_or(&name).to_owned()
 }
 
 #[cfg(test)]

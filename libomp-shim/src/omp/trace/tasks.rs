@@ -27,6 +27,9 @@ pub struct Task {
     pub arrows: Vec<(u64, u64)>,
 }
 
+/// Arrows that leave a task: their numbers, and, for each, the lane of the task that it points to if that waits for nothing else now.
+pub type Leaving = Vec<(u64, Option<usize>)>;
+
 /// All of them, by address.
 #[derive(Default)]
 pub struct Tasks {
@@ -73,9 +76,8 @@ impl Tasks {
         })
     }
 
-    /// The task at `address` has ended. Returns it, with the numbers of the arrows that leave it, and, for each, the lane of the task that they point to
-    /// if that waits for nothing else now.
-    pub fn end(&mut self, address: u64) -> Option<(Task, Vec<(u64, Option<usize>)>)> {
+    /// The task at `address` has ended. Returns it, and the arrows that leave it.
+    pub fn end(&mut self, address: u64) -> Option<(Task, Leaving)> {
         let mut task = self.alive.remove(&address)?;
         let mut leaving = Vec::new();
         for successor in core::mem::take(&mut task.successors) {
