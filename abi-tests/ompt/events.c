@@ -287,7 +287,7 @@ static void look(int explicit_task)
     CHECK(other == parallel && size == omp_get_num_threads());
 }
 
-void regions_work(omp_lock_t *lock, omp_nest_lock_t *nest, int *chain)
+__attribute__((noinline)) void regions_work(omp_lock_t *lock, omp_nest_lock_t *nest, int *chain)
 {
 #pragma omp parallel
     {
@@ -329,7 +329,7 @@ void regions_work(omp_lock_t *lock, omp_nest_lock_t *nest, int *chain)
     }
 }
 
-void regions_nested(void)
+__attribute__((noinline)) void regions_nested(void)
 {
 #pragma omp parallel
     {

@@ -59,32 +59,30 @@ pub extern "C-unwind" fn GOMP_distribute_static_worksharing_start(iterations: u6
 
 /// Calls that tell tools something and do nothing else.
 macro_rules! for_tools {
-    ($($(#[$doc:meta])* $name:ident => $tell:expr;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident $tell:block)*) => {$(
         $(#[$doc])*
         #[unsafe(no_mangle)]
-        pub extern "C-unwind" fn $name() {
-            $tell;
-        }
+        pub extern "C-unwind" fn $name() $tell
     )*};
 }
 
 for_tools! {
     /// A chunk of a static loop, whose bounds are not said.
-    GOMP_loop_static_worksharing_dispatch => ();
+    GOMP_loop_static_worksharing_dispatch {}
     /// A static loop ends.
-    GOMP_loop_static_worksharing_end => hook::work::ends();
+    GOMP_loop_static_worksharing_end { hook::work::ends() }
     /// A chunk of a static `distribute`, as above.
-    GOMP_distribute_static_worksharing_dispatch => ();
+    GOMP_distribute_static_worksharing_dispatch {}
     /// A static `distribute` ends.
-    GOMP_distribute_static_worksharing_end => hook::work::ends();
+    GOMP_distribute_static_worksharing_end { hook::work::ends() }
     /// Values are being combined.
-    GOMP_reduction_start => hook::work::reduction(End::Begin);
+    GOMP_reduction_start { hook::work::reduction(End::Begin) }
     /// Values have been combined.
-    GOMP_reduction_end => hook::work::reduction(End::End);
+    GOMP_reduction_end { hook::work::reduction(End::End) }
     /// `single` ends.
-    GOMP_single_end => hook::work::ends();
+    GOMP_single_end { hook::work::ends() }
     /// `masked` ends, whose beginning is not told.
-    GOMP_masked_end => ();
+    GOMP_masked_end {}
 }
 
 // ---- the others -------------------------------------------------------------------------------------------------------

@@ -16,8 +16,10 @@ pub extern "C-unwind" fn GOMP_critical_start() {
 /// The end of an unnamed `critical`.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_critical_end() {
-    CRITICAL.unlock();
-    hook::mutex::released(Mutex::Critical, core::ptr::from_ref(&CRITICAL).addr(), 0);
+    hook::mutex::release(Mutex::Critical, core::ptr::from_ref(&CRITICAL).addr(), || {
+        CRITICAL.unlock();
+        0
+    });
 }
 
 /// `#pragma omp critical(name)`: `name` is a pointer-sized common symbol, zero at first; its first four bytes are the
@@ -39,8 +41,11 @@ pub unsafe extern "C-unwind" fn GOMP_critical_name_start(name: NonNull<Lock>) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn GOMP_critical_name_end(name: NonNull<Lock>) {
     // SAFETY: as in `GOMP_critical_name_start`.
-    unsafe { Lock::at(name.as_ptr()) }.unlock();
-    hook::mutex::released(Mutex::Critical, name.addr().get(), 0);
+    let its = unsafe { Lock::at(name.as_ptr()) };
+    hook::mutex::release(Mutex::Critical, name.addr().get(), || {
+        its.unlock();
+        0
+    });
 }
 
 /// `#pragma omp atomic` on a type that no instruction handles: takes the one lock of all of them.
@@ -53,6 +58,8 @@ pub extern "C-unwind" fn GOMP_atomic_start() {
 /// The end of such an `atomic`.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_atomic_end() {
-    ATOMIC.unlock();
-    hook::mutex::released(Mutex::Atomic, core::ptr::from_ref(&ATOMIC).addr(), 0);
+    hook::mutex::release(Mutex::Atomic, core::ptr::from_ref(&ATOMIC).addr(), || {
+        ATOMIC.unlock();
+        0
+    });
 }

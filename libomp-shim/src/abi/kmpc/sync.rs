@@ -39,8 +39,11 @@ pub unsafe extern "C-unwind" fn __kmpc_critical_with_hint(_: *const c_void, _: c
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_end_critical(_: *const c_void, _: c_int, name: *mut Lock) {
     // SAFETY: as in `__kmpc_critical`.
-    unsafe { Lock::at(name) }.unlock();
-    hook::mutex::released(Mutex::Critical, name.addr(), 0);
+    let its = unsafe { Lock::at(name) };
+    hook::mutex::release(Mutex::Critical, name.addr(), || {
+        its.unlock();
+        0
+    });
 }
 
 /// `#pragma omp flush`, of whatever it names and with whatever ordering: a full fence.
@@ -97,8 +100,11 @@ pub unsafe extern "C-unwind" fn __kmpc_set_lock(_: *const c_void, _: c_int, lock
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_unset_lock(_: *const c_void, _: c_int, lock: NonNull<Lock>) {
     // SAFETY: as the caller says.
-    unsafe { Lock::at(lock.as_ptr()) }.unlock();
-    hook::mutex::released(Mutex::Lock, lock.addr().get(), 0);
+    let its = unsafe { Lock::at(lock.as_ptr()) };
+    hook::mutex::release(Mutex::Lock, lock.addr().get(), || {
+        its.unlock();
+        0
+    });
 }
 
 /// `omp_test_lock`: 1 when the lock was taken.
@@ -172,8 +178,8 @@ pub unsafe extern "C-unwind" fn __kmpc_set_nest_lock(_: *const c_void, _: c_int,
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_unset_nest_lock(_: *const c_void, _: c_int, lock: NonNull<NestHandle>) {
     // SAFETY: as the caller says.
-    let left = unsafe { &*lock.read() }.unlock();
-    hook::mutex::released(Mutex::NestLock, lock.addr().get(), left);
+    let its = unsafe { &*lock.read() };
+    hook::mutex::release(Mutex::NestLock, lock.addr().get(), || its.unlock());
 }
 
 /// `omp_test_nest_lock`: the new nesting count, or 0.

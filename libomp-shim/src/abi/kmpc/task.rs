@@ -193,10 +193,16 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task(_: Location, _gtid: c_int, task:
     }
     prepare(task_ref);
     let here = Here::get();
-    hook::task::created(here, task_ref, false);
+    if tool::is_on() { submit_told(here, task) } else { task::submit(here, task) }
+    0
+}
+
+#[cold]
+fn submit_told(here: Here, task: NonNull<Task>) {
+    // SAFETY: not submitted yet.
+    hook::task::created(here, unsafe { task.as_ref() }, false);
     task::submit(here, task);
     hook::task::made(here);
-    0
 }
 
 /// [`__kmpc_omp_task`] under the name for parts.
@@ -350,6 +356,7 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_begin_if0(_: Location, _gtid: c_
         task::announce(here, task);
     }
     hook::task::created(here, task, true);
+    hook::task::begun(here.thread, task);
     task::begin(here.thread, task);
     hook::task::called_by_program(task);
     // SAFETY: the task is alive until its completion, which sets the words back.

@@ -57,14 +57,31 @@ pub fn run_included(here: Here, task: NonNull<Task>, body: impl FnOnce()) {
 /// Nobody can wait for such a task, since its creator cannot go on before its end: it is counted nowhere.
 #[inline(always)]
 fn include<R>(here: Here, task: NonNull<Task>, run: impl FnOnce() -> R) {
+    if tool::is_on() { include_told(here, task, run) } else { include_as::<false, R>(here, task, run) }
+}
+
+#[cold]
+#[inline(never)]
+fn include_told<R>(here: Here, task: NonNull<Task>, run: impl FnOnce() -> R) {
+    include_as::<true, R>(here, task, run);
+}
+
+/// [`include`], with a word to tools if they are `TOLD`.
+#[inline(always)]
+fn include_as<const TOLD: bool, R>(here: Here, task: NonNull<Task>, run: impl FnOnce() -> R) {
     // SAFETY: the task's own reference keeps it until `end_included`.
     let task_ref: &'static Task = unsafe { &*task.as_ptr() };
+    if TOLD {
+        hook::task::begun(here.thread, task_ref);
+    }
     begin(here.thread, task_ref);
     // SAFETY: as in `execute`.
     unsafe { Here { task: task_ref, ..here }.enter() };
     run();
     end(here.thread, task_ref);
-    hook::task::ended(here.thread, task_ref, || status_at_end(task_ref, true));
+    if TOLD {
+        tell_end(here.thread, task_ref);
+    }
     // SAFETY: the running ones until now.
     unsafe { here.enter() };
     // SAFETY: it has ended.
@@ -192,9 +209,31 @@ unsafe fn run_jobs(data: *mut ()) {
 /// # Safety
 /// The task has been taken by the caller alone and its dependences are satisfied; this kernel thread hosts `thread`.
 #[must_use]
+#[inline(always)]
 unsafe fn execute(thread: &Thread, task: NonNull<Task>, whole: bool) -> Option<NonNull<Task>> {
+    // SAFETY: as the caller says.
+    unsafe { if tool::is_on() { execute_told(thread, task, whole) } else { execute_as::<false>(thread, task, whole) } }
+}
+
+/// # Safety
+/// As [`execute`].
+#[cold]
+#[inline(never)]
+unsafe fn execute_told(thread: &Thread, task: NonNull<Task>, whole: bool) -> Option<NonNull<Task>> {
+    // SAFETY: as the caller says.
+    unsafe { execute_as::<true>(thread, task, whole) }
+}
+
+/// [`execute`], with a word to tools if they are `TOLD`.
+///
+/// # Safety
+/// As there.
+unsafe fn execute_as<const TOLD: bool>(thread: &Thread, task: NonNull<Task>, whole: bool) -> Option<NonNull<Task>> {
     // SAFETY: the task's own reference keeps it until `complete`.
     let task_ref = unsafe { task.as_ref() };
+    if TOLD {
+        hook::task::begun(thread, task_ref);
+    }
     begin(thread, task_ref);
     task_ref.base.set(0);
     // SAFETY: the task stays alive while it runs; this kernel thread hosts the thread.
@@ -202,7 +241,9 @@ unsafe fn execute(thread: &Thread, task: NonNull<Task>, whole: bool) -> Option<N
     // SAFETY: as above.
     let finished = unsafe { run_body(thread, task_ref, whole) };
     end(thread, task_ref);
-    hook::task::ended(thread, task_ref, || status_at_end(task_ref, finished));
+    if TOLD {
+        hook::task::ended(thread, task_ref, || status_at_end(task_ref, finished));
+    }
     ult::worker::set_locals(before);
     if finished {
         // SAFETY: the body is done, and this is the only place that ends it.
@@ -290,7 +331,6 @@ pub fn begin(thread: &Thread, task: &Task) {
     if task.affinity() != 0 {
         hint::remember(thread, task);
     }
-    hook::task::begun(thread, task);
     if !task.flags().has(Flags::UNTIED) {
         task.marks.set(thread.team().shelf().marks());
         // SAFETY: own thread only: we run in its name.

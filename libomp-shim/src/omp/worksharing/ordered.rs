@@ -35,7 +35,7 @@ fn await_iterations(here: Here) {
 
 /// An `ordered` region ends. With [`Ordered::PerIteration`] the next iteration may begin its own.
 pub fn end(here: Here) {
-    hook::mutex::released(Mutex::Ordered, id_of(here), 0);
+    hook::mutex::release(Mutex::Ordered, id_of(here), || 0);
     // SAFETY: own thread only.
     let dispatch = &mut unsafe { here.thread.own() }.dispatch;
     if dispatch.ordered == Ordered::PerIteration {

@@ -53,11 +53,14 @@ fn state_of(kind: Mutex) -> u32 {
     }
 }
 
-/// The mutex has been given back; `left`: so often its owner has it still.
+/// Gives a mutex back by `give`, which says how often its owner has it still.
 #[inline(always)]
-pub fn released(kind: Mutex, id: usize, left: u32) {
+pub fn release(kind: Mutex, id: usize, give: impl FnOnce() -> u32) {
     if is_on() {
+        let left = give();
         released_told(kind, id as u64, left);
+    } else {
+        give();
     }
 }
 
