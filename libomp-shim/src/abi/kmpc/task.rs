@@ -105,6 +105,7 @@ unsafe fn part_done(thread: &Thread, task: &Task) -> bool {
 
 /// Allocates a task: `size` bytes of `kmp_task_t` with privates, then `shareds` bytes.
 #[unsafe(no_mangle)]
+#[allow(clippy::not_unsafe_ptr_arg_deref, reason = "called by compiled code, with its own location")]
 pub extern "C" fn __kmpc_omp_task_alloc(
     location: Location,
     _gtid: c_int,
