@@ -9,7 +9,7 @@
 #include "check.h"
 
 enum { N = 1000, ROUNDS = 10 };
-static int a[N], sum, count, chain[3], parts[64];
+static int a[N], sum, count, locked, chain[3], parts[3];
 static omp_lock_t lock;
 
 static long fib(int n)
@@ -23,6 +23,12 @@ static long fib(int n)
     y = fib(n - 2);
 #pragma omp taskwait
     return x + y;
+}
+
+/* Not inlined: clang would read both before it looks which section it is. */
+__attribute__((noinline)) static void add(int *to)
+{
+    ++*to;
 }
 
 static void round_of(int r)
@@ -39,7 +45,7 @@ static void round_of(int r)
 #pragma omp critical
         count++;
         omp_set_lock(&lock);
-        count++;
+        locked++;
         omp_unset_lock(&lock);
 #pragma omp barrier
 #pragma omp single
@@ -58,9 +64,9 @@ static void round_of(int r)
 #pragma omp sections
         {
 #pragma omp section
-            parts[0]++;
+            add(&parts[0]);
 #pragma omp section
-            parts[1]++;
+            add(&parts[1]);
         }
 #pragma omp parallel num_threads(2)
         {
@@ -77,6 +83,6 @@ int main(void)
     omp_init_lock(&lock);
     for (int r = 0; r < ROUNDS; r++)
         round_of(r);
-    CHECK_EQ(count, 2 * ROUNDS * omp_get_max_threads());
+    CHECK_EQ(count + locked, 2 * ROUNDS * omp_get_max_threads());
     return check_result();
 }

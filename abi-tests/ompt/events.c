@@ -221,6 +221,7 @@ static int initialize(ompt_function_lookup_t lookup, int device, ompt_data_t *to
 
 enum { ROUNDS = 5, TASKS = 12 };
 static int threads;
+static atomic_int nested_regions;
 
 static void finalize(ompt_data_t *tool)
 {
@@ -337,6 +338,7 @@ __attribute__((noinline)) void regions_nested(void)
         look(0);
         look(0);
     }
+    atomic_fetch_add(&nested_regions, 1); /* or the call would be the function's last, and come from where that was called */
 }
 
 int main(void)
@@ -352,5 +354,6 @@ int main(void)
         regions_work(&lock, &nest, chain);
         regions_nested();
     }
+    CHECK_EQ(nested_regions, ROUNDS);
     return check_result();
 }
