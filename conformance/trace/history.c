@@ -1,5 +1,5 @@
 /* A program whose trace is known: cargo xtask trace. Prints nothing.
-   With an argument it forks a child, which has a region of its own, and waits for it. */
+   With an argument it forks a child, which has a region of its own, and waits for it; with two it makes more tasks than the least buffer has room for. */
 #include <omp.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -15,6 +15,16 @@ static void child(void)
 {
 #pragma omp parallel num_threads(2)
     work(50);
+}
+
+static void many(void)
+{
+#pragma omp parallel num_threads(2)
+#pragma omp single
+    for (int i = 0; i < 200000; i++) {
+#pragma omp task
+        __asm__ volatile ("" ::: "memory"); /* an empty task is left out */
+    }
 }
 
 int main(int argc, char **argv)
@@ -51,7 +61,9 @@ int main(int argc, char **argv)
 #pragma omp parallel num_threads(2)
         work(20);
     }
-    if (argc > 1) {
+    if (argc > 2) {
+        many();
+    } else if (argc > 1) {
         pid_t process = fork();
         if (process == 0) {
             child();
