@@ -114,7 +114,7 @@ pub unsafe fn create_undeferred(here: Here, function: Function, arguments: Argum
         // SAFETY: as for this function.
         return unsafe { create(here, function, arguments, flags) };
     }
-    let task = Task::included(here, run, flags);
+    let task = if tool::is_on() { Task::included::<true>(here, run, flags) } else { Task::included::<false>(here, run, flags) };
     // SAFETY: a fresh task.
     set_code(unsafe { task.as_ref() }, function, arguments.data);
     task
@@ -174,15 +174,27 @@ pub unsafe extern "C-unwind" fn GOMP_task(
 /// As [`create`]; the compiler has no function that copies the data. `depend` is null or the compiler's array.
 #[inline(never)]
 pub unsafe fn run_on_own_data(here: Here, function: Function, data: *mut c_void, flags: Flags, depend: *mut *mut c_void) {
-    let task = Task::included(here, run, flags);
-    // SAFETY: the compiler's function on its data.
-    let task_ref = unsafe { task.as_ref() };
     if tool::is_on() {
-        // SAFETY: the compiler's array.
-        unsafe { tell(here, task_ref, true, depend) };
+        // SAFETY: as the caller says.
+        return unsafe { run_on_own_data_told(here, function, data, flags, depend) };
     }
+    let task = Task::included::<false>(here, run, flags);
+    // SAFETY: the compiler's function on its data.
+    task::run_included::<false>(here, task, || unsafe { function(data) });
+}
+
+/// # Safety
+/// As [`run_on_own_data`].
+#[cold]
+#[inline(never)]
+unsafe fn run_on_own_data_told(here: Here, function: Function, data: *mut c_void, flags: Flags, depend: *mut *mut c_void) {
+    let task = Task::included::<true>(here, run, flags);
+    // SAFETY: fresh, and the compiler's array.
+    let task_ref = unsafe { task.as_ref() };
     // SAFETY: as above.
-    task::run_included(here, task, || unsafe { call(task_ref, function as usize, data) });
+    unsafe { tell(here, task_ref, true, depend) };
+    // SAFETY: the compiler's function on its data.
+    task::run_included::<true>(here, task, || unsafe { call(task_ref, function as usize, data) });
     hook::task::made(here);
 }
 

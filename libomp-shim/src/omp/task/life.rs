@@ -42,12 +42,12 @@ pub fn run_at_once(here: Here, task: NonNull<Task>) {
     include(here, task, || unsafe { run_body(here.thread, task_ref, true) });
 }
 
-/// [`run_at_once`] for a task that is neither detachable nor untied, whose code is `body`.
+/// [`run_at_once`] for a task that is neither detachable nor untied, whose code is `body`. `TOLD`: tools are, as [`tool::is_on`] has said.
 #[inline(always)]
-pub fn run_included(here: Here, task: NonNull<Task>, body: impl FnOnce()) {
+pub fn run_included<const TOLD: bool>(here: Here, task: NonNull<Task>, body: impl FnOnce()) {
     // SAFETY: the task is ours.
     let task_ref = unsafe { task.as_ref() };
-    include(here, task, || {
+    include_as::<TOLD, ()>(here, task, || {
         if !is_discarded(task_ref) || task_ref.flags().has(Flags::CONSTRUCTED) {
             body();
         }
