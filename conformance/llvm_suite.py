@@ -9,8 +9,7 @@ with, and run on, a directory of links named libomp.so, libomp.so.5 and libiomp5
 --runtime Debian's own libomp is tested. They run with --threads OpenMP threads unless a test itself says otherwise.
 
 Without --full every second test of each directory is run, and those that failed once (known/llvm.txt,
-known/llvm_mended.txt), but none of those that sleep for a minute (known/llvm_long.txt): minutes on two cores. Tests of
-the tools interface (ompt/) take part with --ompt only.
+known/llvm_mended.txt), but none of those that sleep for a minute (known/llvm_long.txt): minutes on two cores.
 
 Output: a line for each failure, one for each directory, then `N passed, N failed, N skipped`. Status 0 if nothing failed.
 
@@ -51,7 +50,7 @@ class Suite:
         self.options, self.work, self.long = options, work, listed(LISTS / "llvm_long.txt")
         found = llvm_source.tools(options.cache, options.llvm)
         self.links = lit.links(options.runtime, work / "lib", [])
-        self.features = lit.features(found["clang"], options.feature + (["ompt"] if options.ompt else []))
+        self.features = lit.features(found["clang"], ["ompt", *options.feature])
         self.substitutions = lit.Substitutions(root, self.links, found["clang"], found["clang++"],
                                                found["FileCheck"], found["not"])
 
@@ -77,7 +76,6 @@ class Suite:
 def parse_arguments():
     p = harness.options(__doc__, "llvm", 240, "Debian's libomp")
     p.add_argument("--llvm", default="19", help="major version of tests and tools (19)")
-    p.add_argument("--ompt", action="store_true", help="with the tests of the tools interface")
     p.add_argument("--feature", action="append", default=[], metavar="[-]NAME", help="add (-: remove) a lit feature")
     return harness.parse(p)
 
@@ -88,7 +86,6 @@ def main():
         return offload_suite.main(options)
     root = llvm_source.fetch(options.cache, options.llvm, "runtime")
     everything = [lit.Test(p, root) for p in sorted(root.rglob("*")) if p.suffix in (".c", ".cpp")]
-    everything = [t for t in everything if options.ompt or not t.group.startswith("ompt")]
     known = listed(options.known) if options.runtime else {}
     if options.threads < FEW:
         known |= listed(LISTS / "llvm_few_threads.txt")

@@ -23,7 +23,7 @@ pub fn command() -> Command {
         .after_help("gangway COMMAND --help says more of each. Start with: gangway doctor ./program; gangway compare ./program; gangway run ./program")
         .disable_help_subcommand(true)
         .subcommand_required(true)
-        .subcommands([run(), compare(), doctor(), info(), mpirun(), autotune(), completions(), man(), probe(), ask()])
+        .subcommands([run(), compare(), doctor(), info(), report(), mpirun(), autotune(), completions(), man(), probe(), ask()])
 }
 
 fn run() -> Command {
@@ -74,6 +74,15 @@ fn info() -> Command {
     Command::new("info")
         .about("Says what Gangway sees here: machine, workers, settings, devices, files, MPI")
         .args([links(), flag("json", "Prints a JSON object"), flag("settings", "Prints all settings, also those that are not set")])
+}
+
+fn report() -> Command {
+    Command::new("report")
+        .about("Makes one page of HTML from a trace (GANGWAY_TRACE): what each worker did, the critical path, who waited for what, and what to try")
+        .args([
+            Arg::new("trace").value_name("TRACE").required(true).value_parser(value_parser!(PathBuf)).help("The file that GANGWAY_TRACE named"),
+            valued("out", "FILE", "The page; without it the trace's name with .html").short('o').value_parser(value_parser!(PathBuf)),
+        ])
 }
 
 fn mpirun() -> Command {

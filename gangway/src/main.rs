@@ -13,6 +13,7 @@
 //! | [`launcher`] | which MPI launcher |
 //! | [`mpirun`] | `gangway mpirun`: the launcher's command |
 //! | [`autotune`], [`probe`] | `gangway autotune`: has ranks measured, and what each of them does |
+//! | [`report`] | `gangway report`: a trace as a page |
 //! | [`failure`] | the line and the exit status of what does not work |
 //! | [`json`], [`scratch`], [`terminal`] | output for programs; a directory for a moment; colour and progress |
 //!
@@ -33,6 +34,7 @@ mod mpirun;
 mod pages;
 mod probe;
 mod program;
+mod report;
 mod run;
 mod scratch;
 mod terminal;
@@ -78,6 +80,7 @@ fn act(given: Vec<OsString>) -> Result<u8, Failure> {
         Some(("mpirun", options)) => mpirun::run(options)?,
         Some(("autotune", options)) => autotune::run(options)?,
         Some((probe::COMMAND, options)) => probe::run(options)?,
+        Some(("report", options)) => report::run(options)?,
         _ => return Err(Failure::own("there is no command; gangway --help lists them")),
     }
     Ok(0)

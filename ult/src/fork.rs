@@ -19,6 +19,7 @@ use core::sync::atomic::{AtomicBool, Ordering, fence};
 use crate::gang::reserve::{prefer, reserve};
 use crate::gang::{self, GangTag};
 use crate::identity::Identity;
+use crate::observer::{self, Event};
 use crate::pool::{self, ForkMutex};
 use crate::sched::wake_idle_behind_fence;
 use crate::topology::distance;
@@ -188,6 +189,7 @@ pub fn gang<'a>(
             None => targets.push(group, tag, &seed),
         }
     }
+    observer::tell(|| Event::Gang { id: tag.id, level, size: count as u32 });
     match place {
         Some(place) => targets.wake_placed(count, group, place),
         None => targets.wake(group),

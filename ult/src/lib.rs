@@ -23,6 +23,7 @@
 //! | [`gang`] | the tag (gang id, nest level) that workers and ULTs carry, and the order of gangs |
 //! | [`victim`] | which worker an idle one steals from |
 //! | [`stall`] | the monitor that finds workers which reach no switch point while others wait behind them
+//! | [`observer`] | who is told what the scheduler does
 //! | [`debug`] | where a debugger finds workers and suspended contexts |
 //! | [`mutants`] | deliberate mistakes for the tests to find; nothing in an ordinary build
 //! | [`sync`] | the one place where loom replaces the atomics |
@@ -38,6 +39,7 @@ pub mod identity;
 pub mod loader;
 pub mod mutants;
 mod objects;
+pub mod observer;
 pub mod park;
 pub mod pool;
 pub mod sanitize;

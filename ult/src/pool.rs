@@ -13,6 +13,7 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, Once};
 
+use crate::observer::{self, Event};
 use crate::sched;
 use crate::stack::kernel::KernelStack;
 use crate::ult::Ult;
@@ -449,6 +450,7 @@ fn run_assignment(worker: &'static Worker, Letter { assignment, ult }: &mut Lett
         (*own).assigned = Some(sched::Job { run: assignment.entry, data: assignment.argument });
         let native = &raw mut (*own).native;
         (*own).current = ult;
+        observer::tell(|| Event::Switches { from: native as usize, to: ult as usize });
         crate::ult::switch(native, ult, worker, None);
         (*worker.own()).current = native;
         (*worker.own()).role = worker::Role::none(worker);
@@ -470,6 +472,7 @@ unsafe extern "C" fn ult_main(_: usize) -> ! {
         let current = (*own).current;
         let native = &raw mut (*own).native;
         crate::sanitize::leaves_nothing(&mut (*current).trail);
+        observer::tell(|| Event::Switches { from: current as usize, to: native as usize });
         crate::ult::switch(current, native, worker, (*own).native_identity);
     }
     crate::fatal("an ended ULT was resumed")
@@ -558,6 +561,7 @@ unsafe extern "C" fn after_fork_in_child() {
     // ORDERING: Relaxed; single-threaded.
     GENERATION.fetch_add(1, Ordering::Relaxed);
     sched::reset_after_fork();
+    observer::tell(|| Event::Forked);
 }
 
 #[cfg(all(test, not(loom)))]

@@ -85,6 +85,8 @@ pub struct Worker {
     pub(crate) watched: Watched,
     /// Where its kernel thread was last seen.
     pub site: Site,
+    /// The observer's.
+    observers: AtomicPtr<()>,
     /// The thread pointer that its kernel thread was started with.
     thread_pointer: AtomicUsize,
     /// Of a kernel thread of the pool: the identity of its own storage.
@@ -243,6 +245,7 @@ impl Worker {
             returning: AtomicPtr::new(ptr::null_mut()),
             watched: Watched::new(),
             site: Site::new(),
+            observers: AtomicPtr::new(ptr::null_mut()),
             thread_pointer: AtomicUsize::new(0),
             storage: OnceLock::new(),
             own: UnsafeCell::new(Own {
@@ -284,6 +287,17 @@ impl Worker {
     pub fn index(&self) -> u32 {
         // ORDERING: Relaxed; written before the record is handed to its kernel thread.
         self.index.load(Ordering::Relaxed)
+    }
+
+    /// Is the stall monitor's record of this worker the one at `address`?
+    pub fn is_watched_at(&self, address: usize) -> bool {
+        ptr::from_ref(&self.watched) as usize == address
+    }
+
+    /// The word that the observer keeps for this worker, see [`crate::observer`]. Stays with the record when another kernel thread gets it.
+    #[inline]
+    pub fn observers_word(&self) -> &AtomicPtr<()> {
+        &self.observers
     }
 
     /// Counts a context switch; the owner.

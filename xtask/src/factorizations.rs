@@ -23,6 +23,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// A program `factorize`, whichever compiler could build it.
+pub fn any_build(places: &Places) -> Option<PathBuf> {
+    build::all(places, false).ready.first().map(|built| built.directory.join("factorize"))
+}
+
 /// What is asked for.
 #[derive(Clone, Debug)]
 pub struct Request {

@@ -34,6 +34,7 @@ mod status;
 mod suite;
 mod symbols;
 mod table;
+mod trace;
 
 use conformance::Suite;
 use factorizations::Extent;
@@ -84,6 +85,7 @@ cargo xtask <command>
   bench                what each construct costs, and a suite of task programs, under libgomp, libomp and Gangway
                          --quick (five minutes)  --runs N  --filter TEXT  --out DIR (default: docs for a whole run)
                          --check  only what test does   --instructions  count instructions and record them
+  trace                traces of programs whose history is known, and reports of traces in a browser (docs/trace.md)
   bridge               build libgangway_mpi_openmpi.so and libgangway_mpi_mpich.so, for the MPIs that are installed (docs/bridge.md)
                          --check [--filter TEXT]  run the checks with ranks, as in test
                          --measure [--filter TEXT]  latency and rates: messages, aware, pingpong, wave, mesh
@@ -227,6 +229,11 @@ fn dispatch(
             let (quick, filter) = (options.flag("--quick"), options.value("--filter").unwrap_or_default());
             let library = library(options, places)?;
             sanitizers::run(places, &sanitizers::Request { library, quick, filter }, report);
+            Ok(report.finish() == 0)
+        }
+        "trace" => {
+            let library = library(options, places)?;
+            trace::run(places, &library, report);
             Ok(report.finish() == 0)
         }
         "bridge" => mpi_bridge(options, places, report),

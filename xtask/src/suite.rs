@@ -6,7 +6,7 @@
 use crate::programs::Places;
 use crate::report::Report;
 use crate::conformance::{self, Suite};
-use crate::{abi_tests, bench, bridge, conform, debugger, dist, env_cases, examples, exec, factorizations, gpu_bench, gpu_model, lab, life, mutants, pages, placement, sanitizers, setup, soak, symbols};
+use crate::{abi_tests, bench, bridge, conform, debugger, dist, env_cases, examples, exec, factorizations, gpu_bench, gpu_model, lab, life, mutants, pages, placement, sanitizers, setup, soak, symbols, trace};
 use std::fs;
 use std::process::{Command, Stdio};
 
@@ -71,6 +71,7 @@ pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
     }
     report.step("factorizations");
     factorizations::check(places, &places.library(), report);
+    trace::run(places, &places.library(), report);
     report.step("benchmarks");
     bench::check(places, &places.library(), report);
     report.step("real programs");

@@ -9,6 +9,7 @@
 //! | [`process`] | the libgomp that stays mapped behind a preloaded library |
 //! | [`debugger`] | a debugger that looks at a process or a core |
 //! | [`sched_yield`] | code that waits in a loop of its own |
+//! | [`tool`] | tools (OMPT) |
 //! | [`api`] | the `omp_*` routines, C and Fortran names |
 pub mod api;
 pub mod debugger;
@@ -18,4 +19,5 @@ pub mod mutexes;
 pub mod process;
 pub mod sched_yield;
 pub mod tgt;
+pub mod tool;
 mod missing;

@@ -38,6 +38,7 @@ use super::report;
 use super::storage::may_share;
 use super::team::{Housing, Team};
 use super::thread::{Here, Thread};
+use super::tool::hook;
 
 /// A team of one for the forking thread.
 pub fn serial_team(here: Here) -> Box<Team> {
@@ -319,13 +320,37 @@ fn take_part(thread: &Thread) -> Rest {
         None => {
             run_share(thread);
             worker::set_duty((GangTag::NONE, 0));
+            let told = team.plan().told;
             team.arrive_at_join();
+            if told {
+                stay_to_the_end(thread);
+            }
             Rest::Helping
         }
         Some(identity) => kept_share(thread, identity),
     };
     ult::sched::settle(thread.worker());
     rest
+}
+
+/// A member of a region that is told, on a worker of its own, has joined: helps until thread 0 has closed the region.
+#[cold]
+fn stay_to_the_end(thread: &Thread) {
+    let team = thread.team();
+    let epoch = thread.seen_epoch.get();
+    ult::sched::wait(&Wait {
+        ready: &|| team.is_closed(epoch) || team.is_retired() || team.is_lost(),
+        seek: Some(&|look: Look| queue::find_after(thread, look, epoch)),
+        sleepers: Some(team.sleepers()),
+        spin: team.spin(),
+        yields: false,
+        finished: false,
+        alone: false,
+    });
+    if team.is_lost() {
+        end_lost_process();
+    }
+    hook::region::member_leaves(thread);
 }
 
 /// A share under the identity that is kept for the thread. Nobody else wears it before the member has joined and taken it off: the next
@@ -337,7 +362,7 @@ fn kept_share(thread: &Thread, identity: &'static Identity) -> Rest {
     if team.is_lost() {
         end_lost_process(); // the child of a fork goes on under the storage that the C library takes for its thread's
     }
-    if team.has_used_tasks() {
+    if team.has_used_tasks() || team.plan().told {
         team.stay_dressed();
         team.arrive_at_join();
         help_dressed(thread, own);
@@ -370,13 +395,13 @@ fn come_back(thread: &Thread, rest: Rest) -> Rest {
 fn help_dressed(thread: &Thread, own: &'static Identity) -> bool {
     let team = thread.team();
     let epoch = thread.seen_epoch.get();
-    let (found, idle) = (Cell::new(false), Cell::new(false));
+    let (found, idle, told) = (Cell::new(false), Cell::new(false), team.plan().told);
     let more = || !team.is_closed(epoch);
     let seek = |look: Look| {
         let job = queue::find(thread, look, &more);
         found.set(found.get() || job.is_some());
         // A job that does nothing: then the condition is asked once more.
-        job.or_else(|| (look == Look::Last && !idle.replace(true)).then_some(Job { run: no_job, data: ptr::null_mut() }))
+        job.or_else(|| (!told && look == Look::Last && !idle.replace(true)).then_some(Job { run: no_job, data: ptr::null_mut() }))
     };
     ult::sched::wait(&Wait {
         ready: &|| idle.get() || team.is_closed(epoch) || team.is_lost(),
@@ -390,6 +415,9 @@ fn help_dressed(thread: &Thread, own: &'static Identity) -> bool {
     queue::end_help(thread);
     if team.is_lost() {
         end_lost_process();
+    }
+    if told {
+        hook::region::member_leaves(thread);
     }
     put_on(own);
     worker::set_duty((GangTag::NONE, 0));
@@ -459,8 +487,12 @@ unsafe fn shared_main(argument: *mut ()) {
         end_lost_process();
     }
     if team.lingers() {
+        let told = team.plan().told;
         team.arrive_at_join();
         help_until_closed(thread);
+        if told {
+            hook::region::member_leaves(thread);
+        }
     }
 }
 
@@ -514,12 +546,14 @@ fn run_share(thread: &Thread) {
     // SAFETY: the thread and its implicit task live as long as the team, and this kernel thread hosts it.
     unsafe { Here::set(thread, &thread.implicit) };
     team.adopt_floating_point();
+    hook::region::member_begins(thread, team);
     let body = team.plan().body;
     team.share_begins();
     // SAFETY: the front made the body for its own `call`.
     unsafe { (body.call)(thread, &body) };
     meetings::joins(thread);
     team.share_ends();
+    hook::region::member_arrives(team);
     thread.implicit.end_implicit();
 }
 

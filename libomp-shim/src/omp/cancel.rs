@@ -5,6 +5,8 @@
 
 use super::env;
 use super::thread::Here;
+use super::tool::event::cancelled;
+use super::tool::hook;
 use super::worksharing::cancel::{cancel_current_loop, is_current_cancelled};
 
 /// The construct that a `cancel` names.
@@ -12,8 +14,10 @@ use super::worksharing::cancel::{cancel_current_loop, is_current_cancelled};
 pub enum Construct {
     /// `cancel parallel`
     Parallel,
-    /// `cancel for` and `cancel sections`
-    Worksharing,
+    /// `cancel for`
+    Loop,
+    /// `cancel sections`
+    Sections,
     /// `cancel taskgroup`
     Taskgroup,
 }
@@ -23,9 +27,10 @@ pub fn cancel(here: Here, construct: Construct) -> bool {
     if !env::settings().cancellation || ult::mutant!(cancel_ignored) {
         return false;
     }
+    hook::other::cancels(here, || bits(construct) | cancelled::ACTIVATED);
     match construct {
         Construct::Parallel => here.team().cancel(),
-        Construct::Worksharing => cancel_current_loop(here),
+        Construct::Loop | Construct::Sections => cancel_current_loop(here),
         Construct::Taskgroup => {
             // SAFETY: the running task's innermost taskgroup is open.
             if let Some(group) = unsafe { here.task.taskgroup.get().as_ref() } {
@@ -41,9 +46,27 @@ pub fn is_cancelled(here: Here, construct: Construct) -> bool {
     if !env::settings().cancellation {
         return false;
     }
+    let is_cancelled = sees_cancelled(here, construct);
+    if is_cancelled {
+        hook::other::cancels(here, || bits(construct) | cancelled::DETECTED);
+    }
+    is_cancelled
+}
+
+/// The construct, in the bits that tools are told.
+fn bits(construct: Construct) -> u32 {
+    match construct {
+        Construct::Parallel => cancelled::PARALLEL,
+        Construct::Loop => cancelled::LOOP,
+        Construct::Sections => cancelled::SECTIONS,
+        Construct::Taskgroup => cancelled::TASKGROUP,
+    }
+}
+
+fn sees_cancelled(here: Here, construct: Construct) -> bool {
     match construct {
         Construct::Parallel => here.team().is_cancelled(),
-        Construct::Worksharing => is_current_cancelled(here),
+        Construct::Loop | Construct::Sections => is_current_cancelled(here),
         Construct::Taskgroup => {
             // SAFETY: as in `cancel`.
             let group = unsafe { here.task.taskgroup.get().as_ref() };

@@ -32,6 +32,7 @@ use super::queue;
 use super::task::{self, Flags, Task};
 use super::team::Team;
 use super::thread::{Here, Thread};
+use super::tool;
 
 mod mutexes;
 mod node;
@@ -98,6 +99,9 @@ pub fn submit(here: Here, task: NonNull<Task>, items: impl Iterator<Item = Depen
     if turns::is_used() {
         entered.get().set_place(turns::made(task_ref));
     }
+    if tool::is_on() {
+        entered.get().set_mark(tool::hook::task::mark(task_ref));
+    }
     task_ref.set_node(node);
     enter(here, &entered, items);
     if release_guard(entered.get()) {
@@ -159,7 +163,7 @@ pub fn wait_to_run(here: Here, task: NonNull<Task>, items: impl Iterator<Item = 
 }
 
 /// `taskwait depend(…)` (5.2 §15.5): waits for the children that the items depend on.
-pub fn wait_for(here: Here, items: impl Iterator<Item = Dependence>) {
+pub fn wait_for(here: Here, items: impl Iterator<Item = Dependence> + Clone) {
     if let Some(node) = wait_and_hold(here, items) {
         leave(here, node);
     }
@@ -169,8 +173,10 @@ pub fn wait_for(here: Here, items: impl Iterator<Item = Dependence>) {
 /// to be made the task's node, or given to [`leave`] when the task has ended. `None` if there is nothing to hold; who
 /// comes later then need not wait for the task, since the generating task does.
 #[must_use]
-pub fn wait_and_hold(here: Here, items: impl Iterator<Item = Dependence>) -> Option<NonNull<Node>> {
+pub fn wait_and_hold(here: Here, items: impl Iterator<Item = Dependence> + Clone) -> Option<NonNull<Node>> {
+    let waiter = tool::hook::task::wait_begins(here, items.clone());
     let held = wait_for_all(here, items);
+    tool::hook::task::wait_ends(here, waiter);
     keep::host_looks();
     held
 }

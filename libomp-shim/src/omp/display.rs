@@ -139,6 +139,8 @@ fn others(s: &Settings) -> Vec<(&'static str, String)> {
         ("GANGWAY_STATS", on(s.stats)),
         ("GANGWAY_TLS", tls(s.tls).into()),
         ("GANGWAY_TOPOLOGY", s.vars.get("GANGWAY_TOPOLOGY").unwrap_or_default().into()),
+        ("GANGWAY_TRACE", s.trace.clone().unwrap_or_default()),
+        ("GANGWAY_TRACE_BUFFER", size(s.trace_buffer)),
         ("GANGWAY_VICTIM", victim(s.victim).into()),
         ("GANGWAY_WORKERS", s.workers.to_string()),
         (

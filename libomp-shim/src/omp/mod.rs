@@ -17,6 +17,8 @@
 //! | [`outside`] | waiting for the requests of other libraries |
 //! | [`remote`], [`persistent`] | functions that run on other ranks, futures, events; persistent tasks and their trays |
 //! | [`stats`] | counters |
+//! | [`tool`] | what happens, told to tools and the trace |
+//! | [`trace`] | timelines: `GANGWAY_TRACE` |
 //! | [`report`] | messages to the user |
 pub mod affinity;
 pub mod alloc;
@@ -53,5 +55,7 @@ pub mod taskgroup;
 pub mod taskloop;
 pub mod team;
 pub mod thread;
+pub mod tool;
+pub mod trace;
 pub mod worksharing;
 pub mod yielding;

@@ -16,6 +16,7 @@ use ult::worker::Worker;
 use super::env;
 use super::queue;
 use super::thread::{Here, Thread};
+use super::trace;
 
 /// Tasks that wait while their threads run others. Each has a stack of its own, which takes two of the 65,000 mappings that Linux allows.
 static WAITING: AtomicU32 = AtomicU32::new(0);
@@ -31,10 +32,10 @@ pub fn may_suspend() -> bool {
 /// `OMPX_TASK_AWARE_MPI` to other tasks, too. `ready` as for [`ult::sched::wait_polled`].
 pub fn suspend_until(ready: &dyn Fn() -> bool) {
     let tasks = Here::if_known().filter(|_| env::settings().task_aware_mpi);
-    match tasks {
+    trace::around(trace::Cause::Mpi, || match tasks {
         Some(here) => help_until(here, ready),
         None => ult::sched::wait_polled(ready, None, None),
-    }
+    });
 }
 
 /// As [`suspend_until`], and the calling task's thread runs other tasks in any case. Outside of parallel regions the kernel thread yields

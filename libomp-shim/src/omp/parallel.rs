@@ -34,6 +34,8 @@ use super::stacks;
 use super::stats;
 use super::team::{Body, Housing, Team};
 use super::thread::{Here, Thread};
+use super::tool::event::TeamKind;
+use super::tool::hook;
 
 /// What the `parallel` construct said.
 #[derive(Clone, Copy, Debug, Default)]
@@ -99,11 +101,13 @@ pub fn parallel(here: Here, body: Body, request: Request) {
 /// Runs `body` once per team of a league of `teams` initial teams, one after the other on the calling thread (5.2
 /// §10.2). `thread_limit` is that of each team's contention group, 0 when not given.
 pub fn league(here: Here, body: Body, teams: u32, thread_limit: u32) {
+    let told = hook::region::league_begins(here, teams.max(1));
     for number in 0..teams.max(1) {
         let region = Region::begin_initial(here, body, (teams.max(1), number + u32::from(ult::mutant!(team_num_wrong))), thread_limit);
         region.run_primary();
         region.end();
     }
+    hook::region::league_ends(here, &told);
     binding::return_to_place(here);
 }
 
@@ -128,6 +132,7 @@ impl Region {
         {
             plan.partition = Some(partition);
         }
+        hook::region::begins(here, &team, 1, TeamKind::League);
         Self::enter(team, 0, 0)
     }
 
@@ -148,6 +153,7 @@ impl Region {
         let plan = unsafe { team.plan_mut() };
         let displays = binding::is_to_display(here, plan, size);
         put(&mut plan.displays, displays);
+        hook::region::begins(here, &team, asked_for(here, request), TeamKind::Parallel);
         Self::enter(team, counted, stacks)
     }
 
@@ -169,6 +175,7 @@ impl Region {
         }
         plan.league = (1, 0);
         plan.group_threads = &raw const team.group_threads;
+        hook::region::begins(here, &team, 1, TeamKind::Target);
         Self::enter(team, 0, 0)
     }
 
@@ -179,6 +186,7 @@ impl Region {
         begin_member(primary, &team);
         // SAFETY: the thread and its implicit task live as long as the team, which `end` gives back last.
         let outer = unsafe { Here::set(primary, &primary.implicit) };
+        hook::region::entered(&team);
         let duty = worker::duty();
         let size = team.size();
         let shares = size > 1 && team.plan().active_around == 1 && super::root::count() > 1;
@@ -216,6 +224,7 @@ impl Region {
         let Some(primary) = self.team.thread(0) else { return };
         let is_in_target = self.team.plan().target_depth > 0;
         meetings::joins(primary);
+        hook::region::primary_arrives(&self.team);
         self.team.await_join(primary);
         meetings::is_over(&self.team);
         if self.is_outermost() {
@@ -224,12 +233,14 @@ impl Region {
                 ult::sched::return_to(home);
             }
         }
+        hook::region::primary_leaves(&self.team);
         primary.implicit.end_implicit();
         // SAFETY: own thread only.
         self.team.reset(unsafe { primary.own() }.constructs != 0);
         worker::set_duty(self.duty);
         worker::set_locals(self.outer);
         let here = Here::get();
+        hook::region::ended(here, &self.team);
         unreserve(here, self.counted);
         promised::release(self.stacks as usize);
         pool::unseat(self.seats);
@@ -248,6 +259,11 @@ impl Region {
 }
 
 // ---- how many threads -------------------------------------------------------------------------------------------
+
+/// What the construct, or else `nthreads-var`, asks for.
+fn asked_for(here: Here, request: Request) -> u32 {
+    if request.num_threads == 0 { here.task.icv.get().nthreads } else { request.num_threads }
+}
 
 /// Number of threads asked for, by algorithm 10.1 of the specification, before the thread limit.
 fn team_size(here: Here, request: Request) -> u32 {

@@ -34,6 +34,7 @@ use super::stats;
 use super::task::{self, Flags, Task};
 use super::team::Team;
 use super::thread::{Here, Thread};
+use super::trace;
 
 mod hand;
 
@@ -349,6 +350,7 @@ fn steal_from(thread: &Thread, team: &Team, victim: &Thread) -> Option<NonNull<T
                 stats::count_steal_success();
                 // SAFETY: a stolen task is ours.
                 if allowed(thread, unsafe { task.as_ref() }) {
+                    trace::note_steal(victim);
                     if !victim.deque.is_empty() {
                         team.wake_one(); // wake-ups spread from thief to thief
                     }

@@ -16,6 +16,7 @@ use super::env::{self, Tls};
 use super::parallel;
 use super::team::{Housing, Team};
 use super::thread::{Here, Thread};
+use super::tool::{self, hook};
 
 static PREPARE: Once = Once::new();
 static THREADS: AtomicU32 = AtomicU32::new(0);
@@ -51,7 +52,10 @@ pub fn enter() -> Here {
     THREADS.fetch_add(1, Ordering::Relaxed);
     // SAFETY: thread and task live until `leave`, which clears the words first.
     unsafe { Here::set(thread, &thread.implicit) };
-    Here { thread, task: &thread.implicit }
+    let here = Here { thread, task: &thread.implicit };
+    tool::ompt::start();
+    hook::region::root_begins(here);
+    here
 }
 
 /// What is done once in the process, at the first OpenMP call.
@@ -116,6 +120,7 @@ fn leave() {
         return; // detached tasks, whose events may be fulfilled at any time: they refer to the team
     }
     team.await_visitors();
+    hook::region::root_ends(here);
     // SAFETY: own thread only.
     let kept = core::mem::take(&mut unsafe { here.thread.own() }.teams);
     for inner in kept {

@@ -30,6 +30,7 @@ use super::shelf::Mark;
 use super::taskgroup::Taskgroup;
 use super::team::Team;
 use super::thread::{Here, Thread};
+use super::tool::{self, record::TaskRecord};
 
 mod constructs;
 mod counts;
@@ -37,7 +38,7 @@ mod life;
 mod spares;
 
 pub use constructs::{announce, defer, has_enough, includes, is_included, set_off, submit, taskwait, taskyield};
-pub use life::{begin, body_done, end, end_included, fulfill, job, late_job, run_at_once, run_included, run_taken, run_undeferred};
+pub use life::{begin, body_done, end, end_included, fulfill, job, late_job, run_at_once, run_included, run_taken, run_undeferred, tell_end};
 
 pub use spares::Spares;
 
@@ -81,6 +82,12 @@ impl Flags {
     pub const WISHES: Self = Self(16384);
     /// It writes blocks of arrays on the host ([`super::device::array::ahead`]).
     pub const OPENS: Self = Self(32768);
+    /// There is a record for tools behind its payload ([`super::tool::record`]).
+    pub const RECORDED: Self = Self(65536);
+    /// For tools: it is run at once, where it might have been deferred.
+    pub const INCLUDED: Self = Self(131072);
+    /// For tools: it stands for a wait.
+    pub const WAITS: Self = Self(262_144);
 
     /// Both sets together.
     #[must_use]
@@ -234,6 +241,26 @@ impl Task {
     /// Allocates an explicit task with `payload` bytes (16-aligned) behind the descriptor, a child of `here.task`. It
     /// does not count as created before [`submit`] or [`run_undeferred`].
     pub fn allocate(here: Here, payload: usize, run: RunFn, flags: Flags) -> NonNull<Task> {
+        if tool::is_on() { Self::allocate_recorded(here, payload, run, flags) } else { Self::allocate_plain(here, payload, run, flags) }
+    }
+
+    /// [`Task::allocate`] with a record for tools behind the payload.
+    #[cold]
+    #[inline(never)]
+    fn allocate_recorded(here: Here, payload: usize, run: RunFn, flags: Flags) -> NonNull<Task> {
+        let start = payload.next_multiple_of(align_of::<TaskRecord>());
+        let block = Self::allocate_plain(here, start + tool::record::BYTES, run, flags);
+        // SAFETY: fresh, with room for the record.
+        unsafe {
+            let task = block.as_ref();
+            task.payload().add(start).cast::<TaskRecord>().write(TaskRecord::default());
+            task.set_flags(task.flags().with(Flags::RECORDED));
+        }
+        block
+    }
+
+    #[inline(always)]
+    fn allocate_plain(here: Here, payload: usize, run: RunFn, flags: Flags) -> NonNull<Task> {
         let Some(block) = NonNull::new(blocks::allocate(size_of::<Task>() + payload)) else {
             super::report::fatal("out of memory for a task")
         };
@@ -267,14 +294,17 @@ impl Task {
 
     /// A copy of this unsubmitted task, payload and all, as another child of `here.task`.
     pub fn duplicate_for(&self, here: Here) -> NonNull<Task> {
-        let size = self.payload.get();
+        let size = self.payload.get() - if self.flags().has(Flags::RECORDED) { tool::record::BYTES } else { 0 };
         let Some(run) = self.run.get() else { super::report::fatal("a task without code was duplicated") };
-        let copy = Self::allocate(here, size, run, self.flags());
+        let copy = Self::allocate(here, size, run, self.flags().without(Flags::RECORDED));
         // SAFETY: both payloads have `size` bytes and do not overlap.
         unsafe {
             ptr::copy_nonoverlapping(self.payload(), copy.as_ref().payload(), size);
             copy.as_ref().priority.set(self.priority());
             copy.as_ref().front[0].set(self.front[0].get());
+            if let (Some(from), Some(to)) = (tool::record_if_told(self), tool::record_if_told(copy.as_ref())) {
+                to.trace.set(from.trace.get());
+            }
         }
         copy
     }
@@ -303,6 +333,11 @@ impl Task {
     pub unsafe fn of_payload<'a>(payload: *const u8) -> &'a Task {
         // SAFETY: as the caller says.
         unsafe { &*payload.sub(size_of::<Task>()).cast::<Task>() }
+    }
+
+    /// Bytes behind the descriptor.
+    pub fn payload_size(&self) -> usize {
+        self.payload.get()
     }
 
     /// The task's properties.

@@ -13,6 +13,8 @@ use super::check::circles::{self, For};
 use super::device::keep;
 use super::task::Flags;
 use super::thread::Here;
+use super::tool::event::SyncKind;
+use super::tool::hook;
 
 /// The owner sleeps, or is about to, until the group has no members.
 const WAITING: u64 = 1 << 63;
@@ -59,6 +61,7 @@ pub fn start(here: Here) -> *const Taskgroup {
     });
     let group = Box::into_raw(group);
     here.task.taskgroup.set(group);
+    hook::wait::begins(here, SyncKind::Taskgroup);
     group
 }
 
@@ -68,12 +71,14 @@ pub fn end(here: Here, finish: impl FnOnce(&Taskgroup)) {
     let group = here.task.taskgroup.get();
     // SAFETY: the task's innermost taskgroup is open; only this task closes it.
     let Some(open) = (unsafe { group.as_ref() }) else { return };
-    super::queue::run_in_place(here, || open.count() == 0, |task| ptr::eq(task.member_of(), group));
-    if open.count() != 0 {
-        open.wait(here);
-    }
-    ult::sanitize::after(group);
-    keep::host_looks();
+    hook::wait::end_of(here, SyncKind::Taskgroup, || {
+        super::queue::run_in_place(here, || open.count() == 0, |task| ptr::eq(task.member_of(), group));
+        if open.count() != 0 {
+            open.wait(here);
+        }
+        ult::sanitize::after(group);
+        keep::host_looks();
+    });
     finish(open);
     here.task.taskgroup.set(open.outer);
     // SAFETY: it came from Box::into_raw in `start`, has no members and is not the task's any more.

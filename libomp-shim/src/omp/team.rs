@@ -38,6 +38,7 @@ use super::assemble;
 use super::icv::{Icv, ProcBind};
 use super::queue::Shelf;
 use super::thread::Thread;
+use super::tool::{self, record::TeamRecord};
 use super::worksharing::batch::Reserve;
 use super::worksharing::{Ring, WorkShare};
 
@@ -47,7 +48,7 @@ mod plan;
 mod tasks;
 mod waiting;
 
-pub use barrier::barrier;
+pub use barrier::{barrier, cancellable_barrier};
 pub use plan::{Body, Housing, ON_HOST, Plan};
 
 /// A cache line of its own.
@@ -120,6 +121,8 @@ pub struct Team {
     construct_cancelled: AtomicBool,
     /// Reductions registered with the region (`reduction(task, …)` on `parallel`).
     pub reductions: AtomicPtr<()>,
+    /// What is kept for tools; between regions.
+    pub tool: TeamRecord,
 }
 
 // SAFETY: `plan`, `crew`, the gang and `attached` are written between regions by the forking thread only; members read the plan
@@ -166,6 +169,7 @@ impl Team {
                 keeps: false,
                 defers_alone: false,
                 displays: false,
+                told: false,
                 device: ON_HOST,
                 target_depth: 0,
             }),
@@ -199,6 +203,7 @@ impl Team {
             cancelled: AtomicBool::new(false),
             construct_cancelled: AtomicBool::new(false),
             reductions: AtomicPtr::new(ptr::null_mut()),
+            tool: TeamRecord::default(),
         })
     }
 
@@ -298,6 +303,8 @@ impl Team {
             // ORDERING: Acquire, as in `thread`.
             let thread = slot.swap(ptr::null_mut(), Ordering::Acquire);
             if !thread.is_null() {
+                // SAFETY: a member, which has left.
+                tool::hook::region::worker_is_freed(unsafe { &*thread });
                 // SAFETY: `attach` made it from a Box; the member has left.
                 drop(unsafe { Box::from_raw(thread) });
             }

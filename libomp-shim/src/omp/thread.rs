@@ -30,6 +30,7 @@ use super::reduction::Way;
 use super::identities::Identities;
 use super::task::{Spares, Task};
 use super::team::Team;
+use super::tool::record::ThreadRecord;
 use super::worksharing::Dispatch;
 use super::yielding::InVain;
 
@@ -61,6 +62,8 @@ pub struct Thread {
     created: AtomicU64,
     /// Explicit tasks completed in this thread's name.
     completed: AtomicU64,
+    /// What is kept for tools; own thread only.
+    pub tool: ThreadRecord,
     own: UnsafeCell<Own>,
 }
 
@@ -178,6 +181,7 @@ impl Thread {
             deque: Deque::new(64),
             created: AtomicU64::new(0),
             completed: AtomicU64::new(0),
+            tool: ThreadRecord::default(),
             own: UnsafeCell::new(Own {
                 constructs: 0,
                 singles: 0,

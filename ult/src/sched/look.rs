@@ -24,6 +24,7 @@ use crate::arch;
 use crate::deque::Steal;
 use crate::fork::{self, Seed};
 use crate::gang::{GangTag, eligible};
+use crate::observer::{self, Event};
 use crate::pool;
 use crate::topology::distance;
 use crate::victim::Policy;
@@ -213,6 +214,7 @@ fn steal_from(worker: &'static Worker, victim: &'static Worker) -> Option<Next> 
     let found = take_gang_ult(worker, victim, may).or_else(|| steal_ult(worker, victim));
     if found.is_some() {
         worker.restless.steals.add_success();
+        observer::tell(|| Event::Steals { victim: victim.index() });
     }
     found
 }

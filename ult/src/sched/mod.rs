@@ -39,6 +39,7 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
+use crate::observer::{self, Event};
 use crate::ult::{self, Ult};
 use crate::worker::{self, Worker};
 
@@ -314,7 +315,9 @@ fn sleep(worker: &'static Worker, naps: u32) -> Slept {
         found.is_some() || !polls && look::held_back(worker)
     };
     let nap = look::HOLD_BACK * if held_back { 1 } else { 1 << naps.min(DOUBLINGS) };
+    observer::tell(|| Event::Sleeps);
     let rest = worker.parker.rest_unless(awake, polls.then_some(nap));
+    observer::tell(|| Event::Wakes);
     renounce(worker, rest.notified);
     if found.is_none() && rest.slept && held_back {
         found = look::what_was_held_back(worker);
@@ -395,6 +398,7 @@ unsafe fn switch_context(worker: &'static Worker, to: *mut Ult, identity: Option
         let from = (*own).current;
         (*own).current = to;
         worker.count_switch();
+        observer::tell(|| Event::Switches { from: from as usize, to: to as usize });
         ult::switch(from, to, worker, identity);
     }
 }

@@ -10,6 +10,7 @@ use super::{Job, Next, Waiting, enter_program, enter_program_again, look, next, 
 use crate::fork::{Dress, Seed};
 use crate::gang::GangTag;
 use crate::identity::Identity;
+use crate::observer::{self, Event};
 use crate::ult::Ult;
 use crate::worker::{self, Locals, Own, Role, Worker};
 
@@ -186,8 +187,10 @@ impl Running {
     fn run(&self, follows: bool) -> &'static Worker {
         worker::set_locals(Locals::default());
         if follows { enter_program_again(self.charged) } else { enter_program() }
+        observer::tell(|| Event::UltBegins { id: self.tag.id, level: self.tag.level });
         // SAFETY: whoever made the seed vouches for it.
         unsafe { (self.seed.crew().run)(self.seed.data) };
+        observer::tell(|| Event::UltEnds);
         let worker = here();
         worker.enter_scheduler();
         look::stir(worker);

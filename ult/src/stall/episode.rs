@@ -6,7 +6,10 @@
 //! queues are handed off. Who did neither was kept from a processor, and is looked at again.
 //!
 //! What may not live here: the pace of the watcher, the handler.
+use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use crate::observer::{self, Event};
 
 use super::clock::{self, State};
 use super::signal::{self, Verdict};
@@ -216,6 +219,7 @@ impl Episode {
             }
             self.counted = true;
             count(&TALLY.stalls);
+            observer::tell(|| Event::Stalls { watched: ptr::from_ref(watched) as usize });
             self.interrupt(watched, aim, self.at);
         }
     }
@@ -232,6 +236,7 @@ impl Episode {
         self.at = now;
         if !core::mem::replace(&mut self.counted, true) {
             count(&TALLY.stalls);
+            observer::tell(|| Event::Stalls { watched: ptr::from_ref(watched) as usize });
         }
         let tid = watched.tid();
         if 2 * used >= enough {
@@ -307,6 +312,7 @@ impl Episode {
         trap.pending.store(1, Release);
         if signal::send(watched, aimed.tid) {
             count(&TALLY.interrupts);
+            observer::tell(|| Event::Interrupts { watched: ptr::from_ref(watched) as usize });
         } else {
             // ORDERING: Relaxed; the handler will not run.
             trap.pending.store(0, Relaxed);
@@ -386,6 +392,7 @@ impl Episode {
         watched.set_heir(None);
         watched.note_hand_off(self.turns);
         count(&TALLY.hand_offs);
+        observer::tell(|| Event::HandsOff { watched: ptr::from_ref(watched) as usize });
         if let Some(hooks) = hooks() {
             (hooks.hand_off)(watched);
         }

@@ -23,6 +23,8 @@ use core::sync::atomic::{
 use std::sync::Once;
 use libc::{siginfo_t, ucontext_t};
 
+use crate::observer::{self, Event};
+
 use super::spin::{self, Motion, Sample};
 use super::watched::{Mode, Watched};
 use super::{TALLY, alarm, count, hooks, objects, regions, restart};
@@ -346,6 +348,7 @@ fn has_room(context: &ucontext_t, sp: usize) -> bool {
 pub(super) unsafe fn give_way(watched: &'static Watched, context: &mut ucontext_t) -> bool {
     watched.set_mode(Mode::Scheduler);
     open_on_this_thread();
+    observer::tell(|| Event::Preempted);
     // SAFETY: the hook's promise (`Hooks::preempt`); mode and place are as it asks.
     let went = hooks().is_some_and(|hooks| unsafe { (hooks.preempt)() });
     compiler_fence(SeqCst);

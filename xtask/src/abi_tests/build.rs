@@ -228,8 +228,10 @@ impl Library {
     }
 }
 
-fn linking(recipe: &Recipe) -> &'static [&'static str] {
-    if recipe.shared { &["-shared"] } else { &[] }
+/// What the linker has to know, too: whether it makes a shared object, and those of the program's flags that are for both.
+fn linking(recipe: &Recipe) -> Vec<String> {
+    let both = recipe.flags.iter().filter(|flag| *flag == "-rdynamic" || flag.starts_with("-fsanitize="));
+    recipe.shared.then(|| "-shared".to_owned()).into_iter().chain(both.cloned()).collect()
 }
 
 /// C and C++ programs may use `pthread_*`, `dlsym`, `atomic` library calls and mathematics.

@@ -5,6 +5,7 @@ use core::ffi::{c_int, c_uint, c_void};
 use super::device::is_host;
 use crate::omp::assemble;
 use crate::omp::thread::Here;
+use crate::omp::tool::hook;
 
 /// `omp_pause_soft`.
 const SOFT: c_uint = 1;
@@ -37,23 +38,35 @@ routines! {
     }
 }
 
-/// `omp_control_tool_notool`: nobody listens.
+/// `omp_control_tool_notool`: there is no tool.
 const NO_TOOL: c_int = -2;
 
-/// `omp_control_tool` (18.14): there is no tool to pass the command to.
+fn control(command: u64, modifier: u64, argument: *mut c_void) -> c_int {
+    hook::other::control(command, modifier, argument.addr()).unwrap_or(NO_TOOL)
+}
+
+/// `omp_control_tool` (18.14): what the tool answers; −2 where there is none, −1 where it does not listen.
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn omp_control_tool(_command: c_int, _modifier: c_int, _argument: *mut c_void) -> c_int {
-    NO_TOOL
+pub extern "C-unwind" fn omp_control_tool(command: c_int, modifier: c_int, argument: *mut c_void) -> c_int {
+    control(command as u64, modifier as u64, argument)
 }
 
 /// The Fortran name of [`omp_control_tool`].
+///
+/// # Safety
+/// Called by compiled code, with the addresses of two integers.
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn omp_control_tool_(_command: *const c_int, _modifier: *const c_int, _argument: *mut c_void) -> c_int {
-    NO_TOOL
+pub unsafe extern "C-unwind" fn omp_control_tool_(command: *const c_int, modifier: *const c_int, argument: *mut c_void) -> c_int {
+    // SAFETY: as the caller says.
+    unsafe { control(*command as u64, *modifier as u64, argument) }
 }
 
 /// [`omp_control_tool_`] with 64-bit integers.
+///
+/// # Safety
+/// As there.
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn omp_control_tool_8_(_command: *const i64, _modifier: *const i64, _argument: *mut c_void) -> c_int {
-    NO_TOOL
+pub unsafe extern "C-unwind" fn omp_control_tool_8_(command: *const i64, modifier: *const i64, argument: *mut c_void) -> c_int {
+    // SAFETY: as the caller says.
+    unsafe { control(*command as u64, *modifier as u64, argument) }
 }

@@ -5,12 +5,15 @@ use core::ptr;
 
 use crate::omp::cancel::{self, Construct};
 use crate::omp::check::meetings::{self, Kind};
+use crate::omp::team;
 use crate::omp::thread::Here;
+use crate::omp::tool::event::SyncKind;
 
 fn construct(which: c_int) -> Construct {
     match which {
         1 => Construct::Parallel,
-        2 | 4 => Construct::Worksharing,
+        2 => Construct::Loop,
+        4 => Construct::Sections,
         _ => Construct::Taskgroup,
     }
 }
@@ -33,5 +36,5 @@ pub extern "C" fn GOMP_cancellation_point(which: c_int) -> bool {
 pub extern "C-unwind" fn GOMP_barrier_cancel() -> bool {
     let here = Here::get();
     meetings::meets(here, Kind::Gomp, ptr::null());
-    here.team().cancellable_barrier(here.thread)
+    team::cancellable_barrier(here, || SyncKind::Explicit)
 }

@@ -11,6 +11,8 @@ use super::parallel::GOMP_barrier;
 use super::task::GOMP_taskwait_depend;
 use super::worksharing::single::GOMP_single_start;
 use crate::omp::thread::Here;
+use crate::omp::tool::event::{End, Work};
+use crate::omp::tool::hook;
 
 // ---- static loops -----------------------------------------------------------------------------------------------------
 
@@ -37,7 +39,8 @@ pub extern "C-unwind" fn GOMP_loop_static_worksharing(_iterations: u64) -> u64 {
 
 /// [`GOMP_loop_static_worksharing`], where an end follows.
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn GOMP_loop_static_worksharing_start(_iterations: u64) -> u64 {
+pub extern "C-unwind" fn GOMP_loop_static_worksharing_start(iterations: u64) -> u64 {
+    hook::work::begins(|| (Here::get(), Work::LoopStatic, iterations));
     threads()
 }
 
@@ -49,35 +52,37 @@ pub extern "C-unwind" fn GOMP_distribute_static_worksharing(_iterations: u64) ->
 
 /// [`GOMP_distribute_static_worksharing`], where an end follows.
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn GOMP_distribute_static_worksharing_start(_iterations: u64) -> u64 {
+pub extern "C-unwind" fn GOMP_distribute_static_worksharing_start(iterations: u64) -> u64 {
+    hook::work::begins(|| (Here::get(), Work::Distribute, iterations));
     teams()
 }
 
+/// Calls that tell tools something and do nothing else.
 macro_rules! for_tools {
-    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident $tell:block)*) => {$(
         $(#[$doc])*
         #[unsafe(no_mangle)]
-        pub extern "C-unwind" fn $name() {}
+        pub extern "C-unwind" fn $name() $tell
     )*};
 }
 
 for_tools! {
-    /// Tells tools of a chunk of a static loop.
-    GOMP_loop_static_worksharing_dispatch;
-    /// Tells tools that a static loop ends.
-    GOMP_loop_static_worksharing_end;
-    /// Tells tools of a chunk of a static `distribute`.
-    GOMP_distribute_static_worksharing_dispatch;
-    /// Tells tools that a static `distribute` ends.
-    GOMP_distribute_static_worksharing_end;
-    /// Tells tools that values are being combined.
-    GOMP_reduction_start;
-    /// Tells tools that values have been combined.
-    GOMP_reduction_end;
-    /// Tells tools that `single` ends.
-    GOMP_single_end;
-    /// Tells tools that `masked` ends.
-    GOMP_masked_end;
+    /// A chunk of a static loop, whose bounds are not said.
+    GOMP_loop_static_worksharing_dispatch {}
+    /// A static loop ends.
+    GOMP_loop_static_worksharing_end { hook::work::ends() }
+    /// A chunk of a static `distribute`, as above.
+    GOMP_distribute_static_worksharing_dispatch {}
+    /// A static `distribute` ends.
+    GOMP_distribute_static_worksharing_end { hook::work::ends() }
+    /// Values are being combined.
+    GOMP_reduction_start { hook::work::reduction(End::Begin) }
+    /// Values have been combined.
+    GOMP_reduction_end { hook::work::reduction(End::End) }
+    /// `single` ends.
+    GOMP_single_end { hook::work::ends() }
+    /// `masked` ends, whose beginning is not told.
+    GOMP_masked_end {}
 }
 
 // ---- the others -------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ use core::ffi::{CStr, c_char, c_void};
 
 use crate::abi::api::memory::{omp_aligned_alloc, omp_free};
 use crate::omp::report;
+use crate::omp::tool::hook::other::error;
 
 /// `#pragma omp allocate` and the `allocate` clause: `omp_aligned_alloc`.
 ///
@@ -33,6 +34,7 @@ pub unsafe extern "C-unwind" fn GOMP_free(block: *mut c_void, allocator: usize) 
 pub unsafe extern "C-unwind" fn GOMP_warning(message: *const c_char, length: usize) {
     // SAFETY: the same promise.
     let text = unsafe { text_of(message, length) };
+    error(false, &text);
     report::warn(format_args!("error directive: {text}; the program goes on"));
 }
 
@@ -44,6 +46,7 @@ pub unsafe extern "C-unwind" fn GOMP_warning(message: *const c_char, length: usi
 pub unsafe extern "C-unwind" fn GOMP_error(message: *const c_char, length: usize) {
     // SAFETY: the same promise.
     let text = unsafe { text_of(message, length) };
+    error(true, &text);
     report::end(format_args!("error directive: {text}; the program ends"));
 }
 

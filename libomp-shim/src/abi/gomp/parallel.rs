@@ -8,12 +8,19 @@ use crate::omp::icv::ProcBind;
 use crate::omp::parallel::{self, Request};
 use crate::omp::team::{self, Body};
 use crate::omp::thread::{Here, Thread};
+use crate::omp::tool::event::SyncKind;
+use crate::omp::tool::{self, code};
 
 /// An outlined function of GCC's.
 pub type Function = unsafe extern "C-unwind" fn(*mut c_void);
 
 /// Calls an outlined function with its data.
-unsafe fn call(_: &Thread, body: &Body) {
+unsafe fn call(thread: &Thread, body: &Body) {
+    if tool::is_on() {
+        // SAFETY: as below.
+        unsafe { code::call(body.function, body.data as usize, 0, thread.tool.task.frame.exit.as_ptr()) };
+        return;
+    }
     // SAFETY: `body_of` stored a `Function` and the data the compiler made for it.
     unsafe {
         let function = core::mem::transmute::<*const (), Function>(body.function);
@@ -46,5 +53,5 @@ pub unsafe extern "C-unwind" fn GOMP_parallel(function: Function, data: *mut c_v
 pub extern "C-unwind" fn GOMP_barrier() {
     let here = Here::get();
     meetings::meets(here, Kind::Gomp, ptr::null());
-    team::barrier(here);
+    team::barrier(here, || SyncKind::Explicit);
 }

@@ -12,6 +12,8 @@ use crate::omp::depend::{self, Dependence, Kind};
 use crate::omp::task::{self, Flags, Task};
 use crate::omp::taskgroup;
 use crate::omp::thread::{Here, Thread};
+use crate::omp::tool::{self, code, hook};
+use crate::omp::trace;
 
 /// Builds a task's argument block from the generating task's data.
 pub type Copy = unsafe extern "C-unwind" fn(*mut c_void, *mut c_void);
@@ -46,10 +48,24 @@ unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
     }
     // SAFETY: `create` stored a function and its arguments.
     unsafe {
-        let function = core::mem::transmute::<usize, Function>(task.front[FUNCTION].get());
-        function(task.front[ARGUMENTS].get() as *mut c_void);
+        call(task, task.front[FUNCTION].get(), task.front[ARGUMENTS].get() as *mut c_void);
     }
     true
+}
+
+/// Calls the function at `function` as the code of `task`.
+///
+/// # Safety
+/// The compiler's function on its data.
+#[inline(always)]
+unsafe fn call(task: &Task, function: usize, data: *mut c_void) {
+    // SAFETY: as the caller says.
+    unsafe {
+        match tool::record_if_told(task) {
+            Some(record) => _ = code::call(function as *const (), data as usize, 0, record.frame.exit.as_ptr()),
+            None => core::mem::transmute::<usize, Function>(function)(data),
+        }
+    }
 }
 
 /// For [`ult::debug`]: whose tasks these are, and which word of theirs is the function.
@@ -87,6 +103,7 @@ pub unsafe fn create(here: Here, function: Function, arguments: Arguments, flags
 fn set_code(task: &Task, function: Function, block: *mut c_void) {
     task.front[FUNCTION].set(function as usize);
     task.front[ARGUMENTS].set(block as usize);
+    trace::note_task(task, ptr::null(), function as usize);
 }
 
 /// The argument block of a task that [`create`] made.
@@ -103,7 +120,7 @@ pub unsafe fn create_undeferred(here: Here, function: Function, arguments: Argum
         // SAFETY: as for this function.
         return unsafe { create(here, function, arguments, flags) };
     }
-    let task = Task::included(here, run, flags);
+    let task = if tool::is_on() { Task::included::<true>(here, run, flags) } else { Task::included::<false>(here, run, flags) };
     // SAFETY: a fresh task.
     set_code(unsafe { task.as_ref() }, function, arguments.data);
     task
@@ -133,38 +150,58 @@ pub unsafe extern "C-unwind" fn GOMP_task(
         // Most of those that are run at once: the rest of this function would come to the same.
         let properties = Flags::default().with_if(!deferred, Flags::UNDEFERRED);
         // SAFETY: as for this function.
-        return unsafe { run_on_own_data(here, function, data, properties) };
+        return unsafe { run_on_own_data(here, function, data, properties, ptr::null_mut()) };
     }
     let properties = properties(flags)
         .with_if(!deferred, Flags::UNDEFERRED)
         .with_if(copy.is_some(), Flags::CONSTRUCTED);
     let priority = if flags & PRIORITY != 0 { priority } else { 0 };
+    let depend = if flags & DEPEND != 0 { depend } else { ptr::null_mut() };
     // A task that is run here and now can work on the generating task's data. One with dependences may have to stand
     // back even in a team of one, for an event.
     let now = !deferred || task::is_included(here) || task::has_enough(here, properties, priority);
     // SAFETY: as for this function.
     unsafe {
-        let now = now && flags & DETACH == 0 && (flags & DEPEND == 0 || depend::is_satisfied(here, items(depend)));
+        let now = now && flags & DETACH == 0 && (depend.is_null() || depend::is_satisfied(here, items(depend)));
         if now && copy.is_none() {
-            return run_on_own_data(here, function, data, properties);
+            return run_on_own_data(here, function, data, properties, depend);
         }
         let arguments = Arguments { data, copy, size: size as usize, align: align as usize };
         match now {
-            true => run_copy(here, function, arguments, properties),
+            true => run_copy(here, function, arguments, properties, depend),
             false => launch_new(here, function, arguments, properties, (deferred, flags, depend, priority, detach)),
         }
     }
 }
 
-/// Runs a task at once that works on the generating task's own data.
+/// Runs a task at once that works on the generating task's own data. `depend` is for tools.
 ///
 /// # Safety
-/// As [`create`]; the compiler has no function that copies the data.
+/// As [`create`]; the compiler has no function that copies the data. `depend` is null or the compiler's array.
 #[inline(never)]
-pub unsafe fn run_on_own_data(here: Here, function: Function, data: *mut c_void, flags: Flags) {
-    let task = Task::included(here, run, flags);
+pub unsafe fn run_on_own_data(here: Here, function: Function, data: *mut c_void, flags: Flags, depend: *mut *mut c_void) {
+    if tool::is_on() {
+        // SAFETY: as the caller says.
+        return unsafe { run_on_own_data_told(here, function, data, flags, depend) };
+    }
+    let task = Task::included::<false>(here, run, flags);
     // SAFETY: the compiler's function on its data.
-    task::run_included(here, task, || unsafe { function(data) });
+    task::run_included::<false>(here, task, || unsafe { function(data) });
+}
+
+/// # Safety
+/// As [`run_on_own_data`].
+#[cold]
+#[inline(never)]
+unsafe fn run_on_own_data_told(here: Here, function: Function, data: *mut c_void, flags: Flags, depend: *mut *mut c_void) {
+    let task = Task::included::<true>(here, run, flags);
+    // SAFETY: fresh, and the compiler's array.
+    let task_ref = unsafe { task.as_ref() };
+    // SAFETY: as above.
+    unsafe { tell(here, task_ref, true, depend) };
+    // SAFETY: the compiler's function on its data.
+    task::run_included::<true>(here, task, || unsafe { call(task_ref, function as usize, data) });
+    hook::task::made(here);
 }
 
 /// Runs a task at once that the compiler has a function for, which builds its block.
@@ -172,9 +209,15 @@ pub unsafe fn run_on_own_data(here: Here, function: Function, data: *mut c_void,
 /// # Safety
 /// As [`create`].
 #[inline(never)]
-unsafe fn run_copy(here: Here, function: Function, arguments: Arguments, flags: Flags) {
+unsafe fn run_copy(here: Here, function: Function, arguments: Arguments, flags: Flags, depend: *mut *mut c_void) {
     // SAFETY: as the caller says.
-    task::run_at_once(here, unsafe { create(here, function, arguments, flags) });
+    let task = unsafe { create(here, function, arguments, flags) };
+    if tool::is_on() {
+        // SAFETY: fresh, and the compiler's array.
+        unsafe { tell(here, task.as_ref(), true, depend) };
+    }
+    task::run_at_once(here, task);
+    hook::task::made(here);
 }
 
 /// The rest of [`GOMP_task`].
@@ -201,7 +244,6 @@ unsafe fn launch_new(
         if priority != 0 {
             task.as_ref().set_priority(priority);
         }
-        let depend = if flags & DEPEND != 0 { depend } else { ptr::null_mut() };
         launch(here, task, deferred, depend);
     }
 }
@@ -243,6 +285,8 @@ unsafe fn create_detachable(
 /// # Safety
 /// `depend` is null or the compiler's array; the task is fresh.
 unsafe fn launch(here: Here, task: NonNull<Task>, deferred: bool, depend: *mut *mut c_void) {
+    // SAFETY: as for this function.
+    unsafe { tell(here, task.as_ref(), !deferred, depend) };
     match (deferred, depend.is_null()) {
         // SAFETY: the task is ours. What could be run at once has been, unless it is detachable.
         (true, true) if unsafe { task.as_ref() }.flags().has(Flags::DETACH) => task::submit(here, task),
@@ -256,6 +300,20 @@ unsafe fn launch(here: Here, task: NonNull<Task>, deferred: bool, depend: *mut *
             }
             task::run_at_once(here, task);
         }
+    }
+    hook::task::made(here);
+}
+
+/// Tells tools of a new task.
+///
+/// # Safety
+/// `depend` is null or the compiler's array.
+unsafe fn tell(here: Here, task: &Task, at_once: bool, depend: *mut *mut c_void) {
+    if depend.is_null() {
+        hook::task::created(here, task, at_once);
+    } else {
+        // SAFETY: as the caller says.
+        hook::task::created_with(here, task, at_once, unsafe { items(depend) });
     }
 }
 
@@ -326,7 +384,9 @@ pub unsafe extern "C-unwind" fn GOMP_taskwait_depend_nowait(depend: *mut *mut c_
     // SAFETY: a task without arguments; the array is the compiler's.
     unsafe {
         let task = create_undeferred(here, nothing, arguments, Flags::default());
+        tell(here, task.as_ref(), false, depend);
         depend::submit(here, task, items(depend));
+        hook::task::made(here);
     }
 }
 

@@ -26,6 +26,7 @@ use crate::omp::task::Flags;
 use crate::omp::taskgroup::{self, Reductions, Taskgroup};
 use crate::omp::team::{self, Body};
 use crate::omp::thread::{Here, Thread};
+use crate::omp::tool::event::SyncKind;
 
 const COUNT: usize = 0;
 const CHUNK: usize = 1;
@@ -270,7 +271,7 @@ pub extern "C-unwind" fn GOMP_workshare_task_reduction_unregister(cancelled: boo
     }
     if !cancelled {
         meetings::meets(here, Kind::Other, ptr::null());
-        team::barrier(here);
+        team::barrier(here, || SyncKind::Workshare);
     }
 }
 

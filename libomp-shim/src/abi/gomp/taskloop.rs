@@ -9,6 +9,8 @@ use crate::omp::task::{self, Flags};
 use crate::omp::taskgroup;
 use crate::omp::taskloop::{self, Division};
 use crate::omp::thread::Here;
+use crate::omp::tool::event::Work;
+use crate::omp::tool::hook;
 
 const UP: c_uint = 1 << 8;
 const GRAINSIZE: c_uint = 1 << 9;
@@ -48,6 +50,7 @@ unsafe fn run(function: Function, arguments: Arguments, flags: c_uint, value: u6
         }
         return;
     }
+    hook::work::begun(Work::Taskloop, space.trips);
     if flags & NOGROUP == 0 {
         task_reduction::start_group(here);
         if let Some(array) = reductions {
@@ -59,6 +62,7 @@ unsafe fn run(function: Function, arguments: Arguments, flags: c_uint, value: u6
         // SAFETY: as for this function.
         unsafe { launch(here, function, arguments, flags, priority, space, begin, end) };
     }
+    hook::work::ended(Work::Taskloop, space.trips);
     if flags & NOGROUP == 0 {
         taskgroup::end(here, |_| {});
     }
@@ -91,16 +95,19 @@ unsafe fn launch(
     unsafe {
         if !deferred && arguments.copy.is_none() {
             set_bounds(arguments.data);
-            return front::run_on_own_data(here, function, arguments.data, properties);
+            return front::run_on_own_data(here, function, arguments.data, properties, core::ptr::null_mut());
         }
         let task = front::create(here, function, arguments, properties);
         set_bounds(front::block_of(task.as_ref()));
         task.as_ref().set_priority(priority);
+        hook::task::created(here, task.as_ref(), !deferred);
+        hook::task::is_part(task.as_ref(), begin, end - begin);
         if deferred {
             task::defer(here, task);
         } else {
             task::run_at_once(here, task);
         }
+        hook::task::made(here);
     }
 }
 

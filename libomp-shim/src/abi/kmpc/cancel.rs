@@ -2,15 +2,17 @@
 
 use core::ffi::c_int;
 
-use super::parallel::Location;
+use super::parallel::{Location, barrier_kind};
 use crate::omp::cancel::{self, Construct};
 use crate::omp::check::meetings::{self, Kind};
+use crate::omp::team;
 use crate::omp::thread::Here;
 
 fn construct(kind: c_int) -> Construct {
     match kind {
         1 => Construct::Parallel,
-        2 | 3 => Construct::Worksharing,
+        2 => Construct::Loop,
+        3 => Construct::Sections,
         _ => Construct::Taskgroup,
     }
 }
@@ -32,5 +34,5 @@ pub extern "C" fn __kmpc_cancellationpoint(_: Location, _gtid: c_int, kind: c_in
 pub extern "C-unwind" fn __kmpc_cancel_barrier(location: Location, _gtid: c_int) -> c_int {
     let here = Here::get();
     meetings::meets(here, Kind::Kmpc, location);
-    c_int::from(here.team().cancellable_barrier(here.thread))
+    c_int::from(team::cancellable_barrier(here, || barrier_kind(location)))
 }

@@ -114,6 +114,7 @@ const FATAL: c_int = 2;
 pub unsafe extern "C-unwind" fn __kmpc_error(location: *const c_void, severity: c_int, message: *const c_char) {
     // SAFETY: the same promise.
     let (place, text) = unsafe { (place_of(location), text_of(message)) };
+    crate::omp::tool::hook::other::error(severity == FATAL, &text);
     if severity == FATAL {
         report::end(format_args!("error directive at {place}: {text}; the program ends"));
     }

@@ -2,22 +2,60 @@
 //! `num_threads` are in [`super::num_threads`].
 
 use core::arch::naked_asm;
-use core::ffi::{c_int, c_void};
+use core::ffi::{c_char, c_int, c_void};
 
 use crate::omp::check::meetings::{self, Kind};
 use crate::omp::icv::{self, ProcBind};
 use crate::omp::parallel::{self, Region, Request};
 use crate::omp::report;
+use crate::omp::task::Task;
 use crate::omp::team::{self, Body};
 use crate::omp::thread::{Here, Pushed, Thread};
+use crate::omp::tool::event::{End, SyncKind};
+use crate::omp::tool::{self, hook};
+use crate::omp::trace;
 
 /// Source location that the compiler passes first (`ident_t`); not looked into here.
 pub type Location = *const c_void;
 
+/// Bytes before the text of a location (`ident_t::psource`).
+const SOURCE: usize = 16;
+
+/// The text of a location, null for none.
+///
+/// # Safety
+/// `location` is null or comes from compiled code.
+#[inline(always)]
+unsafe fn source(location: Location) -> *const c_char {
+    // SAFETY: as the caller says.
+    if location.is_null() { core::ptr::null() } else { unsafe { location.byte_add(SOURCE).cast::<*const c_char>().read() } }
+}
+
+/// The trace learns where the task is in the program's source.
+///
+/// # Safety
+/// As [`source`].
+#[inline(always)]
+pub unsafe fn note_task(location: Location, task: &Task, code: usize) {
+    if tool::is_on() {
+        // SAFETY: as the caller says.
+        trace::note_task(task, unsafe { source(location) }, code);
+    }
+}
+
+/// The trace learns where the region is that is forked next.
+#[inline(always)]
+fn note_region(location: Location) {
+    if tool::is_on() {
+        // SAFETY: compiled code passes its own location.
+        trace::note_region(unsafe { source(location) });
+    }
+}
+
 // ---- calling outlined functions -----------------------------------------------------------------------------------
 
 /// Calls `function(gtid, tid, arguments[0], …)` with `count` arguments, however many there are: four go in registers,
-/// the rest on the stack, right to left, with padding that keeps the stack aligned to 16.
+/// the rest on the stack, right to left, with padding that keeps the stack aligned to 16. Writes the base of its frame to `exit`.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 unsafe extern "C-unwind" fn invoke(
@@ -26,6 +64,7 @@ unsafe extern "C-unwind" fn invoke(
     tid: *const i32,
     arguments: *const *mut c_void,
     count: usize,
+    exit: *mut usize,
 ) {
     naked_asm!(
         ".cfi_startproc",
@@ -34,6 +73,7 @@ unsafe extern "C-unwind" fn invoke(
         ".cfi_offset rbp, -16",
         "mov rbp, rsp",
         ".cfi_def_cfa_register rbp",
+        "mov [r9], rbp",   // where tools find the frame
         "mov rax, rdi",    // function
         "mov rdi, rsi",    // gtid
         "mov rsi, rdx",    // tid
@@ -72,7 +112,7 @@ unsafe extern "C-unwind" fn invoke(
 
 unsafe fn call(thread: &Thread, body: &Body) {
     // SAFETY: the body was made by `body_of` from what the compiler passed.
-    unsafe { invoke(body.function, thread.gtid.as_ptr(), thread.tid.as_ptr(), body.data.cast(), body.count) };
+    unsafe { invoke(body.function, thread.gtid.as_ptr(), thread.tid.as_ptr(), body.data.cast(), body.count, thread.tool.task.frame.exit.as_ptr()) };
 }
 
 fn body_of(function: *const (), arguments: *const *mut c_void, count: usize) -> Body {
@@ -163,6 +203,7 @@ unsafe extern "C-unwind" fn fork_call(
     stack: *const *mut c_void,
 ) {
     meetings::learn(function, location);
+    note_region(location);
     let count = count.max(0) as usize;
     if count <= 3 {
         fork(function, registers, count);
@@ -205,6 +246,7 @@ pub unsafe extern "C-unwind" fn __kmpc_fork_call_if(
     argument: *mut c_void,
 ) {
     meetings::learn(function, location);
+    note_region(location);
     if condition == 0 {
         let here = Here::get();
         // SAFETY: own thread only.
@@ -215,11 +257,13 @@ pub unsafe extern "C-unwind" fn __kmpc_fork_call_if(
 
 /// `parallel if(false)`: the compiler calls the outlined function itself, between this and its end.
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn __kmpc_serialized_parallel(_: Location, _gtid: c_int) {
+pub extern "C-unwind" fn __kmpc_serialized_parallel(location: Location, _gtid: c_int) {
+    note_region(location);
     let here = Here::get();
     pushed(here);
     let region = Region::begin(here, Body::EMPTY, Request { num_threads: 1, ..Request::default() });
     let inner = Here::get();
+    hook::region::called_by_program(inner);
     // SAFETY: own thread only. The region is kept by the thread that it made.
     unsafe { inner.thread.own() }.region = Some(Box::new(region));
 }
@@ -325,12 +369,40 @@ pub extern "C" fn __kmpc_begin(_: Location, _flags: c_int) {}
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_end(_: Location) {}
 
+/// Bits of the flags of an `ident_t` that say which barrier a call stands for.
+const BARRIER_EXPLICIT: i32 = 0x20;
+const BARRIER_IMPLICIT: i32 = 0x40;
+const BARRIER_OF_WORK: i32 = 0x180;
+
+/// Which barrier the call at `location` is, for tools.
+pub(super) fn barrier_kind(location: Location) -> SyncKind {
+    // SAFETY: the compiler's location.
+    let flags = unsafe { flags_of(location) };
+    match flags {
+        f if f & BARRIER_EXPLICIT != 0 => SyncKind::Explicit,
+        f if f & (BARRIER_IMPLICIT | BARRIER_OF_WORK) != 0 => SyncKind::Workshare,
+        _ => SyncKind::Implementation,
+    }
+}
+
+/// The flags of a location, 0 of none.
+///
+/// # Safety
+/// `location` is null or the compiler's `ident_t`.
+pub(super) unsafe fn flags_of(location: Location) -> i32 {
+    if location.is_null() {
+        return 0;
+    }
+    // SAFETY: flags are the second i32 of an ident_t.
+    unsafe { location.cast::<i32>().add(1).read() }
+}
+
 /// `barrier`.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_barrier(location: Location, _gtid: c_int) {
     let here = Here::get();
     meetings::meets(here, Kind::Kmpc, location);
-    team::barrier(here);
+    team::barrier(here, || barrier_kind(location));
 }
 
 /// A barrier whose primary thread goes on alone (true there) until `__kmpc_end_barrier_master`.
@@ -338,12 +410,12 @@ pub extern "C-unwind" fn __kmpc_barrier(location: Location, _gtid: c_int) {
 pub extern "C-unwind" fn __kmpc_barrier_master(location: Location, _gtid: c_int) -> c_int {
     let here = Here::get();
     meetings::meets(here, Kind::Other, location);
-    team::barrier(here);
+    team::barrier(here, || SyncKind::Implementation);
     if here.thread.num() == 0 {
         return 1;
     }
     meetings::meets(here, Kind::Other, location);
-    team::barrier(here);
+    team::barrier(here, || SyncKind::Implementation);
     0
 }
 
@@ -352,7 +424,7 @@ pub extern "C-unwind" fn __kmpc_barrier_master(location: Location, _gtid: c_int)
 pub extern "C-unwind" fn __kmpc_end_barrier_master(location: Location, _gtid: c_int) {
     let here = Here::get();
     meetings::meets(here, Kind::Other, location);
-    team::barrier(here);
+    team::barrier(here, || SyncKind::Implementation);
 }
 
 /// A barrier after which the primary thread (true there) does something while the others go on.
@@ -360,26 +432,37 @@ pub extern "C-unwind" fn __kmpc_end_barrier_master(location: Location, _gtid: c_
 pub extern "C-unwind" fn __kmpc_barrier_master_nowait(location: Location, _gtid: c_int) -> c_int {
     let here = Here::get();
     meetings::meets(here, Kind::Other, location);
-    team::barrier(here);
+    team::barrier(here, || SyncKind::Implementation);
     c_int::from(here.thread.num() == 0)
 }
 
 /// `master`: true in the primary thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_master(_: Location, _gtid: c_int) -> c_int {
-    c_int::from(Here::get().thread.num() == 0)
+    executes(Here::get().thread.num() == 0)
 }
 
-/// End of `master`: nothing is owed.
+fn executes(masked: bool) -> c_int {
+    if masked {
+        hook::work::masked(End::Begin);
+    }
+    c_int::from(masked)
+}
+
+/// End of `master`.
 #[unsafe(no_mangle)]
-pub extern "C" fn __kmpc_end_master(_: Location, _gtid: c_int) {}
+pub extern "C" fn __kmpc_end_master(_: Location, _gtid: c_int) {
+    hook::work::masked(End::End);
+}
 
 /// `masked filter(number)`: true in the thread with that number.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_masked(_: Location, _gtid: c_int, filter: c_int) -> c_int {
-    c_int::from(Here::get().thread.num() as c_int == filter)
+    executes(Here::get().thread.num() as c_int == filter)
 }
 
-/// End of `masked`: nothing is owed.
+/// End of `masked`.
 #[unsafe(no_mangle)]
-pub extern "C" fn __kmpc_end_masked(_: Location, _gtid: c_int) {}
+pub extern "C" fn __kmpc_end_masked(_: Location, _gtid: c_int) {
+    hook::work::masked(End::End);
+}

@@ -14,28 +14,20 @@ use core::ffi::{c_int, c_void};
 use core::ptr;
 use core::sync::atomic::Ordering;
 
-use super::parallel::Location;
+use super::parallel::{Location, flags_of};
 use crate::omp::check::meetings::{self, Kind};
 use crate::omp::lock::Lock;
 use crate::omp::reduction::{Way, choose};
 use crate::omp::team;
 use crate::omp::thread::Here;
+use crate::omp::tool::event::{End, SyncKind};
+use crate::omp::tool::hook;
 
 /// Combines the second argument's items into the first's.
 type Combine = unsafe extern "C-unwind" fn(*mut c_void, *mut c_void);
 
 /// `ident_t` flag: the compiler has generated an atomic variant.
 const ATOMIC_AVAILABLE: i32 = 0x10;
-
-/// # Safety
-/// `location` is null or the compiler's `ident_t`.
-unsafe fn flags_of(location: Location) -> i32 {
-    if location.is_null() {
-        return 0;
-    }
-    // SAFETY: flags are the second i32 of an ident_t.
-    unsafe { location.cast::<i32>().add(1).read() }
-}
 
 /// # Safety
 /// As the entry points below.
@@ -47,11 +39,15 @@ unsafe fn begin(location: Location, data: *mut c_void, combine: Option<Combine>,
     // SAFETY: own thread only.
     unsafe { here.thread.own() }.reduction = way;
     match way {
-        Way::Alone => 1,
+        Way::Alone => {
+            hook::work::reduction(End::Begin);
+            1
+        }
         Way::Atomic => 2,
         Way::Critical => {
             // SAFETY: the compiler's lock for this construct.
             unsafe { super::sync::__kmpc_critical(location, 0, lock) };
+            hook::work::reduction(End::Begin);
             1
         }
         // SAFETY: `choose` takes the tree only with a combiner.
@@ -68,24 +64,30 @@ unsafe fn tree(here: Here, location: Location, data: *mut c_void, combine: Optio
     // In a cancelled region not all threads come. A thread that cancels does not come here afterwards, so when all have
     // arrived none will leave before thread 0 has ended the construct.
     meetings::meets(here, Kind::KmpcReduce, location);
-    if here.team().cancellable_barrier(here.thread) {
+    if team::cancellable_barrier(here, || SyncKind::Implementation) {
         return 0;
     }
     if here.thread.num() != 0 {
         meetings::meets(here, Kind::KmpcReduce, location);
-        team::barrier(here); // thread 0 ends the construct
+        team::barrier(here, || SyncKind::Implementation); // thread 0 ends the construct
         return 0;
     }
-    let Some(combine) = combine else { return 1 };
+    let Some(combine) = combine else {
+        hook::work::reduction(End::Begin);
+        return 1;
+    };
     for slot in &slots[1 + usize::from(ult::mutant!(reduction_loses_thread))..here.team().size() as usize] {
         // ORDERING: Relaxed; published by the barrier.
         let other = slot.0.swap(ptr::null_mut(), Ordering::Relaxed);
         // Null: a thread that a fork has left behind.
         if !other.is_null() {
+            hook::work::reduction(End::Begin);
             // SAFETY: the compiler's combiner on two threads' copies; the other thread waits.
             unsafe { combine(data, other.cast()) };
+            hook::work::reduction(End::End);
         }
     }
+    hook::work::reduction(End::Begin);
     1
 }
 
@@ -94,12 +96,15 @@ unsafe fn tree(here: Here, location: Location, data: *mut c_void, combine: Optio
 unsafe fn end(location: Location, lock: *mut Lock) -> Way {
     // SAFETY: own thread only.
     let way = core::mem::take(&mut unsafe { Here::get().thread.own() }.reduction);
+    if way == Way::Alone || way == Way::Critical || way == Way::Tree {
+        hook::work::reduction(End::End);
+    }
     match way {
         // SAFETY: taken in `begin`.
         Way::Critical => unsafe { super::sync::__kmpc_end_critical(location, 0, lock) },
         Way::Tree => {
             meetings::meets(Here::get(), Kind::KmpcReduce, location);
-            team::barrier(Here::get());
+            team::barrier(Here::get(), || SyncKind::Implementation);
         }
         Way::Alone | Way::Atomic => {}
     }
@@ -152,7 +157,7 @@ pub unsafe extern "C-unwind" fn __kmpc_end_reduce(location: Location, _gtid: c_i
     if unsafe { end(location, lock) } != Way::Tree {
         let here = Here::get();
         meetings::meets(here, Kind::KmpcReduce, location);
-        here.team().cancellable_barrier(here.thread);
+        team::cancellable_barrier(here, || SyncKind::Workshare);
     }
 }
 

@@ -6,6 +6,8 @@ use core::sync::atomic::{AtomicU8, Ordering, fence};
 
 use crate::omp::lock::{Lock, NestHandle, NestLock};
 use crate::omp::thread::Here;
+use crate::omp::tool::event::Mutex;
+use crate::omp::tool::hook;
 use crate::omp::yielding;
 
 /// `#pragma omp critical`: `name` is `kmp_critical_name`, 32 static bytes, zero at first; the first four are the lock.
@@ -16,7 +18,7 @@ use crate::omp::yielding;
 pub unsafe extern "C-unwind" fn __kmpc_critical(_: *const c_void, _: c_int, name: *mut Lock) {
     // SAFETY: static bytes, used for nothing else.
     let lock = unsafe { Lock::at(name) };
-    if !ult::mutant!(critical_shared) { lock.lock() }
+    hook::mutex::take(Mutex::Critical, 0, name.addr(), || if !ult::mutant!(critical_shared) { lock.lock() });
 }
 
 /// [`__kmpc_critical`] with a hint, which our one kind of lock has no use for.
@@ -24,9 +26,10 @@ pub unsafe extern "C-unwind" fn __kmpc_critical(_: *const c_void, _: c_int, name
 /// # Safety
 /// As [`__kmpc_critical`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn __kmpc_critical_with_hint(_: *const c_void, _: c_int, name: *mut Lock, _: c_uint) {
+pub unsafe extern "C-unwind" fn __kmpc_critical_with_hint(_: *const c_void, _: c_int, name: *mut Lock, hint: c_uint) {
     // SAFETY: as in `__kmpc_critical`.
-    unsafe { Lock::at(name) }.lock();
+    let lock = unsafe { Lock::at(name) };
+    hook::mutex::take(Mutex::Critical, hint, name.addr(), || lock.lock());
 }
 
 /// The end of a `critical`.
@@ -36,7 +39,11 @@ pub unsafe extern "C-unwind" fn __kmpc_critical_with_hint(_: *const c_void, _: c
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_end_critical(_: *const c_void, _: c_int, name: *mut Lock) {
     // SAFETY: as in `__kmpc_critical`.
-    unsafe { Lock::at(name) }.unlock();
+    let its = unsafe { Lock::at(name) };
+    hook::mutex::release(Mutex::Critical, name.addr(), || {
+        its.unlock();
+        0
+    });
 }
 
 /// `#pragma omp flush`, of whatever it names and with whatever ordering: a full fence.
@@ -51,6 +58,7 @@ pub extern "C-unwind" fn __kmpc_flush(_: *const c_void) {
     ult::sanitize::before(&raw const FLUSHES);
     fence(Ordering::SeqCst);
     ult::sanitize::after(&raw const FLUSHES);
+    hook::mutex::flush();
 }
 
 /// `omp_init_lock`.
@@ -61,6 +69,7 @@ pub extern "C-unwind" fn __kmpc_flush(_: *const c_void) {
 pub unsafe extern "C-unwind" fn __kmpc_init_lock(_: *const c_void, _: c_int, lock: NonNull<Lock>) {
     // SAFETY: as the caller says; nobody uses it yet.
     unsafe { lock.write(Lock::made(lock.as_ptr())) };
+    hook::mutex::made(Mutex::Lock, 0, lock.addr().get());
 }
 
 /// `omp_init_lock_with_hint`.
@@ -68,9 +77,10 @@ pub unsafe extern "C-unwind" fn __kmpc_init_lock(_: *const c_void, _: c_int, loc
 /// # Safety
 /// As [`__kmpc_init_lock`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn __kmpc_init_lock_with_hint(_: *const c_void, _: c_int, lock: NonNull<Lock>, _: usize) {
+pub unsafe extern "C-unwind" fn __kmpc_init_lock_with_hint(_: *const c_void, _: c_int, lock: NonNull<Lock>, hint: usize) {
     // SAFETY: as in `__kmpc_init_lock`.
     unsafe { lock.write(Lock::made(lock.as_ptr())) };
+    hook::mutex::made(Mutex::Lock, hint as u32, lock.addr().get());
 }
 
 /// `omp_destroy_lock`: a lock holds nothing that had to be freed.
@@ -83,6 +93,7 @@ pub unsafe extern "C-unwind" fn __kmpc_destroy_lock(_: *const c_void, _: c_int, 
         // SAFETY: as the caller says.
         unsafe { Lock::at(lock) }.destroy("omp_destroy_lock");
     }
+    hook::mutex::destroyed(Mutex::Lock, lock.addr());
 }
 
 /// `omp_set_lock`.
@@ -92,7 +103,8 @@ pub unsafe extern "C-unwind" fn __kmpc_destroy_lock(_: *const c_void, _: c_int, 
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_set_lock(_: *const c_void, _: c_int, lock: NonNull<Lock>) {
     // SAFETY: as the caller says.
-    unsafe { Lock::at(lock.as_ptr()) }.lock();
+    let its = unsafe { Lock::at(lock.as_ptr()) };
+    hook::mutex::take(Mutex::Lock, 0, lock.addr().get(), || its.lock());
 }
 
 /// `omp_unset_lock`.
@@ -102,7 +114,11 @@ pub unsafe extern "C-unwind" fn __kmpc_set_lock(_: *const c_void, _: c_int, lock
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_unset_lock(_: *const c_void, _: c_int, lock: NonNull<Lock>) {
     // SAFETY: as the caller says.
-    unsafe { Lock::at(lock.as_ptr()) }.unlock();
+    let its = unsafe { Lock::at(lock.as_ptr()) };
+    hook::mutex::release(Mutex::Lock, lock.addr().get(), || {
+        its.unlock();
+        0
+    });
 }
 
 /// `omp_test_lock`: 1 when the lock was taken.
@@ -112,7 +128,8 @@ pub unsafe extern "C-unwind" fn __kmpc_unset_lock(_: *const c_void, _: c_int, lo
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_test_lock(_: *const c_void, _: c_int, lock: NonNull<Lock>) -> c_int {
     // SAFETY: as the caller says.
-    let taken = unsafe { Lock::at(lock.as_ptr()) }.try_lock();
+    let its = unsafe { Lock::at(lock.as_ptr()) };
+    let taken = hook::mutex::attempt(Mutex::TestLock, lock.addr().get(), || u32::from(its.try_lock())) != 0;
     if !taken {
         yielding::let_others_run(); // programs ask in a loop, and the holder may wait behind the asker
     }
@@ -127,6 +144,7 @@ pub unsafe extern "C-unwind" fn __kmpc_test_lock(_: *const c_void, _: c_int, loc
 pub unsafe extern "C-unwind" fn __kmpc_init_nest_lock(_: *const c_void, _: c_int, lock: NonNull<NestHandle>) {
     // SAFETY: as the caller says.
     unsafe { lock.write(NestLock::create()) };
+    hook::mutex::made(Mutex::NestLock, 0, lock.addr().get());
 }
 
 /// `omp_init_nest_lock_with_hint`.
@@ -138,10 +156,11 @@ pub unsafe extern "C-unwind" fn __kmpc_init_nest_lock_with_hint(
     _: *const c_void,
     _: c_int,
     lock: NonNull<NestHandle>,
-    _: usize,
+    hint: usize,
 ) {
     // SAFETY: as the caller says.
     unsafe { lock.write(NestLock::create()) };
+    hook::mutex::made(Mutex::NestLock, hint as u32, lock.addr().get());
 }
 
 /// `omp_destroy_nest_lock`.
@@ -152,6 +171,7 @@ pub unsafe extern "C-unwind" fn __kmpc_init_nest_lock_with_hint(
 pub unsafe extern "C-unwind" fn __kmpc_destroy_nest_lock(_: *const c_void, _: c_int, lock: NonNull<NestHandle>) {
     // SAFETY: as the caller says; a second destruction finds null.
     unsafe { NestLock::destroy(lock.replace(core::ptr::null_mut())) };
+    hook::mutex::destroyed(Mutex::NestLock, lock.addr().get());
 }
 
 /// `omp_set_nest_lock`.
@@ -161,7 +181,8 @@ pub unsafe extern "C-unwind" fn __kmpc_destroy_nest_lock(_: *const c_void, _: c_
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_set_nest_lock(_: *const c_void, _: c_int, lock: NonNull<NestHandle>) {
     // SAFETY: as the caller says.
-    unsafe { &*lock.read() }.lock(Here::get().task);
+    let its = unsafe { &*lock.read() };
+    hook::mutex::attempt(Mutex::NestLock, lock.addr().get(), || its.lock(Here::get().task));
 }
 
 /// `omp_unset_nest_lock`.
@@ -171,7 +192,8 @@ pub unsafe extern "C-unwind" fn __kmpc_set_nest_lock(_: *const c_void, _: c_int,
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_unset_nest_lock(_: *const c_void, _: c_int, lock: NonNull<NestHandle>) {
     // SAFETY: as the caller says.
-    unsafe { &*lock.read() }.unlock();
+    let its = unsafe { &*lock.read() };
+    hook::mutex::release(Mutex::NestLock, lock.addr().get(), || its.unlock());
 }
 
 /// `omp_test_nest_lock`: the new nesting count, or 0.
@@ -181,7 +203,8 @@ pub unsafe extern "C-unwind" fn __kmpc_unset_nest_lock(_: *const c_void, _: c_in
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_test_nest_lock(_: *const c_void, _: c_int, lock: NonNull<NestHandle>) -> c_int {
     // SAFETY: as the caller says.
-    let count = unsafe { &*lock.read() }.try_lock(Here::get().task);
+    let its = unsafe { &*lock.read() };
+    let count = hook::mutex::attempt(Mutex::TestNestLock, lock.addr().get(), || its.try_lock(Here::get().task));
     if count == 0 {
         yielding::let_others_run(); // as in `__kmpc_test_lock`
     }

@@ -6,7 +6,7 @@ use core::ptr::{self, NonNull};
 
 use ult::debug::Entry;
 
-use super::parallel::Location;
+use super::parallel::{Location, note_task};
 use crate::omp::affinity::hint;
 use crate::omp::check::events;
 use crate::omp::depend::{self, Dependence, Kind};
@@ -15,6 +15,7 @@ use crate::omp::device::place::{Announced, hints};
 use crate::omp::task::{self, Flags, Task};
 use crate::omp::taskgroup;
 use crate::omp::thread::{Here, Thread};
+use crate::omp::tool::{self, code, hook};
 
 /// `kmp_task_t`: what the compiler knows of a task. The task's private variables follow.
 #[repr(C)]
@@ -75,7 +76,10 @@ unsafe fn run(thread: &Thread, task: &Task, discarded: bool) -> bool {
     // SAFETY: the compiler's routine on its own task.
     unsafe {
         if let Some(routine) = (*kmp).routine.filter(|_| !discarded) {
-            routine(thread.gtid.get(), kmp);
+            match tool::record_if_told(task) {
+                Some(record) => _ = code::call(routine as *const (), thread.gtid.get() as usize, kmp as usize, record.frame.exit.as_ptr()),
+                None => _ = routine(thread.gtid.get(), kmp),
+            }
         }
         part_done(thread, task)
     }
@@ -108,8 +112,9 @@ unsafe fn part_done(thread: &Thread, task: &Task) -> bool {
 
 /// Allocates a task: `size` bytes of `kmp_task_t` with privates, then `shareds` bytes.
 #[unsafe(no_mangle)]
+#[allow(clippy::not_unsafe_ptr_arg_deref, reason = "called by compiled code, with its own location")]
 pub extern "C" fn __kmpc_omp_task_alloc(
-    _: Location,
+    location: Location,
     _gtid: c_int,
     flags: c_int,
     size: usize,
@@ -135,6 +140,7 @@ pub extern "C" fn __kmpc_omp_task_alloc(
             destructors: None,
             priority: 0,
         });
+        note_task(location, task, routine.map_or(0, |routine| routine as usize));
         kmp
     }
 }
@@ -194,8 +200,17 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task(_: Location, _gtid: c_int, task:
         return 0;
     }
     prepare(task_ref);
-    task::submit(Here::get(), task);
+    let here = Here::get();
+    if tool::is_on() { submit_told(here, task) } else { task::submit(here, task) }
     0
+}
+
+#[cold]
+fn submit_told(here: Here, task: NonNull<Task>) {
+    // SAFETY: not submitted yet.
+    hook::task::created(here, unsafe { task.as_ref() }, false);
+    task::submit(here, task);
+    hook::task::made(here);
 }
 
 /// [`__kmpc_omp_task`] under the name for parts.
@@ -217,7 +232,9 @@ pub unsafe fn run_at_once(here: Here, task: *mut KmpTask) {
     unsafe {
         let task = task_of(task);
         prepare(task.as_ref());
+        hook::task::created(here, task.as_ref(), true);
         task::run_at_once(here, task);
+        hook::task::made(here);
     }
 }
 
@@ -274,7 +291,9 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_with_deps(
     unsafe {
         let task = task_of(task);
         prepare(task.as_ref());
+        hook::task::created_with(here, task.as_ref(), false, items(list, count).chain(items(noalias, count_noalias)));
         depend::submit(here, task, items(list, count).chain(items(noalias, count_noalias)));
+        hook::task::made(here);
     }
     0
 }
@@ -344,7 +363,10 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_begin_if0(_: Location, _gtid: c_
     if task.flags().has(Flags::DETACH) {
         task::announce(here, task);
     }
+    hook::task::created(here, task, true);
+    hook::task::begun(here.thread, task);
     task::begin(here.thread, task);
+    hook::task::called_by_program(task);
     // SAFETY: the task is alive until its completion, which sets the words back.
     unsafe { Here::set(here.thread, task) };
 }
@@ -370,6 +392,7 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_complete_if0(_: Location, _gtid:
         }
     }
     task::end(here.thread, task_ref);
+    task::tell_end(here.thread, task_ref);
     if let Some(generating) = task_ref.parent() {
         // SAFETY: the generating task is suspended in this construct on the same thread.
         unsafe { Here::set(here.thread, generating) };
@@ -381,6 +404,9 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_complete_if0(_: Location, _gtid:
         } else {
             task::end_included(here.thread, task);
         }
+    }
+    if tool::is_on() {
+        hook::task::made(Here::get());
     }
 }
 

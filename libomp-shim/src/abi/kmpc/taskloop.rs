@@ -9,6 +9,8 @@ use crate::omp::task::{Flags, Task};
 use crate::omp::taskgroup;
 use crate::omp::taskloop::{self, Division};
 use crate::omp::thread::Here;
+use crate::omp::tool::event::Work;
+use crate::omp::tool::hook;
 
 /// Copies what a memory copy cannot (non-trivial firstprivates), and stores whether the part is the last.
 type Duplicate = unsafe extern "C-unwind" fn(*mut KmpTask, *mut KmpTask, c_int);
@@ -73,12 +75,13 @@ unsafe fn run(
     duplicate: *mut c_void,
 ) {
     let here = Here::get();
-    if no_group == 0 {
-        taskgroup::start(here);
-    }
     // SAFETY: the compiler's pointers into the pattern task.
     let (first, last) = unsafe { (*lower, *upper) };
     let trips = trip_count(first as i64, last as i64, stride);
+    hook::work::begun(Work::Taskloop, trips);
+    if no_group == 0 {
+        taskgroup::start(here);
+    }
     // SAFETY: null or the compiler's duplication function.
     let duplicate = unsafe { core::mem::transmute::<*mut c_void, Option<Duplicate>>(duplicate) };
     let plan = Loop {
@@ -92,6 +95,7 @@ unsafe fn run(
         // SAFETY: the pattern and its bounds are the compiler's.
         unsafe {
             let part = plan.part(here, first, begin, end - 1, end == trips);
+            hook::task::is_part(task_of(part).as_ref(), begin, end - begin);
             if condition == 0 {
                 task_of(part).as_ref().set_flags(task_of(part).as_ref().flags().with(Flags::UNDEFERRED));
                 super::task::run_at_once(here, part);
@@ -102,6 +106,7 @@ unsafe fn run(
     }
     // SAFETY: the pattern was never submitted; the parts are copies.
     unsafe { Task::free_unsubmitted(task_of(task)) };
+    hook::work::ended(Work::Taskloop, trips);
     if no_group == 0 {
         super::task_reduction::end_taskgroup(here);
     }

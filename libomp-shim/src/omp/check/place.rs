@@ -1,7 +1,7 @@
 //! Where in the program a call stands, for lines that tell of it.
 //!
 //! What lives here: finding the code that has called the library, and clang's words for it. What may not: names of functions
-//! ([`super::symbols`]).
+//! ([`super::symbols`]), and unwinding ([`super::super::tool::code`]).
 //!
 //! A call's place is the first return address on the stack that is not the library's, found by the unwinder: nothing has to be passed down through
 //! the fronts, and nothing is paid where nobody asks. Where clang's `ident_t` says a file and a line (it does with `-g`), that comes before the address.
@@ -9,21 +9,11 @@
 //! Rejected: return addresses taken at each entry point, in assembly: a wrapper around some forty functions for a few
 //! lines on standard error.
 
-use core::ffi::{CStr, c_char, c_int, c_void};
+use core::ffi::{CStr, c_char, c_void};
 use core::fmt;
-use std::sync::OnceLock;
 
+use super::super::tool::code;
 use super::symbols;
-
-unsafe extern "C-unwind" {
-    /// Calls `visit` for each frame from the caller's on, until that says that it has seen enough (libgcc's unwinder).
-    fn _Unwind_Backtrace(visit: unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int, argument: *mut c_void) -> c_int;
-    fn _Unwind_GetIP(frame: *mut c_void) -> usize;
-}
-
-/// `_URC_NO_REASON`, and a reason to stop.
-const ON: c_int = 0;
-const ENOUGH: c_int = 4;
 
 /// What clang says of a construct: `ident_t`, of which the flags and the words matter.
 #[repr(C)]
@@ -111,12 +101,7 @@ impl Place {
     /// The code of the program that has called the library on this stack; `source`: what the compiler has passed.
     #[cold]
     pub fn of_caller(source: Source) -> Self {
-        let mut address = 0;
-        walk(&mut |ip| {
-            address = ip;
-            is_own(ip)
-        });
-        Self { address: if is_own(address) { 0 } else { address }, source }
+        Self { address: code::caller().address, source }
     }
 }
 
@@ -128,25 +113,6 @@ impl fmt::Display for Place {
             None => f.write_str(&symbols::name(self.address.saturating_sub(1))),
         }
     }
-}
-
-/// Tells the return addresses of this stack, the newest first, until one does not interest any more.
-fn walk(mut interests: &mut dyn FnMut(usize) -> bool) {
-    // SAFETY: the callback gets the closure's address back, during the call.
-    unsafe { _Unwind_Backtrace(visit, (&raw mut interests).cast()) };
-}
-
-unsafe extern "C" fn visit(frame: *mut c_void, argument: *mut c_void) -> c_int {
-    // SAFETY: the unwinder's frame, and `walk`'s closure.
-    let interests = unsafe { (*argument.cast::<&mut dyn FnMut(usize) -> bool>())(_Unwind_GetIP(frame)) };
-    if interests { ON } else { ENOUGH }
-}
-
-/// Is that address in this library?
-pub fn is_own(address: usize) -> bool {
-    static OWN: OnceLock<(usize, usize)> = OnceLock::new();
-    let (start, end) = *OWN.get_or_init(|| symbols::object_around(walk as *const () as usize));
-    (start..end).contains(&address)
 }
 
 #[cfg(test)]
@@ -171,7 +137,7 @@ mod tests {
     fn the_stack_is_walked_beyond_the_library() {
         // The test's code and the library's are one object here: what calls it is the C library's.
         let place = Place::of_caller(Source::NONE);
-        assert!(is_own(walk as *const () as usize) && !is_own(libc::getpid as *const () as usize));
-        assert!(place.address != 0 && !is_own(place.address), "{place}");
+        assert!(code::is_ours(Place::of_caller as *const () as usize) && !code::is_ours(libc::getpid as *const () as usize));
+        assert!(place.address != 0 && !code::is_ours(place.address), "{place}");
     }
 }

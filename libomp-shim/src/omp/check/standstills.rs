@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 use ult::stall::{Standing, standing};
 
 use super::told::{About, tell};
-use super::{meetings, place, symbols};
+use super::{meetings, symbols};
 use crate::omp::report;
+use crate::omp::tool::code;
 
 /// Between two looks.
 const EVERY: Duration = Duration::from_millis(500);
@@ -75,7 +76,7 @@ fn tell_of_it(one: &Standing) {
 
 /// Where the code is, and what has called it.
 fn calls(stack: &[usize]) -> String {
-    let mut names: Vec<String> = stack.iter().filter(|&&address| !place::is_own(address)).map(|&address| symbols::name(address.saturating_sub(1))).collect();
+    let mut names: Vec<String> = stack.iter().filter(|&&address| !code::is_ours(address)).map(|&address| symbols::name(address.saturating_sub(1))).collect();
     names.dedup();
     names.truncate(NAMED);
     if names.is_empty() { "a place that is not known".into() } else { names.join(" < ") }

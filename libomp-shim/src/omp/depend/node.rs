@@ -35,6 +35,7 @@ use ult::worker::Worker;
 use super::super::device::place::turns;
 use super::super::report;
 use super::super::task::Task;
+use super::super::tool;
 use super::mutexes::Mutex;
 
 mod queues;
@@ -128,6 +129,8 @@ pub(super) struct Rare {
     queues: OnceCell<Box<Queues>>,
     /// The task's place in the order of regions on GPUs, where such tasks have one.
     place: Cell<Option<Id>>,
+    /// What tools know of the task.
+    mark: Cell<(u64, u64)>,
 }
 
 /// Edges in a block.
@@ -252,6 +255,11 @@ impl Node {
         self.rare.get_or_init(Box::default).place.set(Some(place));
     }
 
+    /// The node, which is not published, is that of a task of which tools know so much.
+    pub(super) fn set_mark(&self, mark: (u64, u64)) {
+        self.rare.get_or_init(Box::default).mark.set(mark);
+    }
+
     /// That place.
     pub(super) fn place(&self) -> Option<Id> {
         self.rare()?.place.get()
@@ -288,6 +296,15 @@ impl Node {
         }
     }
 
+    /// Tells tools that `successor` waits for this node.
+    #[cold]
+    fn tell_edge(&self, successor: &Self) {
+        if let (Some(mine), Goal::Task(task)) = (self.rare(), successor.goal()) {
+            // SAFETY: the successor is being made by the running task.
+            tool::hook::task::waits_for(mine.mark.get(), unsafe { task.as_ref() });
+        }
+    }
+
     /// False if the list is closed.
     #[inline]
     fn hang_edge(&self, successor: &TableRef) -> bool {
@@ -310,6 +327,9 @@ impl Node {
         let hangs = list.compare_exchange(head, edge, Ordering::Release, Ordering::Acquire).is_ok();
         if hangs {
             self.newest.set(successor.get());
+            if tool::is_on() {
+                self.tell_edge(successor.get());
+            }
         } else {
             successor.get().take_edge_back();
         }

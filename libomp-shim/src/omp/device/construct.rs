@@ -11,6 +11,7 @@ use super::transfer::settle;
 use super::{Slot, array, chain, fail};
 use crate::omp::target;
 use crate::omp::thread::Here;
+use crate::omp::trace::{self, Cause};
 
 /// A target region, as both fronts describe it.
 pub struct Region<'a> {
@@ -38,6 +39,7 @@ pub struct Region<'a> {
 /// # Safety
 /// Code, items and arguments belong together, and the storage of the items is valid on the host.
 pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>, keeps: bool) {
+    let _span = trace::span(Cause::Target, slot.number.into());
     let here = Here::get();
     let running = slot.begin();
     if promise.is_none() {
@@ -127,6 +129,7 @@ fn leaving(item: &Item, absent: bool) -> Option<Item> {
 /// # Safety
 /// The storage of the items is valid on the host.
 pub unsafe fn enter_data(slot: &Slot, items: &[Item]) -> Entered {
+    let _span = trace::span(Cause::EnterData, slot.number.into());
     let others = array::lists::keep(Here::get(), slot, items);
     // SAFETY: as the caller says.
     or_fail(slot, "mapping", unsafe { map::enter(slot, others.as_deref().unwrap_or(items)) })
@@ -137,6 +140,7 @@ pub unsafe fn enter_data(slot: &Slot, items: &[Item]) -> Entered {
 /// # Safety
 /// As [`enter_data`].
 pub unsafe fn exit_data(slot: &Slot, items: &[Item]) {
+    let _span = trace::span(Cause::ExitData, slot.number.into());
     let others = array::lists::let_go(slot, items);
     // SAFETY: as the caller says.
     or_fail(slot, "the end of a mapping", unsafe { map::leave(slot, others.as_deref().unwrap_or(items), &Brought::default()) });
@@ -147,6 +151,7 @@ pub unsafe fn exit_data(slot: &Slot, items: &[Item]) {
 /// # Safety
 /// As [`enter_data`].
 pub unsafe fn update(slot: &Slot, items: &[Item]) {
+    let _span = trace::span(Cause::Update, slot.number.into());
     array::lists::update(Here::get(), items);
     // SAFETY: as the caller says.
     or_fail(slot, "target update", unsafe { map::update(slot, items) });

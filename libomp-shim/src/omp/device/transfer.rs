@@ -13,6 +13,7 @@ use super::table::Mapped;
 use crate::omp::env;
 use crate::omp::task::Flags;
 use crate::omp::thread::{Here, Own, Thread};
+use crate::omp::trace::{self, Cause};
 
 /// Copies that were begun together and are waited for together.
 pub struct Batch<'a> {
@@ -50,6 +51,7 @@ impl<'a> Batch<'a> {
     pub unsafe fn copy_in(&mut self, to: Address, from: usize, size: usize) -> Result<(), Failure> {
         // SAFETY: as the caller says.
         let operation = unsafe { self.device.copy_in(to, from as *const u8, size) }?;
+        trace::note_copy(Cause::CopyTo, size);
         self.sizes[0] += size;
         self.begun(operation, size);
         Ok(())
@@ -62,6 +64,7 @@ impl<'a> Batch<'a> {
     pub unsafe fn copy_out(&mut self, to: usize, from: Address, size: usize) -> Result<(), Failure> {
         // SAFETY: as the caller says.
         let operation = unsafe { self.device.copy_out(to as *mut u8, from, size) }?;
+        trace::note_copy(Cause::CopyFrom, size);
         self.mixed = true;
         self.begun(operation, size);
         Ok(())
@@ -74,6 +77,7 @@ impl<'a> Batch<'a> {
     pub unsafe fn copy_across(&mut self, to: Address, peer: u64, from: Address, size: usize) -> Result<(), Failure> {
         // SAFETY: as the caller says.
         let operation = unsafe { self.device.copy_across(to, peer, from, size) }?;
+        trace::note_copy(Cause::CopyBetween, size);
         self.sizes[1] += size;
         self.begun(operation, size);
         Ok(())

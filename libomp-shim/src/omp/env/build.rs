@@ -121,6 +121,8 @@ impl Settings {
             tls: scheduling::tls(&mut r),
             stats: scheduling::stats(&mut r),
             check: scheduling::check(&mut r),
+            trace: r.text("GANGWAY_TRACE", "there is no trace"),
+            trace_buffer: scheduling::trace_buffer(&mut r),
             stall_signal: scheduling::stall_signal(&mut r),
             task_throttling: scheduling::task_throttling(&mut r),
             print_settings: r

@@ -46,7 +46,7 @@ pub use self::vars::Vars;
 use super::affinity::topology::{self, Cpu};
 use super::affinity::Places;
 use super::icv::{GangSched, Icv, ProcBind};
-use super::{check, display, report, stats, storage};
+use super::{check, display, report, stats, storage, trace};
 
 /// `max-task-priority-var` where `OMP_MAX_TASK_PRIORITY` does not set it: priorities count as given. The standard's
 /// initial value is 0, with which no program's priorities count before its user has read the manual; as a priority is a
@@ -155,6 +155,10 @@ pub struct Settings {
     pub devices: DeviceKinds,
     /// `GANGWAY_STATS`: print the counters of [`super::stats`] at exit.
     pub stats: bool,
+    /// `GANGWAY_TRACE`: the file that gets a timeline ([`super::trace`]); `None` = none.
+    pub trace: Option<String>,
+    /// `GANGWAY_TRACE_BUFFER`: bytes that each kernel thread's events may take.
+    pub trace_buffer: usize,
     /// `GANGWAY_CHECK`: say who waits in vain, and what is misused ([`super::check`]).
     pub check: bool,
     /// `GANGWAY_STALL_SIGNAL`: a real-time signal for interrupting workers; `None` = the first free one.
@@ -219,6 +223,7 @@ pub fn settings() -> &'static Settings {
         storage::at_start(&settings);
         stats::at_start(&settings);
         check::at_start(&settings);
+        trace::at_start(&settings);
         settings
     })
 }

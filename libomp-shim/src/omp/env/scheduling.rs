@@ -2,7 +2,7 @@
 
 use super::Machine;
 use super::types::{Tls, Victim};
-use super::value::{at_most, boolean, count, one_of, signal};
+use super::value::{at_most, boolean, count, one_of, signal, size};
 use super::vars::Reader;
 use crate::omp::icv::GangSched;
 
@@ -55,6 +55,11 @@ pub(super) fn stats(r: &mut Reader<'_>) -> bool {
 /// `GANGWAY_CHECK`.
 pub(super) fn check(r: &mut Reader<'_>) -> bool {
     r.read("GANGWAY_CHECK", "using false", boolean).unwrap_or(false)
+}
+
+/// `GANGWAY_TRACE_BUFFER`: 128 MiB by default, that is four million events.
+pub(super) fn trace_buffer(r: &mut Reader<'_>) -> usize {
+    r.read("GANGWAY_TRACE_BUFFER", "using 128M", size(b'K')).unwrap_or(128 << 20)
 }
 
 /// `KMP_ENABLE_TASK_THROTTLING`.

@@ -8,6 +8,8 @@ use core::sync::atomic::Ordering;
 use super::super::check::circles::{self, For};
 use super::super::device::keep;
 use super::super::thread::Here;
+use super::super::tool::event::SyncKind;
+use super::super::tool::hook;
 use super::super::{queue, races, yielding};
 use super::counts::WAITING;
 use super::{Flags, Task, run_at_once};
@@ -119,11 +121,13 @@ pub fn set_off(here: Here, flags: Flags) {
 
 /// `taskwait` (5.2 §15.5): waits for the children of the running task, running ready tasks meanwhile.
 pub fn taskwait(here: Here) {
-    if here.task.children() != 0 {
-        wait_for_children(here);
-    }
-    races::has_waited_for_children(here.task);
-    keep::host_looks();
+    hook::wait::around(here, || SyncKind::Taskwait, || {
+        if here.task.children() != 0 {
+            wait_for_children(here);
+        }
+        races::has_waited_for_children(here.task);
+        keep::host_looks();
+    });
 }
 
 #[cold]
@@ -155,6 +159,8 @@ pub fn taskyield(here: Here) {
 
 #[inline(never)]
 fn yield_to_tasks(here: Here) {
-    queue::run_some(here, 1);
-    yielding::let_others_run_now_and_then(here.thread);
+    hook::task::yields(here, || {
+        queue::run_some(here, 1);
+        yielding::let_others_run_now_and_then(here.thread);
+    });
 }

@@ -15,6 +15,8 @@ use super::super::queue;
 use super::super::races;
 use super::super::taskgroup::Taskgroup;
 use super::super::thread::{Here, Thread};
+use super::super::tool::event::{Status, cancelled};
+use super::super::tool::{self, hook};
 use super::counts::{REFERENCE, free, leave_parent, leave_uncounted};
 use super::{Flags, Task, announce};
 
@@ -42,12 +44,12 @@ pub fn run_at_once(here: Here, task: NonNull<Task>) {
     include(here, task, || unsafe { run_body(here.thread, task_ref, true) });
 }
 
-/// [`run_at_once`] for a task that is neither detachable nor untied, whose code is `body`.
+/// [`run_at_once`] for a task that is neither detachable nor untied, whose code is `body`. `TOLD`: tools are, as [`tool::is_on`] has said.
 #[inline(always)]
-pub fn run_included(here: Here, task: NonNull<Task>, body: impl FnOnce()) {
+pub fn run_included<const TOLD: bool>(here: Here, task: NonNull<Task>, body: impl FnOnce()) {
     // SAFETY: the task is ours.
     let task_ref = unsafe { task.as_ref() };
-    include(here, task, || {
+    include_as::<TOLD, ()>(here, task, || {
         if !is_discarded(task_ref) || task_ref.flags().has(Flags::CONSTRUCTED) {
             body();
         }
@@ -57,13 +59,31 @@ pub fn run_included(here: Here, task: NonNull<Task>, body: impl FnOnce()) {
 /// Nobody can wait for such a task, since its creator cannot go on before its end: it is counted nowhere.
 #[inline(always)]
 fn include<R>(here: Here, task: NonNull<Task>, run: impl FnOnce() -> R) {
+    if tool::is_on() { include_told(here, task, run) } else { include_as::<false, R>(here, task, run) }
+}
+
+#[cold]
+#[inline(never)]
+fn include_told<R>(here: Here, task: NonNull<Task>, run: impl FnOnce() -> R) {
+    include_as::<true, R>(here, task, run);
+}
+
+/// [`include`], with a word to tools if they are `TOLD`.
+#[inline(always)]
+fn include_as<const TOLD: bool, R>(here: Here, task: NonNull<Task>, run: impl FnOnce() -> R) {
     // SAFETY: the task's own reference keeps it until `end_included`.
     let task_ref: &'static Task = unsafe { &*task.as_ptr() };
+    if TOLD {
+        hook::task::begun(here.thread, task_ref);
+    }
     begin(here.thread, task_ref);
     // SAFETY: as in `execute`.
     unsafe { Here { task: task_ref, ..here }.enter() };
     run();
     end(here.thread, task_ref);
+    if TOLD {
+        tell_end(here.thread, task_ref);
+    }
     // SAFETY: the running ones until now.
     unsafe { here.enter() };
     // SAFETY: it has ended.
@@ -192,9 +212,31 @@ unsafe fn run_jobs(data: *mut ()) {
 /// # Safety
 /// The task has been taken by the caller alone and its dependences are satisfied; this kernel thread hosts `thread`.
 #[must_use]
+#[inline(always)]
 unsafe fn execute(thread: &Thread, task: NonNull<Task>, whole: bool) -> Option<NonNull<Task>> {
+    // SAFETY: as the caller says.
+    unsafe { if tool::is_on() { execute_told(thread, task, whole) } else { execute_as::<false>(thread, task, whole) } }
+}
+
+/// # Safety
+/// As [`execute`].
+#[cold]
+#[inline(never)]
+unsafe fn execute_told(thread: &Thread, task: NonNull<Task>, whole: bool) -> Option<NonNull<Task>> {
+    // SAFETY: as the caller says.
+    unsafe { execute_as::<true>(thread, task, whole) }
+}
+
+/// [`execute`], with a word to tools if they are `TOLD`.
+///
+/// # Safety
+/// As there.
+unsafe fn execute_as<const TOLD: bool>(thread: &Thread, task: NonNull<Task>, whole: bool) -> Option<NonNull<Task>> {
     // SAFETY: the task's own reference keeps it until `complete`.
     let task_ref = unsafe { task.as_ref() };
+    if TOLD {
+        hook::task::begun(thread, task_ref);
+    }
     begin(thread, task_ref);
     races::task_begins(task_ref);
     task_ref.base.set(0);
@@ -203,6 +245,9 @@ unsafe fn execute(thread: &Thread, task: NonNull<Task>, whole: bool) -> Option<N
     // SAFETY: as above.
     let finished = unsafe { run_body(thread, task_ref, whole) };
     end(thread, task_ref);
+    if TOLD {
+        hook::task::ended(thread, task_ref, || status_at_end(task_ref, finished));
+    }
     ult::worker::set_locals(before);
     if finished {
         // SAFETY: the body is done, and this is the only place that ends it.
@@ -222,6 +267,7 @@ unsafe fn run_body(thread: &Thread, task: &Task, whole: bool) -> bool {
     let discarded = is_discarded(task);
     if discarded {
         give_up_event(task);
+        hook::other::discards(task, cancelled::TASKGROUP | cancelled::DISCARDED);
     }
     if task.flags().has(Flags::LOOKS) && !discarded {
         keep::host_looks_in(task);
@@ -236,6 +282,23 @@ unsafe fn run_body(thread: &Thread, task: &Task, whole: bool) -> bool {
         finished = run_part();
     }
     finished
+}
+
+/// Tells tools that the code of `task`, which the program has called itself, has ended.
+pub fn tell_end(thread: &Thread, task: &Task) {
+    hook::task::ended(thread, task, || status_at_end(task, true));
+}
+
+/// How the task has ended, or a part of it, for tools.
+fn status_at_end(task: &Task, finished: bool) -> Status {
+    // ORDERING: Relaxed; whoever fulfils the event at this moment may be told before or after.
+    let fulfilled = || task.event.load(Ordering::Relaxed) & EVENT_FULFILLED != 0;
+    match finished {
+        false => Status::Switch,
+        true if is_discarded(task) => Status::Cancel,
+        true if task.flags().has(Flags::DETACH) && !fulfilled() => Status::Detach,
+        true => Status::Complete,
+    }
 }
 
 /// A detachable task that is discarded does not wait for its event: the code that might have fulfilled it does not run.
@@ -369,6 +432,11 @@ pub unsafe fn fulfill(task: NonNull<Task>) {
     let task_ref = unsafe { task.as_ref() };
     races::task_ends(task_ref);
     events::fulfilled(task_ref);
+    if tool::is_on() {
+        // Told before, because the task may be gone after; it says late only where the body has certainly ended.
+        // ORDERING: Acquire, as below.
+        hook::task::fulfilled(task_ref, task_ref.event.load(Ordering::Acquire) == EVENT_BODY_DONE);
+    }
     // ORDERING: AcqRel, pairs with `body_done`.
     let before = task_ref.event.fetch_or(EVENT_FULFILLED, Ordering::AcqRel);
     if before != EVENT_BODY_DONE {

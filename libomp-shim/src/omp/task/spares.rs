@@ -56,11 +56,12 @@ impl Drop for Spares {
 }
 
 impl Task {
-    /// A child of `here.task` without a payload, as [`Task::allocate`] makes it, for [`super::run_at_once`].
+    /// A child of `here.task` without a payload, as [`Task::allocate`] makes it, for [`super::run_at_once`]. `TOLD`: with a record for tools.
     #[inline(always)]
-    pub fn included(here: Here, run: RunFn, flags: Flags) -> NonNull<Task> {
+    pub fn included<const TOLD: bool>(here: Here, run: RunFn, flags: Flags) -> NonNull<Task> {
         // SAFETY: own thread only.
-        match unsafe { here.thread.own() }.spares.take() {
+        let spare = if TOLD { None } else { unsafe { here.thread.own() }.spares.take() };
+        match spare {
             Some(task) => {
                 // SAFETY: ours, and *as new*.
                 unsafe { task.as_ref() }.begin_life(here, run, flags);

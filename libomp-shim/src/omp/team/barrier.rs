@@ -11,6 +11,8 @@ use core::sync::atomic::Ordering;
 use super::{Housing, Team};
 use super::super::device::keep;
 use super::super::thread::{Here, Thread};
+use super::super::tool::event::SyncKind;
+use super::super::tool::hook;
 
 impl Team {
     /// A team barrier (5.2 §15.3.1): all threads arrive and all tasks of the team complete before anyone goes on. True
@@ -157,7 +159,14 @@ impl Team {
     }
 }
 
-/// The team barrier of the running code (`barrier`, and the implicit ones of worksharing).
-pub fn barrier(here: Here) -> bool {
-    here.team().barrier(here.thread)
+/// The team barrier of the running code (`barrier`, and the implicit ones of worksharing). `kind` says for tools which of them it is.
+#[inline]
+pub fn barrier(here: Here, kind: impl FnOnce() -> SyncKind) -> bool {
+    hook::wait::around(here, kind, || here.team().barrier(here.thread))
+}
+
+/// As [`barrier`]; left early when the region is cancelled: true if it has been.
+#[inline]
+pub fn cancellable_barrier(here: Here, kind: impl FnOnce() -> SyncKind) -> bool {
+    hook::wait::around(here, kind, || here.team().cancellable_barrier(here.thread))
 }

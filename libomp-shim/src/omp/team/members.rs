@@ -135,7 +135,7 @@ impl Team {
 
     /// The last region is over: its members, who have arrived at the join, may leave. By thread 0.
     fn close(&self) {
-        let has_nobody = if self.housing == Housing::Shared { self.present() == 0 } else { !self.plan().keeps };
+        let has_nobody = if self.housing == Housing::Shared { self.present() == 0 } else { !self.plan().keeps && !self.plan().told };
         if has_nobody {
             return; // they have left, or wait for the next region
         }
@@ -145,7 +145,7 @@ impl Team {
         self.closed.store(epoch, Ordering::Release);
         // ORDERING: SeqCst, pairs with the fence in `dress_again`: who puts an identity on is counted here, or sees that the region is closed.
         fence(Ordering::SeqCst);
-        if !self.is_clear() {
+        if !self.is_clear() || self.plan().told {
             self.wake_members(self.size());
         }
     }
@@ -243,7 +243,7 @@ impl Team {
     /// Do members that have ended their share stay, to help with tasks?
     pub fn lingers(&self) -> bool {
         // ORDERING: Relaxed; published by the epoch.
-        self.has_used_tasks() || self.lingering.load(Ordering::Relaxed)
+        self.has_used_tasks() || self.lingering.load(Ordering::Relaxed) || self.plan().told
     }
 
     /// `count` members of a team that shares workers have left, on the calling worker, which is in its scheduler.
@@ -261,8 +261,8 @@ impl Team {
     #[cold]
     pub(super) fn revive_members(&self) {
         let epoch = self.epoch();
-        if self.is_closed(epoch) || self.is_lost() {
-            return;
+        if self.is_closed(epoch) || self.is_lost() || self.plan().told {
+            return; // or nobody has left
         }
         let members = (1..self.size()).filter_map(|num| self.thread(num));
         for thread in members.filter(|thread| thread.comes_back(epoch)) {

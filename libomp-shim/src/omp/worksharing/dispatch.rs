@@ -21,6 +21,8 @@ use super::space::Space;
 use super::{WorkShare, enter, leave};
 use crate::omp::report;
 use crate::omp::thread::Here;
+use crate::omp::tool::event::Work;
+use crate::omp::tool::hook;
 
 /// What a loop's `ordered` regions wait for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -201,6 +203,7 @@ fn constructs(here: Here) -> u64 {
 /// before any other goes on.
 pub fn begin_with(here: Here, what: &Loop, prepare: impl FnOnce(&WorkShare)) -> &'static WorkShare {
     check(what);
+    hook::work::begins(|| (here, work_of(what), what.space.trips));
     let (construct, share) = enter(here, |share, shape| {
         shape.schedule = what.schedule;
         prepare(share);
@@ -245,6 +248,7 @@ pub fn begin(here: Here, what: &Loop) {
 #[inline]
 fn begin_alone(here: Here, what: &Loop) {
     check(what);
+    hook::work::begins(|| (here, work_alone(what), what.space.trips));
     close(here);
     // SAFETY: own thread only.
     let dispatch = &mut unsafe { here.thread.own() }.dispatch;
@@ -252,6 +256,25 @@ fn begin_alone(here: Here, what: &Loop) {
     dispatch.schedule = what.schedule;
     dispatch.ordered = Ordered::No;
     dispatch.alone = 0;
+}
+
+/// What the loop is for tools.
+fn work_of(what: &Loop) -> Work {
+    match what.schedule.rule {
+        Rule::Singly => Work::Sections,
+        Rule::Block | Rule::BlockMultiple | Rule::Chunked => Work::LoopStatic,
+        Rule::Dynamic | Rule::Nonmonotonic => Work::LoopDynamic,
+        Rule::Guided | Rule::GuidedMultiple => Work::LoopGuided,
+        Rule::Trapezoidal => Work::LoopOther,
+    }
+}
+
+/// What it is for tools where there is nobody to divide it with.
+fn work_alone(what: &Loop) -> Work {
+    match work_of(what) {
+        kind @ (Work::Sections | Work::LoopDynamic) => kind,
+        _ => Work::LoopStatic,
+    }
 }
 
 #[inline(always)]

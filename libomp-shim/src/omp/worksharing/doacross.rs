@@ -16,6 +16,7 @@ use ult::sched::Wait;
 use super::{WorkShare, enter, leave, zeroed};
 use crate::omp::report;
 use crate::omp::thread::Here;
+use crate::omp::tool::hook;
 
 /// One dimension of the loop nest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +108,8 @@ pub fn detach(here: Here) {
 
 /// The iteration with loop variables `at(0)`, `at(1)`, … has reached its source.
 pub fn post(here: Here, at: impl Fn(usize) -> i64) {
-    let Some((flag, _)) = flag(here, at) else { return };
+    let Some((flag, _)) = flag(here, &at) else { return };
+    hook::work::iteration(here, true, dimensions(here), &at);
     before(flag.event());
     // ORDERING: Release, pairs with the Acquire in `wait`: what the iteration wrote before its source is seen.
     flag.word.fetch_or(flag.bit, Ordering::Release);
@@ -117,7 +119,8 @@ pub fn post(here: Here, at: impl Fn(usize) -> i64) {
 /// Waits until the iteration with loop variables `at(0)`, `at(1)`, … has posted. One that does not exist is not waited
 /// for.
 pub fn wait(here: Here, at: impl Fn(usize) -> i64) {
-    let Some((flag, share)) = flag(here, at).filter(|_| !ult::mutant!(doacross_wait_returns)) else { return };
+    let Some((flag, share)) = flag(here, &at).filter(|_| !ult::mutant!(doacross_wait_returns)) else { return };
+    hook::work::iteration(here, false, dimensions(here), &at);
     let team = here.team();
     // ORDERING: Acquire, pairs with `post`.
     let is_posted = || flag.word.load(Ordering::Acquire) & flag.bit != 0;
@@ -163,7 +166,7 @@ pub fn dimensions(here: Here) -> usize {
     unsafe { table.as_ref() }.map_or(0, |n| *n as usize)
 }
 
-fn flag(here: Here, at: impl Fn(usize) -> i64) -> Option<(Flag, &'static WorkShare)> {
+fn flag(here: Here, at: &impl Fn(usize) -> i64) -> Option<(Flag, &'static WorkShare)> {
     // SAFETY: own thread only.
     let doacross = &unsafe { here.thread.own() }.dispatch.doacross;
     // SAFETY: null, or an entry of the team's ring.

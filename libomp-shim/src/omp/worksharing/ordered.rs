@@ -13,9 +13,21 @@ use ult::sched::Wait;
 use super::WorkShare;
 use super::dispatch::Ordered;
 use crate::omp::thread::Here;
+use crate::omp::tool::event::Mutex;
+use crate::omp::tool::hook;
 
 /// An `ordered` region begins: waits until all earlier iterations have had their turn.
 pub fn start(here: Here) {
+    hook::mutex::take(Mutex::Ordered, 0, id_of(here), || await_iterations(here));
+}
+
+/// What `ordered` regions of the loop exclude each other by, for tools.
+fn id_of(here: Here) -> usize {
+    // SAFETY: own thread only.
+    unsafe { here.thread.own() }.dispatch.share().map_or(core::ptr::from_ref(here.team()).addr(), |share| core::ptr::from_ref(share).addr())
+}
+
+fn await_iterations(here: Here) {
     if let Some((share, from)) = turn(here).filter(|_| !ult::mutant!(ordered_out_of_order)) {
         await_turn(here, share, from);
     }
@@ -23,6 +35,7 @@ pub fn start(here: Here) {
 
 /// An `ordered` region ends. With [`Ordered::PerIteration`] the next iteration may begin its own.
 pub fn end(here: Here) {
+    hook::mutex::release(Mutex::Ordered, id_of(here), || 0);
     // SAFETY: own thread only.
     let dispatch = &mut unsafe { here.thread.own() }.dispatch;
     if dispatch.ordered == Ordered::PerIteration {
@@ -38,7 +51,7 @@ pub fn end_iteration(here: Here) {
     if dispatch.ordered != Ordered::PerIteration || core::mem::take(&mut dispatch.bumped) {
         return;
     }
-    start(here);
+    await_iterations(here);
     pass_one(here);
 }
 
@@ -52,7 +65,7 @@ pub fn end_chunk(here: Here) {
 }
 
 fn pass_chunk(here: Here) {
-    start(here);
+    await_iterations(here);
     // SAFETY: own thread only.
     let dispatch = &mut unsafe { here.thread.own() }.dispatch;
     let end = dispatch.chunk.end;

@@ -139,7 +139,8 @@ routines! {
     fn kmp_get_cancellation_status(kind: c_int) -> c_int {
         let construct = match kind {
             1 => Construct::Parallel,
-            2 | 3 => Construct::Worksharing,
+            2 => Construct::Loop,
+            3 => Construct::Sections,
             4 => Construct::Taskgroup,
             _ => return 0,
         };

@@ -11,6 +11,8 @@ use crate::omp::check::meetings::{self, Kind};
 use crate::omp::report;
 use crate::omp::team;
 use crate::omp::thread::Here;
+use crate::omp::tool::event::{Chunk, SyncKind};
+use crate::omp::tool::hook;
 use crate::omp::worksharing::dispatch::{self, Loop, Ordered};
 use crate::omp::worksharing::doacross::{self, Dimension};
 use crate::omp::worksharing::ordered;
@@ -129,6 +131,7 @@ unsafe fn next<T: Number>(here: Here, istart: *mut T, iend: *mut T) -> bool {
         *istart = T::of_bits(space.at(chunk.start));
         *iend = T::of_bits(space.end_at(chunk.end));
     }
+    hook::work::chunk(|| Chunk::Loop(space.at(chunk.start), chunk.end - chunk.start));
     true
 }
 
@@ -156,7 +159,7 @@ pub fn end(kind: Kind) {
     let here = Here::get();
     leave(here);
     meetings::meets(here, kind, ptr::null());
-    team::barrier(here);
+    team::barrier(here, || SyncKind::Workshare);
 }
 
 /// The end of a loop in a region that may be cancelled: a barrier; true when the region has been cancelled.
@@ -170,7 +173,7 @@ pub fn end_cancellable(kind: Kind) -> bool {
     let here = Here::get();
     leave(here);
     meetings::meets(here, kind, ptr::null());
-    here.team().cancellable_barrier(here.thread)
+    team::cancellable_barrier(here, || SyncKind::Workshare)
 }
 
 /// The end of a loop with `nowait`.
@@ -184,6 +187,7 @@ fn leave(here: Here) {
     ordered::end_chunk(here);
     doacross::detach(here);
     dispatch::close(here);
+    hook::work::ends();
 }
 
 /// Defines entry points that start a loop: bounds, increment, chunk size, where the first chunk goes.

@@ -7,6 +7,8 @@ use super::loops::{GOMP_loop_end_nowait, end, end_cancellable};
 use super::shared;
 use crate::omp::check::meetings::Kind;
 use crate::omp::thread::Here;
+use crate::omp::tool::event::Chunk;
+use crate::omp::tool::hook;
 use crate::omp::worksharing::dispatch;
 
 /// Enters `sections` with `count` sections and takes the first.
@@ -43,7 +45,11 @@ pub extern "C-unwind" fn GOMP_sections_next() -> c_uint {
 #[inline]
 fn next(here: Here) -> c_uint {
     let chunk = dispatch::next(here);
-    if chunk.is_empty() { 0 } else { dispatch::space(here).at(chunk.start) as c_uint }
+    if chunk.is_empty() {
+        return 0;
+    }
+    hook::work::chunk(|| Chunk::Section(0));
+    dispatch::space(here).at(chunk.start) as c_uint
 }
 
 /// The end of `sections`: a barrier.

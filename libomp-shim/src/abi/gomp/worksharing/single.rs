@@ -8,12 +8,17 @@ use super::shared;
 use crate::omp::check::meetings::{self, Kind};
 use crate::omp::team;
 use crate::omp::thread::Here;
+use crate::omp::tool::event::SyncKind;
+use crate::omp::tool::hook;
 use crate::omp::worksharing;
 
 /// `single`: true in the thread that executes the block.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_single_start() -> bool {
-    worksharing::single(Here::get())
+    let here = Here::get();
+    let executes = worksharing::single(here);
+    hook::work::single_without_end(here, executes);
+    executes
 }
 
 /// `single copyprivate`: null in the thread that executes the block, in the others what it passed to
@@ -21,11 +26,13 @@ pub extern "C-unwind" fn GOMP_single_start() -> bool {
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_single_copy_start() -> *mut c_void {
     let here = Here::get();
-    if worksharing::single(here) {
+    let executes = worksharing::single(here);
+    hook::work::single_without_end(here, executes);
+    if executes {
         return ptr::null_mut();
     }
     meetings::meets(here, Kind::GompCopy, ptr::null());
-    team::barrier(here);
+    team::barrier(here, || SyncKind::Implementation);
     // ORDERING: Relaxed; ordered by the barrier. The next broadcast comes after the construct's closing barrier.
     here.team().broadcast.load(Ordering::Relaxed).cast()
 }
@@ -36,8 +43,9 @@ pub extern "C-unwind" fn GOMP_single_copy_end(data: *mut c_void) {
     let here = Here::get();
     // ORDERING: Relaxed; published by the barrier.
     here.team().broadcast.store(data.cast(), Ordering::Relaxed);
+    hook::work::ends();
     meetings::meets(here, Kind::GompCopy, ptr::null());
-    team::barrier(here);
+    team::barrier(here, || SyncKind::Implementation);
 }
 
 /// `scope` with task reductions.

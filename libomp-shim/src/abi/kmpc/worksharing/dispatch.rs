@@ -5,6 +5,8 @@ use super::Ident;
 use super::fixed::team_block;
 use super::kind::Kind;
 use crate::omp::thread::Here;
+use crate::omp::tool::event::Chunk;
+use crate::omp::tool::hook;
 use crate::omp::worksharing::dispatch::{self, Loop, Ordered};
 use crate::omp::worksharing::ordered;
 use crate::omp::worksharing::space::{Number, Space};
@@ -21,6 +23,7 @@ unsafe fn next<T: Number, S: Number>(last: *mut i32, lower: *mut T, upper: *mut 
     let chunk = dispatch::next(here);
     if chunk.is_empty() {
         dispatch::close(here);
+        hook::work::ends();
         return 0;
     }
     let space = dispatch::space(here);
@@ -35,6 +38,7 @@ unsafe fn next<T: Number, S: Number>(last: *mut i32, lower: *mut T, upper: *mut 
             *stride = S::of_bits(space.step);
         }
     }
+    hook::work::chunk(|| Chunk::Loop(space.at(chunk.start), chunk.end - chunk.start));
     1
 }
 

@@ -5,8 +5,11 @@
 
 use super::Ident;
 use super::kind::{self, Kind};
+use crate::abi::kmpc::parallel::flags_of;
 use crate::omp::report;
 use crate::omp::thread::Here;
+use crate::omp::tool::event::{Chunk, Work};
+use crate::omp::tool::{self, hook};
 use crate::omp::worksharing::schedule::{self, Part, Schedule};
 use crate::omp::worksharing::space::{Number, Space};
 
@@ -95,6 +98,38 @@ fn part(here: Here, kind: Kind, trips: u64, (parts, num): (u64, u64), chunk: i64
         return schedule::balanced_part(trips, parts, num, u64::try_from(chunk).unwrap_or(1));
     }
     schedule::part(trips, parts, num, kind.schedule(here, chunk))
+}
+
+/// In the flags of an `ident_t`: what the static loop stands for.
+const SECTIONS: i32 = 0x400;
+const DISTRIBUTE: i32 = 0x800;
+
+/// [`for_static`] while tools are told.
+#[cold]
+#[inline(never)]
+unsafe fn for_told<T: Number>(location: *const Ident, number: i32, variables: Variables<T>, step: i64, chunk: i64) {
+    // SAFETY: as the compiler promises.
+    unsafe {
+        let flags = flags_of(location);
+        let trips = variables.space(step).trips;
+        let work = match flags {
+            f if f & SECTIONS != 0 => Work::Sections,
+            f if f & DISTRIBUTE != 0 => Work::Distribute,
+            _ => Work::LoopStatic,
+        };
+        hook::work::begins(|| (Here::get(), work, trips));
+        let (lower, upper) = (variables.lower, variables.upper);
+        for_static(number, variables, step, chunk);
+        let mine = Space::inclusive(*lower, *upper, step).trips;
+        if mine == 0 || trips == 0 {
+            return;
+        }
+        match work {
+            Work::Sections => (0..mine).for_each(|_| hook::work::chunk(|| Chunk::Section(0))),
+            Work::Distribute => hook::work::chunk(|| Chunk::Distribute((*lower).bits(), mine)),
+            _ => hook::work::chunk(|| Chunk::Loop((*lower).bits(), mine)),
+        }
+    }
 }
 
 /// Most loops are plain [`kind::STATIC`] ones, which come down to a division.
@@ -212,11 +247,18 @@ macro_rules! fixed {
         #[unsafe(no_mangle)]
         #[allow(clippy::too_many_arguments, reason = "LLVM's interface")]
         pub unsafe extern "C-unwind" fn $for(
-            _: *const Ident, _: i32, schedule: i32, last: *mut i32, lower: *mut $t, upper: *mut $t, stride: *mut $t,
+            location: *const Ident, _: i32, schedule: i32, last: *mut i32, lower: *mut $t, upper: *mut $t, stride: *mut $t,
             step: $step, chunk: $step,
         ) {
             // SAFETY: as the compiler promises.
-            unsafe { for_static(schedule, Variables { last, lower, upper, stride }, step.into(), chunk.into()) };
+            unsafe {
+                let variables = Variables { last, lower, upper, stride };
+                if tool::is_on() {
+                    for_told(location, schedule, variables, step.into(), chunk.into());
+                } else {
+                    for_static(schedule, variables, step.into(), chunk.into());
+                }
+            }
         }
         /// A static `distribute parallel for`: writes the team's upper bound and the calling thread's part.
         ///
@@ -256,4 +298,6 @@ fixed! {
 
 /// The end of a static loop: nothing was shared.
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn __kmpc_for_static_fini(_: *const Ident, _: i32) {}
+pub extern "C-unwind" fn __kmpc_for_static_fini(_: *const Ident, _: i32) {
+    hook::work::ends();
+}

@@ -2,6 +2,8 @@
 
 use super::Ident;
 use crate::omp::thread::Here;
+use crate::omp::tool::event::Chunk;
+use crate::omp::tool::hook;
 use crate::omp::worksharing::dispatch::{self, Loop, Ordered};
 use crate::omp::worksharing::schedule::{Rule, Schedule};
 use crate::omp::worksharing::space::Space;
@@ -20,6 +22,9 @@ pub extern "C-unwind" fn __kmpc_sections_init(_: *const Ident, _: i32) -> i32 {
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_next_section(_: *const Ident, _: i32, count: i32) -> i32 {
     let chunk = dispatch::next(Here::get());
+    if (chunk.start as i32) < count && !chunk.is_empty() {
+        hook::work::chunk(|| Chunk::Section(0));
+    }
     i32::try_from(chunk.start).ok().filter(|_| !chunk.is_empty()).map_or(count, |section| section.min(count))
 }
 
@@ -27,4 +32,5 @@ pub extern "C-unwind" fn __kmpc_next_section(_: *const Ident, _: i32, count: i32
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_end_sections(_: *const Ident, _: i32) {
     dispatch::close(Here::get());
+    hook::work::ends();
 }

@@ -7,17 +7,23 @@ use super::Ident;
 use crate::omp::check::meetings::{self, Kind};
 use crate::omp::team;
 use crate::omp::thread::Here;
+use crate::omp::tool::event::{SyncKind, Work};
+use crate::omp::tool::hook;
 use crate::omp::worksharing;
 
 /// `single`: 1 in the thread that executes the block.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_single(_: *const Ident, _: i32) -> i32 {
-    i32::from(worksharing::single(Here::get()))
+    let executes = worksharing::single(Here::get());
+    hook::work::single(executes);
+    i32::from(executes)
 }
 
 /// The end of a `single` block, in the thread that executed it.
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn __kmpc_end_single(_: *const Ident, _: i32) {}
+pub extern "C-unwind" fn __kmpc_end_single(_: *const Ident, _: i32) {
+    hook::work::ended(Work::SingleExecutor, 1);
+}
 
 /// Assigns the variables at `from` to those at `to`; the compiler's.
 pub type Copy = unsafe extern "C-unwind" fn(to: *mut c_void, from: *mut c_void);
@@ -36,7 +42,7 @@ pub unsafe extern "C-unwind" fn __kmpc_copyprivate(
         here.team().broadcast.store(data.cast(), Ordering::Relaxed);
     }
     meetings::meets(here, Kind::KmpcCopy, location.cast());
-    team::barrier(here);
+    team::barrier(here, || SyncKind::Implementation);
     if did_it == 0 && !ult::mutant!(copyprivate_not_copied) {
         // ORDERING: Relaxed; ordered by the barrier.
         let from = here.team().broadcast.load(Ordering::Relaxed);
@@ -44,7 +50,7 @@ pub unsafe extern "C-unwind" fn __kmpc_copyprivate(
         unsafe { copy(data, from.cast()) };
     }
     meetings::meets(here, Kind::KmpcCopy, location.cast());
-    team::barrier(here);
+    team::barrier(here, || SyncKind::Workshare);
 }
 
 /// `copyprivate` in two steps: returns the address of the executing thread's data (which is the one that passes a
@@ -57,15 +63,19 @@ pub extern "C-unwind" fn __kmpc_copyprivate_light(location: *const Ident, _: i32
         here.team().broadcast.store(data.cast(), Ordering::Relaxed);
     }
     meetings::meets(here, Kind::KmpcCopy, location.cast());
-    team::barrier(here);
+    team::barrier(here, || SyncKind::Implementation);
     // ORDERING: Relaxed; ordered by the barrier.
     here.team().broadcast.load(Ordering::Relaxed).cast()
 }
 
 /// `scope` begins: nothing is shared by it (its reductions have calls of their own).
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn __kmpc_scope(_: *const Ident, _: i32, _reserved: *mut c_void) {}
+pub extern "C-unwind" fn __kmpc_scope(_: *const Ident, _: i32, _reserved: *mut c_void) {
+    hook::work::begun(Work::Scope, 0);
+}
 
 /// `scope` ends.
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn __kmpc_end_scope(_: *const Ident, _: i32, _reserved: *mut c_void) {}
+pub extern "C-unwind" fn __kmpc_end_scope(_: *const Ident, _: i32, _reserved: *mut c_void) {
+    hook::work::ended(Work::Scope, 0);
+}

@@ -26,6 +26,7 @@ use crate::omp::lock as omp_lock;
 use crate::omp::persistent::wire::HANDLER as PERSISTENT;
 use crate::omp::remote::server::SERVER;
 use crate::omp::remote::wire::HANDLERS as REMOTE;
+use crate::omp::trace::{self, Cause};
 
 /// What is to be done outside of the handlers.
 enum Job {
@@ -276,7 +277,12 @@ impl Order {
         let mut bytes = Vec::new();
         let is_region = matches!(self.job, Job::Run(_));
         let outcome = match self.job {
-            Job::Run(region) => region.run(cluster).and_then(|()| fence(cluster)).map(|()| region.bring_along(&mut bytes)),
+            Job::Run(region) => {
+                let span = trace::span(Cause::Served, self.source.into());
+                let ran = region.run(cluster);
+                drop(span);
+                ran.and_then(|()| fence(cluster)).map(|()| region.bring_along(&mut bytes))
+            }
             Job::Copy { to, from, size } => {
                 // SAFETY: the sender has both from us.
                 unsafe { ptr::copy(from as *const u8, to as *mut u8, size) };

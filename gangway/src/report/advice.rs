@@ -1,0 +1,269 @@
+//! What a summary says about the program, in words: one rule, one sentence, the gravest first.
+//!
+//! A rule speaks only where there is something to gain: where it concerns a good part of the time of all workers, or most of many tasks. Its sentence
+//! says what was measured, what that means, and what to try.
+
+use super::summary::{Row, Summary};
+use super::timeline::Kind;
+
+/// A sentence, and the part of all workers' time that it is about.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Advice {
+    pub weight: f64,
+    pub text: String,
+}
+
+/// All that there is to say.
+pub fn of(summary: &Summary) -> Vec<Advice> {
+    let rules: [fn(&Summary) -> Option<Advice>; 12] =
+        [lost, small_tasks, barriers, serial, chain, no_work, dependences, locks, messages, stalls, short_regions, one_producer];
+    let mut all: Vec<Advice> = rules.iter().filter_map(|rule| rule(summary)).collect();
+    all.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+    if all.is_empty() {
+        let work: f64 = Kind::ALL.iter().filter(|k| k.is_work()).map(|&k| summary.share(k)).sum();
+        let text = format!("Workers are busy {} of the time, and nothing stands out.", percent(work));
+        all.push(Advice { weight: 0.0, text });
+    }
+    all
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", 100.0 * share)
+}
+
+/// A time in the unit that suits it.
+pub fn time(microseconds: f64) -> String {
+    match microseconds {
+        t if t < 1.0 => format!("{:.0} ns", t * 1000.0),
+        t if t < 1000.0 => format!("{t:.1} us"),
+        t if t < 1e6 => format!("{:.1} ms", t / 1000.0),
+        t => format!("{:.2} s", t / 1e6),
+    }
+}
+
+fn lost(summary: &Summary) -> Option<Advice> {
+    let text = format!(
+        "{} events had no room: what the trace shows is the beginning of the run only. GANGWAY_TRACE_BUFFER gives each thread more.",
+        summary.lost
+    );
+    (summary.lost > 0).then_some(Advice { weight: 2.0, text })
+}
+
+fn small_tasks(summary: &Summary) -> Option<Advice> {
+    let share = summary.short_tasks as f64 / summary.task_count.max(1) as f64;
+    let which = summary.tasks.iter().max_by_key(|row| row.count)?;
+    let text = format!(
+        "{} of the {} tasks are shorter than 1 us, most of them {}: use taskloop grainsize, or run small subproblems without making tasks (final, mergeable, a cut-off).",
+        percent(share), summary.task_count, which.name
+    );
+    (summary.task_count >= 100 && share > 0.5).then_some(Advice { weight: share * summary.share(Kind::Task).max(0.1), text })
+}
+
+/// The region whose threads lose most in barriers.
+fn barriers(summary: &Summary) -> Option<Advice> {
+    let worst = summary.regions.iter().max_by(|a, b| a.barriers.total_cmp(&b.barriers))?;
+    let share = worst.barriers / worst.threads.max(1e-9);
+    let weight = worst.barriers / summary.all().max(1e-9);
+    let text = format!(
+        "Threads wait {} of their time in barriers of region {}: uneven work. Try schedule(dynamic) or smaller tasks, or nowait where nothing depends on the barrier.",
+        percent(share), worst.name
+    );
+    (share > 0.2 && weight > 0.05).then_some(Advice { weight, text })
+}
+
+fn serial(summary: &Summary) -> Option<Advice> {
+    let alone = summary.total(Kind::Serial) / summary.length.max(1e-9);
+    let idle = summary.share(Kind::NoWork);
+    let text = format!(
+        "The program runs {} of the time outside of parallel regions, on one worker: by Amdahl's law no more than {:.1} times the speed of one can come of it. Make that part parallel first.",
+        percent(alone), 1.0 / alone.max(1e-9)
+    );
+    (summary.lanes.len() > 1 && alone > 0.3 && idle > 0.1).then_some(Advice { weight: alone.min(idle), text })
+}
+
+fn chain(summary: &Summary) -> Option<Advice> {
+    let lanes = summary.lanes.len() as f64;
+    let idle = waiting(summary);
+    let (name, length) = summary.on_path.first()?;
+    let text = format!(
+        "The critical path is {} of work, {} of the run: however many workers there are, no more than {:.1} are busy on average. Most of it is {} ({}): split that, or give it a priority.",
+        time(summary.path), percent(summary.path / summary.length.max(1e-9)), summary.parallelism, name, time(*length)
+    );
+    let tight = summary.path > 0.7 * summary.length && summary.parallelism < lanes;
+    (lanes > 1.0 && tight && idle > 0.15).then_some(Advice { weight: idle * 0.9, text })
+}
+
+/// The part of time that is no work.
+fn waiting(summary: &Summary) -> f64 {
+    Kind::ALL.iter().filter(|k| !k.is_work()).map(|&k| summary.share(k)).sum()
+}
+
+fn no_work(summary: &Summary) -> Option<Advice> {
+    let share = summary.share(Kind::NoWork);
+    let serial = summary.total(Kind::Serial) / summary.length.max(1e-9);
+    let text = format!("Workers have nothing to do {} of the time: there are fewer threads, or fewer tasks at a time, than workers.", percent(share));
+    (share > 0.25 && serial < 0.3).then_some(Advice { weight: share, text })
+}
+
+fn dependences(summary: &Summary) -> Option<Advice> {
+    let share = summary.share(Kind::Dependence);
+    let text = format!(
+        "Workers wait {} of the time while all tasks that there are depend on others: smaller blocks or priorities for the tasks on the critical path may help.",
+        percent(share)
+    );
+    (share > 0.1).then_some(Advice { weight: share, text })
+}
+
+fn locks(summary: &Summary) -> Option<Advice> {
+    let share = summary.share(Kind::Lock);
+    let text = format!(
+        "Threads wait {} of the time for locks, critical and ordered regions: name critical regions apart, use atomic or reduction, or shorten what is done inside.",
+        percent(share)
+    );
+    (share > 0.05).then_some(Advice { weight: share, text })
+}
+
+fn messages(summary: &Summary) -> Option<Advice> {
+    let share = summary.share(Kind::Mpi);
+    let text = format!(
+        "Threads wait {} of the time for messages: with OMPX_TASK_AWARE_MPI=1 their workers run other tasks meanwhile, if there are any.",
+        percent(share)
+    );
+    (share > 0.1).then_some(Advice { weight: share, text })
+}
+
+fn stalls(summary: &Summary) -> Option<Advice> {
+    let share = summary.share(Kind::Stall);
+    let text = format!(
+        "Code stands still {} of the time while others wait behind it (it spins, or blocks in the kernel): wait by OpenMP's own means, taskyield, or sched_yield in loops.",
+        percent(share)
+    );
+    (share > 0.05).then_some(Advice { weight: share, text })
+}
+
+/// A region that is entered often, for short.
+fn short_regions(summary: &Summary) -> Option<Advice> {
+    let is_short = |row: &&Row| row.count >= 200 && row.mean() < 20.0;
+    let worst = summary.regions.iter().filter(is_short).max_by(|a, b| a.total.total_cmp(&b.total))?;
+    let weight = worst.total / summary.length.max(1e-9);
+    let text = format!(
+        "Region {} is entered {} times for {} each: one region around the loop, with worksharing inside, spares the forks.",
+        worst.name, worst.count, time(worst.mean())
+    );
+    (weight > 0.1).then_some(Advice { weight: 0.5 * weight, text })
+}
+
+fn one_producer(summary: &Summary) -> Option<Advice> {
+    let share = summary.stolen_tasks as f64 / summary.task_count.max(1) as f64;
+    let mut by_victim = vec![0; summary.lanes.len()];
+    summary.steals.iter().for_each(|&(_, victim, count)| by_victim[victim] += count);
+    let (most, all) = (by_victim.iter().max().copied().unwrap_or(0), by_victim.iter().sum::<u64>());
+    let idle = waiting(summary);
+    let text = format!(
+        "{} of the tasks are stolen, {} of them from one worker, which makes nearly all: have several threads make tasks (taskloop, or tasks that make tasks).",
+        percent(share), percent(most as f64 / all.max(1) as f64)
+    );
+    let one = 5 * most > 4 * all && all >= 100;
+    (summary.lanes.len() > 2 && share > 0.5 && one && idle > 0.15).then_some(Advice { weight: 0.5 * idle, text })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of two lanes that worked for 1000 us each, less what the kinds took.
+    fn summary(times: &[(Kind, f64)]) -> Summary {
+        let mut lane = [0.0; Kind::ALL.len()];
+        times.iter().for_each(|&(kind, time)| lane[kind as usize] += time);
+        lane[Kind::Region as usize] += 1000.0 - lane.iter().sum::<f64>();
+        Summary { length: 1000.0, lanes: vec![lane; 2], path: 300.0, parallelism: 6.0, on_path: vec![("f".into(), 200.0)], ..Summary::default() }
+    }
+
+    fn row(name: &str, count: u64, total: f64) -> Row {
+        Row { name: name.into(), count, total, ..Row::default() }
+    }
+
+    /// What is said begins, or goes on, with these words; and nothing else is said.
+    fn says(summary: &Summary, words: &[&str]) {
+        let said = of(summary);
+        assert_eq!(said.len(), 1, "{said:?}");
+        words.iter().for_each(|word| assert!(said[0].text.contains(word), "{word}: {said:?}"));
+    }
+
+    #[test]
+    fn nothing_is_said_of_a_good_run() {
+        says(&summary(&[]), &["busy 100 %", "nothing stands out"]);
+    }
+
+    #[test]
+    fn small_tasks_are_noticed() {
+        let few = Summary { task_count: 99, short_tasks: 99, tasks: vec![row("f", 99, 40.0)], ..summary(&[]) };
+        says(&few, &["nothing stands out"]);
+        let many = Summary { task_count: 1000, short_tasks: 820, tasks: vec![row("g", 10, 900.0), row("f", 990, 40.0)], ..summary(&[]) };
+        says(&many, &["82 % of the 1000 tasks are shorter than 1 us", "most of them f", "taskloop grainsize"]);
+    }
+
+    #[test]
+    fn barriers_of_a_region_are_noticed() {
+        let region = |barriers| Row { threads: 2000.0, barriers, ..row("solve (a.c:7)", 10, 1000.0) };
+        says(&Summary { regions: vec![region(800.0)], ..summary(&[(Kind::Barrier, 400.0)]) }, &["wait 40 %", "region solve (a.c:7)", "schedule(dynamic)"]);
+        says(&Summary { regions: vec![region(100.0)], ..summary(&[(Kind::Barrier, 50.0)]) }, &["nothing stands out"]);
+    }
+
+    #[test]
+    fn serial_code_is_noticed() {
+        let mut one = summary(&[]);
+        one.lanes[0][Kind::Serial as usize] = 500.0;
+        one.lanes[0][Kind::Region as usize] = 500.0;
+        one.lanes[1][Kind::NoWork as usize] = 500.0;
+        one.lanes[1][Kind::Region as usize] = 500.0;
+        says(&one, &["50 % of the time outside", "2.0 times"]);
+    }
+
+    #[test]
+    fn a_long_critical_path_is_noticed() {
+        let tight = Summary { path: 900.0, parallelism: 1.4, ..summary(&[(Kind::Taskwait, 300.0)]) };
+        says(&tight, &["critical path is 900.0 us", "90 %", "1.4", "f (200.0 us)"]);
+    }
+
+    #[test]
+    fn kinds_of_waits_are_noticed_from_their_shares_on() {
+        let cases: [(Kind, f64, f64, &str); 5] = [
+            (Kind::NoWork, 200.0, 400.0, "nothing to do 40 %"),
+            (Kind::Dependence, 50.0, 200.0, "wait 20 % of the time while all tasks"),
+            (Kind::Lock, 40.0, 300.0, "wait 30 % of the time for locks"),
+            (Kind::Mpi, 50.0, 300.0, "OMPX_TASK_AWARE_MPI"),
+            (Kind::Stall, 40.0, 300.0, "stands still 30 %"),
+        ];
+        for (kind, little, much, words) in cases {
+            says(&summary(&[(kind, little)]), &["nothing stands out"]);
+            says(&summary(&[(kind, much)]), &[words]);
+        }
+    }
+
+    #[test]
+    fn short_regions_are_noticed() {
+        says(&Summary { regions: vec![row("r", 100, 700.0)], ..summary(&[]) }, &["nothing stands out"]);
+        says(&Summary { regions: vec![row("r", 200, 700.0)], ..summary(&[]) }, &["Region r is entered 200 times for 3.5 us each"]);
+    }
+
+    #[test]
+    fn one_producer_is_noticed() {
+        let mut s = summary(&[(Kind::Taskwait, 200.0)]);
+        s.lanes.push(s.lanes[0]);
+        let s = Summary { task_count: 1000, stolen_tasks: 700, tasks: vec![row("f", 1000, 900.0)], steals: vec![(1, 0, 350), (2, 0, 350)], ..s };
+        says(&s, &["70 % of the tasks are stolen, 100 % of them from one worker"]);
+        says(&Summary { steals: vec![(1, 0, 350), (0, 1, 350)], ..s }, &["nothing stands out"]);
+    }
+
+    #[test]
+    fn lost_events_come_first() {
+        let said = of(&Summary { lost: 5, ..summary(&[(Kind::Lock, 900.0)]) });
+        assert!(said.len() == 2 && said[0].text.starts_with("5 events had no room"), "{said:?}");
+    }
+
+    #[test]
+    fn times_have_units() {
+        assert_eq!([0.5, 12.34, 2500.0, 3.2e6].map(time), ["500 ns", "12.3 us", "2.5 ms", "3.20 s"]);
+    }
+}

@@ -1,0 +1,52 @@
+//! `gangway report`: a trace as one page of HTML, which needs nothing else to be looked at.
+//!
+//! | file | what lives there |
+//! |---|---|
+//! | `json`, `trace` | the file, and whether it is one |
+//! | `timeline` | what each lane does at each time |
+//! | `path` | the critical path |
+//! | `summary` | sums |
+//! | `advice` | what they mean, in words |
+//! | `page` | the page |
+//!
+//! All that is computed is computed here; the page draws. What may not live here: how traces are recorded (the library's `omp/trace`).
+
+mod advice;
+mod json;
+mod page;
+mod path;
+mod summary;
+mod timeline;
+mod trace;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::ArgMatches;
+
+use crate::failure::Failure;
+use summary::Summary;
+use timeline::Timeline;
+
+/// Does what the options say.
+pub fn run(options: &ArgMatches) -> Result<(), Failure> {
+    let Some(file) = options.get_one::<PathBuf>("trace") else { return Err(Failure::own("no trace is given")) };
+    let text = fs::read_to_string(file).map_err(|e| failure(file, &e.to_string()))?;
+    let trace = trace::read(&text).map_err(|why| failure(file, &format!("not a trace: {why}")))?;
+    let timeline = Timeline::of(&trace);
+    let path = path::find(&trace, &timeline);
+    let summary = Summary::of(&trace, &timeline, &path);
+    let advice = advice::of(&summary);
+    for line in &advice {
+        println!("{}", line.text);
+    }
+    let out = options.get_one::<PathBuf>("out").cloned().unwrap_or_else(|| file.with_extension("html"));
+    let page = page::of(&trace, &timeline, &path, &summary, &advice);
+    fs::write(&out, page).map_err(|e| failure(&out, &e.to_string()))?;
+    println!("{}", out.display());
+    Ok(())
+}
+
+fn failure(file: &Path, why: &str) -> Failure {
+    Failure::own(format!("{}: {why}", file.display()))
+}

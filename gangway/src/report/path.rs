@@ -1,0 +1,408 @@
+//! The critical path: the longest chain of work in which each part had to wait for the one before.
+//!
+//! Tasks are walked through in the order of time. Each has the length of the longest chain up to what it does now; work makes it longer,
+//! and it takes over a longer one where it had to wait: a task that of its creation and of the ends of the tasks that it depends on, a wait
+//! for tasks those of the tasks, a barrier those of all who arrive, a region's end that of its threads. What the order of time happened to be, where nobody had
+//! to wait, makes no difference. Locks are not followed: who gets one first is by chance.
+
+use std::collections::HashMap;
+
+use super::timeline::Timeline;
+use super::trace::{Category, Trace};
+
+/// Part of a chain: work of a task on a lane.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Link {
+    pub lane: usize,
+    pub begin: f64,
+    pub end: f64,
+    pub name: Option<u32>,
+    /// The link before; [`NONE`]: none.
+    before: usize,
+}
+
+const NONE: usize = usize::MAX;
+
+/// The path.
+#[derive(Debug, Default)]
+pub struct Path {
+    /// Microseconds of work on it.
+    pub length: f64,
+    /// All work.
+    pub work: f64,
+    /// Its links, in the order of time; neighbours of one kind are one.
+    pub links: Vec<Link>,
+}
+
+impl Path {
+    /// How many lanes could be busy at most, on average.
+    pub fn parallelism(&self) -> f64 {
+        if self.length > 0.0 { self.work / self.length } else { 1.0 }
+    }
+}
+
+/// The end of a chain.
+#[derive(Clone, Copy, Debug)]
+struct Chain {
+    length: f64,
+    last: usize,
+}
+
+impl Chain {
+    const EMPTY: Self = Self { length: 0.0, last: NONE };
+
+    fn longer(self, other: Self) -> Self {
+        if other.length > self.length { other } else { self }
+    }
+}
+
+/// A task while it is walked through.
+struct Strand {
+    chain: Chain,
+    /// Where and since when it works.
+    works: Option<(usize, f64, Option<u32>)>,
+    parent: u64,
+    region: u64,
+    /// The longest chains of children and descendants that have ended.
+    children: Chain,
+    descendants: Chain,
+    /// Barriers that it has come to.
+    barriers: usize,
+}
+
+/// A region while it is walked through.
+#[derive(Default)]
+struct Region {
+    start: Option<Chain>,
+    /// By number of the barrier, the longest chain of those who have arrived.
+    barriers: Vec<Option<Chain>>,
+    /// Barriers that somebody has left.
+    left: usize,
+    end: Option<Chain>,
+}
+
+/// What happens to strands; at one time in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum What {
+    Rests,
+    Creates,
+    Ends,
+    Arrives,
+    Leaves,
+    Joins,
+    Forks,
+    Begins,
+    Works,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Event {
+    at: f64,
+    what: What,
+    task: u64,
+    /// The other task, the region, or the lane.
+    other: u64,
+    name: Option<u32>,
+}
+
+#[derive(Default)]
+struct Walk {
+    strands: HashMap<u64, Strand>,
+    regions: HashMap<u64, Region>,
+    links: Vec<Link>,
+    before: HashMap<u64, Vec<u64>>,
+    ended: HashMap<u64, Chain>,
+}
+
+pub fn find(trace: &Trace, timeline: &Timeline) -> Path {
+    let mut walk = Walk::default();
+    for &(from, to) in &trace.dependences {
+        walk.before.entry(to).or_default().push(from);
+    }
+    let mut events = events(trace, timeline);
+    events.sort_by(|a, b| a.at.total_cmp(&b.at).then(a.what.cmp(&b.what)));
+    events.iter().for_each(|event| walk.take(event));
+    let open = walk.strands.values().map(|strand| strand.chain);
+    let longest = open.chain(walk.ended.values().copied()).fold(Chain::EMPTY, Chain::longer);
+    let work = timeline.all().filter(|(_, s)| s.kind.is_work()).map(|(_, s)| s.length()).sum();
+    Path { length: longest.length, work, links: walk.unroll(longest.last) }
+}
+
+fn events(trace: &Trace, timeline: &Timeline) -> Vec<Event> {
+    let mut events = Vec::new();
+    let mut put = |at, what, task, other, name| events.push(Event { at, what, task, other, name });
+    for (lane, stretch) in timeline.all().filter(|(_, s)| s.kind.is_work() && s.task != 0) {
+        put(stretch.begin, What::Works, stretch.task, lane as u64, stretch.name);
+        put(stretch.end, What::Rests, stretch.task, lane as u64, None);
+    }
+    // The first slices of waits, regions and implicit tasks that are cut in pieces.
+    let mut open: HashMap<(u64, u32), f64> = HashMap::new();
+    let mut begun: HashMap<u64, f64> = HashMap::new();
+    let mut all: Vec<_> = trace.lanes.iter().flat_map(|lane| &lane.slices).collect();
+    all.sort_by(|a, b| a.begin.total_cmp(&b.begin));
+    for slice in all {
+        match slice.category {
+            Category::Task => {
+                if let Some(made) = slice.made {
+                    put(made.at, What::Creates, made.parent, slice.task, None);
+                    put(slice.begin, What::Begins, slice.task, 0, None);
+                }
+                if slice.ends {
+                    put(slice.end, What::Ends, slice.task, 0, None);
+                }
+            }
+            Category::Implicit => {
+                begun.entry(slice.task).or_insert_with(|| {
+                    put(slice.begin, What::Begins, slice.task, slice.region, None);
+                    slice.begin
+                });
+                if slice.ends {
+                    put(slice.end, What::Ends, slice.task, slice.region, None);
+                }
+            }
+            Category::Region => {
+                open.entry((slice.region, u32::MAX)).or_insert_with(|| {
+                    put(slice.begin, What::Forks, slice.task, slice.region, None);
+                    slice.begin
+                });
+                if slice.ends {
+                    put(slice.end, What::Joins, slice.task, slice.region, None);
+                }
+            }
+            Category::Wait => {
+                let since = *open.entry((slice.task, slice.name)).or_insert(slice.begin);
+                if slice.ends {
+                    open.remove(&(slice.task, slice.name));
+                    put(since, What::Arrives, slice.task, 0, Some(slice.name));
+                    put(slice.end, What::Leaves, slice.task, 0, Some(slice.name));
+                }
+            }
+            Category::Sleep | Category::Device | Category::Other => {}
+        }
+    }
+    let is_barrier = |name: Option<u32>| name.is_some_and(|n| trace.names.get(n) == "barrier");
+    let is_taskgroup = |name: Option<u32>| name.is_some_and(|n| trace.names.get(n) == "taskgroup");
+    let is_taskwait = |name: Option<u32>| name.is_some_and(|n| matches!(trace.names.get(n), "taskwait" | "dependence"));
+    for event in events.iter_mut().filter(|e| matches!(e.what, What::Arrives | What::Leaves)) {
+        event.other = match event.name {
+            name if is_barrier(name) => BARRIER,
+            name if is_taskgroup(name) => TASKGROUP,
+            name if is_taskwait(name) => TASKWAIT,
+            _ => OTHER,
+        };
+    }
+    events
+}
+
+/// What waits are, in `Event::other`.
+const BARRIER: u64 = 0;
+const TASKWAIT: u64 = 1;
+const TASKGROUP: u64 = 2;
+const OTHER: u64 = 3;
+
+impl Walk {
+    fn strand(&mut self, task: u64) -> &mut Strand {
+        let none = Chain::EMPTY;
+        self.strands.entry(task).or_insert(Strand { chain: none, works: None, parent: 0, region: 0, children: none, descendants: none, barriers: 0 })
+    }
+
+    fn take(&mut self, event: &Event) {
+        let Event { at, what, task, other, name } = *event;
+        match what {
+            What::Works => self.strand(task).works = Some((other as usize, at, name)),
+            What::Rests => {
+                self.advance(task, at);
+                self.strand(task).works = None;
+            }
+            What::Creates => {
+                let chain = self.advance(task, at);
+                let region = self.strand(task).region;
+                let child = self.strand(other);
+                (child.chain, child.parent, child.region) = (chain, task, region);
+            }
+            What::Begins => self.begins(task, other),
+            What::Ends => self.ends(task, other),
+            What::Forks => {
+                let chain = self.advance(task, at);
+                self.regions.entry(other).or_default().start = Some(chain);
+            }
+            What::Joins => {
+                let end = self.regions.remove(&other).and_then(|region| region.end);
+                let strand = self.strand(task);
+                strand.chain = strand.chain.longer(end.unwrap_or(Chain::EMPTY));
+            }
+            What::Arrives if other == BARRIER => self.arrives(task),
+            What::Leaves => self.leaves(task, other),
+            What::Arrives => {}
+        }
+    }
+
+    /// The chain of a task up to `at`.
+    fn advance(&mut self, task: u64, at: f64) -> Chain {
+        let next = self.links.len();
+        let strand = self.strand(task);
+        if let Some((lane, since, name)) = strand.works.filter(|w| w.1 < at) {
+            let link = Link { lane, begin: since, end: at, name, before: strand.chain.last };
+            strand.chain = Chain { length: strand.chain.length + at - since, last: next };
+            strand.works = Some((lane, at, name));
+            let chain = strand.chain;
+            self.links.push(link);
+            return chain;
+        }
+        strand.chain
+    }
+
+    /// `region`: of an implicit task.
+    fn begins(&mut self, task: u64, region: u64) {
+        let before = self.before.remove(&task).unwrap_or_default();
+        let waited = before.iter().filter_map(|task| self.ended.get(task)).fold(Chain::EMPTY, |a, &b| a.longer(b));
+        let start = self.regions.get(&region).and_then(|r| r.start).unwrap_or(Chain::EMPTY);
+        let strand = self.strand(task);
+        strand.chain = strand.chain.longer(waited).longer(start);
+        if region != 0 {
+            strand.region = region;
+        }
+    }
+
+    /// `region`: of an implicit task; 0 for explicit ones.
+    fn ends(&mut self, task: u64, implicit: u64) {
+        let Some(strand) = self.strands.remove(&task) else { return };
+        let (chain, descendants) = (strand.chain, strand.chain.longer(strand.descendants));
+        if implicit == 0
+            && let Some(parent) = self.strands.get_mut(&strand.parent)
+        {
+            parent.children = parent.children.longer(chain);
+            parent.descendants = parent.descendants.longer(descendants);
+        }
+        if let Some(region) = self.regions.get_mut(&strand.region) {
+            region.end = Some(region.end.map_or(chain, |end| end.longer(chain)));
+            if implicit == 0 {
+                let left = region.left;
+                region.at_barrier(left, chain);
+            }
+        }
+        self.ended.insert(task, chain);
+    }
+
+    fn arrives(&mut self, task: u64) {
+        let strand = self.strand(task);
+        let (chain, number, region) = (strand.chain, strand.barriers, strand.region);
+        if let Some(region) = self.regions.get_mut(&region) {
+            region.at_barrier(number, chain);
+        }
+    }
+
+    fn leaves(&mut self, task: u64, wait: u64) {
+        let strand = self.strand(task);
+        let (number, region, children, descendants) = (strand.barriers, strand.region, strand.children, strand.descendants);
+        let waited = match wait {
+            TASKWAIT => children,
+            TASKGROUP => children.longer(descendants),
+            BARRIER => {
+                strand.barriers += 1;
+                let region = self.regions.get_mut(&region);
+                region.map_or(Chain::EMPTY, |region| {
+                    region.left = region.left.max(number + 1);
+                    region.barriers.get(number).copied().flatten().unwrap_or(Chain::EMPTY)
+                })
+            }
+            _ => Chain::EMPTY,
+        };
+        let strand = self.strand(task);
+        strand.chain = strand.chain.longer(waited);
+    }
+
+    /// The links of the chain that ends with `last`.
+    fn unroll(&self, last: usize) -> Vec<Link> {
+        let mut path: Vec<Link> = Vec::new();
+        let mut at = last;
+        while at != NONE {
+            let link = self.links[at];
+            match path.last_mut() {
+                Some(next) if next.lane == link.lane && next.name == link.name && next.begin - link.end < 1e-3 => next.begin = link.begin,
+                _ => path.push(link),
+            }
+            at = link.before;
+        }
+        path.reverse();
+        path
+    }
+}
+
+impl Region {
+    fn at_barrier(&mut self, number: usize, chain: Chain) {
+        if self.barriers.len() <= number {
+            self.barriers.resize(number + 1, None);
+        }
+        let longest = &mut self.barriers[number];
+        *longest = Some(longest.map_or(chain, |l| l.longer(chain)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::trace::{read, tests::file};
+    use super::*;
+
+    fn path(events: &[&str]) -> Path {
+        let trace = read(&file(events)).unwrap();
+        find(&trace, &Timeline::of(&trace))
+    }
+
+    fn task(lane: u32, id: u32, (begin, length): (u32, u32), (parent, created): (u32, u32)) -> String {
+        format!("'ph':'X','tid':{lane},'name':'t{id}','cat':'task','ts':{begin},'dur':{length},'args':{{'task':{id},'parent':{parent},'by':0,'created':{created},'end':1}}")
+    }
+
+    fn arrow(id: u32, (from, at): (u32, u32), (to, then): (u32, u32)) -> [String; 2] {
+        [
+            format!("'ph':'s','tid':0,'name':'d','cat':'dependence','ts':{at},'id':{id}"),
+            format!("'ph':'f','tid':0,'name':'d','cat':'dependence','ts':{then},'id':{id},'args':{{'from':{from},'to':{to}}}"),
+        ]
+    }
+
+    fn events(lists: Vec<Vec<String>>) -> Vec<String> {
+        lists.into_iter().flatten().collect()
+    }
+
+    #[test]
+    fn dependences_make_a_chain_and_waiting_for_a_lane_does_not() {
+        // 1 → 3 is the chain; 2 runs between on the same lane without need.
+        let all = events(vec![
+            vec![task(0, 1, (10, 20), (0, 1)), task(0, 2, (30, 5), (0, 2)), task(0, 3, (35, 30), (0, 3))],
+            arrow(1, (1, 29), (3, 35)).into(),
+        ]);
+        let path = path(&all.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!((path.length, path.work), (50.0, 55.0));
+        assert_eq!(path.links.iter().map(|l| (l.begin, l.end)).collect::<Vec<_>>(), [(10.0, 30.0), (35.0, 65.0)]);
+    }
+
+    #[test]
+    fn the_path_goes_through_creation_and_taskwait() {
+        // The producer works 10, makes a task that works 40 elsewhere, works 5 more, waits, and works 7.
+        let producer = "'ph':'X','tid':0,'name':'p','cat':'implicit','ts':0,'dur':67,'args':{'task':1,'region':0}";
+        let wait = "'ph':'X','tid':0,'name':'taskwait','cat':'wait','ts':15,'dur':45,'args':{'task':1,'end':1}";
+        let child = task(1, 2, (20, 40), (1, 10));
+        let path = path(&[producer, wait, &child]);
+        assert_eq!(path.length, 10.0 + 40.0 + 7.0);
+        assert_eq!(path.links.iter().map(|l| (l.lane, l.end - l.begin)).collect::<Vec<_>>(), [(0, 10.0), (1, 40.0), (0, 7.0)]);
+        assert!((path.parallelism() - 62.0 / 57.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_barrier_makes_all_wait_for_the_last() {
+        let implicit = |lane: u32, task: u32, length: u32| {
+            format!("'ph':'X','tid':{lane},'name':'r','cat':'implicit','ts':10,'dur':{length},'args':{{'task':{task},'region':1,'end':1}}")
+        };
+        let barrier = |lane: u32, task: u32, begin: u32, end: u32| {
+            format!("'ph':'X','tid':{lane},'name':'barrier','cat':'wait','ts':{begin},'dur':{},'args':{{'task':{task},'end':1}}", end - begin)
+        };
+        let region = "'ph':'X','tid':0,'name':'r','cat':'region','ts':9,'dur':90,'args':{'task':7,'region':1,'size':2,'end':1}";
+        let initial = "'ph':'X','tid':0,'name':'i','cat':'implicit','ts':0,'dur':100,'args':{'task':7,'region':0}";
+        // Thread 0 works 10, then 30; thread 1 works 40, then 5: the longest way is 40 + 30.
+        let all = [initial.into(), region.into(), implicit(0, 1, 80), implicit(1, 2, 46), barrier(0, 1, 20, 50), barrier(1, 2, 50, 51), barrier(0, 1, 80, 90)];
+        let path = path(&all.iter().map(String::as_str).collect::<Vec<_>>());
+        // Before the fork, through the region, and what the initial task does after it.
+        assert_eq!(path.length, 9.0 + 40.0 + 30.0 + 1.0);
+        assert_eq!(path.links.iter().map(|l| l.lane).collect::<Vec<_>>(), [0, 1, 0, 0]);
+    }
+}

@@ -1,0 +1,350 @@
+//! What each lane does at each time: slices, which lie in each other, as stretches one behind the other, each of one kind.
+//!
+//! A stretch belongs to the innermost slice. Where nothing is open, or a thread sleeps outside of a wait, the lane has no work.
+
+use std::collections::HashMap;
+
+use super::trace::{Category, Slice, Trace};
+
+/// What a lane does. The first four are work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// An explicit task.
+    Task,
+    /// A thread's own part of a region.
+    Region,
+    /// Code outside of parallel regions.
+    Serial,
+    /// It waits for a device that works.
+    Device,
+    /// There is nothing to do.
+    NoWork,
+    /// Tasks are there, but all wait for others.
+    Dependence,
+    /// Children or descendants are not complete.
+    Taskwait,
+    /// Others of the team have not come.
+    Barrier,
+    /// Somebody has the lock, or it is another's turn.
+    Lock,
+    /// A message has not come.
+    Mpi,
+    /// The code stands still while others wait behind it.
+    Stall,
+}
+
+impl Kind {
+    pub const ALL: [Self; 11] = [
+        Self::Task,
+        Self::Region,
+        Self::Serial,
+        Self::Device,
+        Self::NoWork,
+        Self::Dependence,
+        Self::Taskwait,
+        Self::Barrier,
+        Self::Lock,
+        Self::Mpi,
+        Self::Stall,
+    ];
+
+    pub fn is_work(self) -> bool {
+        self <= Self::Device
+    }
+
+    /// In tables and legends.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Task => "tasks",
+            Self::Region => "code of regions",
+            Self::Serial => "outside of regions",
+            Self::Device => "devices",
+            Self::NoWork => "no work",
+            Self::Dependence => "dependences",
+            Self::Taskwait => "taskwait",
+            Self::Barrier => "barriers",
+            Self::Lock => "locks",
+            Self::Mpi => "MPI",
+            Self::Stall => "stalls",
+        }
+    }
+}
+
+/// A time in which a lane does one thing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stretch {
+    pub begin: f64,
+    pub end: f64,
+    pub kind: Kind,
+    /// Of the innermost slice that has one of its own (not "asleep"), if any.
+    pub name: Option<u32>,
+    /// The task or implicit task, 0 for none.
+    pub task: u64,
+}
+
+impl Stretch {
+    pub fn length(&self) -> f64 {
+        self.end - self.begin
+    }
+}
+
+/// The stretches of each lane, without gaps from its first slice to the end of the trace, and the times of both.
+#[derive(Debug, Default)]
+pub struct Timeline {
+    pub lanes: Vec<Vec<Stretch>>,
+    pub begin: f64,
+    pub end: f64,
+}
+
+/// When tasks are there, but none of them may begin: sums over time, to ask for any interval.
+struct Blocked {
+    /// Where it changes, and the sum before.
+    steps: Vec<(f64, f64, bool)>,
+}
+
+impl Blocked {
+    /// From the times at which tasks were made, were ready and began.
+    fn of(tasks: impl Iterator<Item = (f64, f64, f64)>) -> Self {
+        let mut changes: Vec<(f64, i64, i64)> = Vec::new();
+        for (made, ready, began) in tasks {
+            if ready > made {
+                changes.extend([(made, 0, 1), (ready, 0, -1)]);
+            }
+            changes.extend([(ready, 1, 0), (began.max(ready), -1, 0)]);
+        }
+        changes.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (mut ready, mut waiting, mut sum) = (0, 0, 0.0);
+        let mut steps: Vec<(f64, f64, bool)> = vec![(0.0, 0.0, false)];
+        for (at, more_ready, more_waiting) in changes {
+            ready += more_ready;
+            waiting += more_waiting;
+            let now = waiting > 0 && ready == 0;
+            if let Some(&(since, _, was)) = steps.last().filter(|s| s.2 != now) {
+                sum += if was { at - since } else { 0.0 };
+                steps.push((at, sum, now));
+            }
+        }
+        Self { steps }
+    }
+
+    /// How long it was so until `at`.
+    fn until(&self, at: f64) -> f64 {
+        let (since, sum, is) = self.steps[self.steps.partition_point(|s| s.0 <= at).max(1) - 1];
+        sum + if is { at - since } else { 0.0 }
+    }
+}
+
+impl Timeline {
+    pub fn of(trace: &Trace) -> Self {
+        let times = || trace.lanes.iter().flat_map(|lane| &lane.slices);
+        let begin = times().map(|s| s.begin).fold(f64::INFINITY, f64::min);
+        let end = times().map(|s| s.end).fold(0.0, f64::max);
+        if begin > end {
+            return Self { lanes: vec![Vec::new(); trace.lanes.len()], begin: 0.0, end: 0.0 };
+        }
+        let blocked = Blocked::of(lives(trace).into_iter());
+        let initial = initial_tasks(trace);
+        let lane = |lane: &super::trace::Lane| {
+            let mut stretches = flatten(&lane.slices, end, &|slice: &Slice| initial.contains(&slice.task));
+            mark_stalls(&mut stretches, &lane.stalls);
+            split_waits(stretches, &blocked, &trace.names)
+        };
+        Self { lanes: trace.lanes.iter().map(lane).collect(), begin, end }
+    }
+
+    pub fn length(&self) -> f64 {
+        self.end - self.begin
+    }
+
+    /// All stretches, with their lanes.
+    pub fn all(&self) -> impl Iterator<Item = (usize, &Stretch)> {
+        self.lanes.iter().enumerate().flat_map(|(lane, stretches)| stretches.iter().map(move |s| (lane, s)))
+    }
+}
+
+/// The implicit tasks outside of regions.
+fn initial_tasks(trace: &Trace) -> std::collections::HashSet<u64> {
+    let slices = trace.lanes.iter().flat_map(|lane| &lane.slices);
+    slices.filter(|s| s.category == Category::Implicit && s.region == 0).map(|s| s.task).collect()
+}
+
+/// When each explicit task was made, was ready (all that it depends on were complete) and began.
+fn lives(trace: &Trace) -> Vec<(f64, f64, f64)> {
+    let mut ends: HashMap<u64, f64> = HashMap::new();
+    let tasks = || trace.lanes.iter().flat_map(|lane| &lane.slices).filter(|s| s.category == Category::Task);
+    if !trace.dependences.is_empty() {
+        ends.extend(tasks().filter(|s| s.ends).map(|s| (s.task, s.end)));
+    }
+    let mut ready: HashMap<u64, f64> = HashMap::new();
+    for (from, to) in &trace.dependences {
+        if let Some(&end) = ends.get(from) {
+            let at = ready.entry(*to).or_default();
+            *at = at.max(end);
+        }
+    }
+    tasks().filter_map(|s| s.made.map(|made| (made.at, ready.get(&s.task).copied().unwrap_or(0.0).clamp(made.at, s.begin), s.begin))).collect()
+}
+
+/// What a slice is, without what lies in it.
+fn kind(slice: &Slice, name: &str, is_initial: &impl Fn(&Slice) -> bool) -> Kind {
+    match (slice.category, name) {
+        (Category::Task, _) => Kind::Task,
+        (Category::Implicit | Category::Region | Category::Other, _) if is_initial(slice) || slice.task == 0 => Kind::Serial,
+        (Category::Implicit | Category::Region | Category::Other, _) => Kind::Region,
+        (Category::Device, _) => Kind::Device,
+        (Category::Sleep, _) => Kind::NoWork,
+        (Category::Wait, _) => Kind::Barrier,
+    }
+}
+
+/// As [`kind`]; what waits wait for is told by [`split_waits`], which knows their names.
+fn flatten(slices: &[Slice], end: f64, is_initial: &impl Fn(&Slice) -> bool) -> Vec<Stretch> {
+    let mut stretches = Vec::with_capacity(2 * slices.len());
+    let mut open: Vec<&Slice> = Vec::new();
+    let mut at = slices.first().map_or(end, |s| s.begin);
+    let mut put = |open: &[&Slice], from: f64, to: f64| {
+        if to > from {
+            stretches.push(stretch(open, (from, to), is_initial));
+        }
+    };
+    for slice in slices {
+        while let Some(top) = open.last().filter(|top| top.end <= slice.begin) {
+            put(&open, at, top.end);
+            at = at.max(top.end);
+            open.pop();
+        }
+        put(&open, at, slice.begin);
+        at = at.max(slice.begin);
+        open.push(slice);
+    }
+    while let Some(top) = open.last() {
+        put(&open, at, top.end);
+        at = at.max(top.end);
+        open.pop();
+    }
+    put(&[], at, end);
+    stretches
+}
+
+fn stretch(open: &[&Slice], (begin, end): (f64, f64), is_initial: &impl Fn(&Slice) -> bool) -> Stretch {
+    let awake = open.iter().rev().find(|s| s.category != Category::Sleep);
+    let sleeps = open.last().is_some_and(|s| s.category == Category::Sleep);
+    let kind = match awake {
+        Some(slice) if !sleeps || slice.category == Category::Wait || slice.category == Category::Device => kind(slice, "", is_initial),
+        _ => Kind::NoWork,
+    };
+    // A region's own slice has the task that forked it.
+    let task = open.iter().rev().find(|s| s.task != 0).map_or(0, |s| s.task);
+    Stretch { begin, end, kind, name: awake.map(|s| s.name), task }
+}
+
+/// Where the monitor has found work standing still, the rest of that stretch is a stall.
+fn mark_stalls(stretches: &mut Vec<Stretch>, stalls: &[(f64, String)]) {
+    for (at, _) in stalls {
+        let index = stretches.partition_point(|s| s.end <= *at);
+        let Some(found) = stretches.get_mut(index).filter(|s| s.begin < *at && s.kind.is_work()) else { continue };
+        let rest = Stretch { begin: *at, kind: Kind::Stall, ..*found };
+        found.end = *at;
+        stretches.insert(index + 1, rest);
+    }
+}
+
+/// What the names of waits say; and those for tasks, or for work, while all tasks that are there depend on others, are waits for dependences.
+fn split_waits(stretches: Vec<Stretch>, blocked: &Blocked, names: &super::trace::Names) -> Vec<Stretch> {
+    let mut split = Vec::with_capacity(stretches.len());
+    for mut stretch in stretches {
+        if stretch.kind == Kind::Barrier {
+            stretch.kind = match stretch.name.map_or("", |name| names.get(name)) {
+                "taskwait" | "taskgroup" => Kind::Taskwait,
+                "dependence" => Kind::Dependence,
+                "lock" | "critical" | "ordered" => Kind::Lock,
+                "MPI" => Kind::Mpi,
+                _ => Kind::Barrier,
+            };
+        }
+        let may_be = matches!(stretch.kind, Kind::Barrier | Kind::Taskwait | Kind::NoWork);
+        let length = if may_be { (blocked.until(stretch.end) - blocked.until(stretch.begin)).clamp(0.0, stretch.length()) } else { 0.0 };
+        let rest = stretch.length() - length;
+        if length > 0.0 {
+            split.push(Stretch { end: stretch.begin + length, kind: Kind::Dependence, ..stretch });
+            stretch.begin += length;
+        }
+        if rest > 0.0 {
+            split.push(stretch);
+        }
+    }
+    split
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::trace::{read, tests::file};
+    use super::*;
+
+    /// Kind, length and task of the stretches of each lane.
+    fn timeline(events: &[&str]) -> Vec<Vec<(Kind, f64, u64)>> {
+        let trace = read(&file(events)).unwrap();
+        let lanes = Timeline::of(&trace).lanes;
+        let rounded = |s: &Stretch| (s.kind, (s.length() * 1000.0).round() / 1000.0, s.task);
+        lanes.iter().map(|lane| lane.iter().map(rounded).collect()).collect()
+    }
+
+    #[test]
+    fn a_stretch_belongs_to_the_innermost_slice() {
+        let lanes = timeline(&[
+            "'ph':'X','tid':0,'name':'initial','cat':'implicit','ts':0,'dur':100,'args':{'task':1,'region':0}",
+            "'ph':'X','tid':0,'name':'r','cat':'region','ts':10,'dur':60,'args':{'task':1,'region':1}",
+            "'ph':'X','tid':0,'name':'r','cat':'implicit','ts':12,'dur':50,'args':{'task':2,'region':1}",
+            "'ph':'X','tid':0,'name':'f','cat':'task','ts':20,'dur':5,'args':{'task':3}",
+            "'ph':'X','tid':0,'name':'barrier','cat':'wait','ts':40,'dur':22,'args':{'task':2}",
+            "'ph':'X','tid':0,'name':'asleep','cat':'sleep','ts':50,'dur':10",
+            "'ph':'X','tid':1,'name':'f','cat':'task','ts':30,'dur':10,'args':{'task':4}",
+        ]);
+        assert_eq!(lanes[0], [
+            (Kind::Serial, 10.0, 1),
+            (Kind::Serial, 2.0, 1),
+            (Kind::Region, 8.0, 2),
+            (Kind::Task, 5.0, 3),
+            (Kind::Region, 15.0, 2),
+            (Kind::Barrier, 10.0, 2),
+            (Kind::Barrier, 10.0, 2),
+            (Kind::Barrier, 2.0, 2),
+            (Kind::Serial, 8.0, 1),
+            (Kind::Serial, 30.0, 1),
+        ]);
+        assert_eq!(lanes[1], [(Kind::Task, 10.0, 4), (Kind::NoWork, 60.0, 0)]);
+    }
+
+    #[test]
+    fn waits_are_told_apart_by_what_for() {
+        let wait = |name: &str, ts: u32| format!("'ph':'X','tid':0,'name':'{name}','cat':'wait','ts':{ts},'dur':1,'args':{{'task':2}}");
+        let names = ["barrier", "taskwait", "taskgroup", "critical", "lock", "ordered", "MPI", "dependence", "reduction"];
+        let events: Vec<String> = names.iter().zip(0..).map(|(name, at)| wait(name, at)).collect();
+        let kinds: Vec<Kind> = timeline(&events.iter().map(String::as_str).collect::<Vec<_>>())[0].iter().map(|s| s.0).collect();
+        use Kind::{Barrier, Dependence, Lock, Mpi, Taskwait};
+        assert_eq!(kinds, [Barrier, Taskwait, Taskwait, Lock, Lock, Lock, Mpi, Dependence, Barrier]);
+    }
+
+    #[test]
+    fn who_waits_while_all_tasks_depend_on_others_waits_for_dependences() {
+        let lanes = timeline(&[
+            "'ph':'X','tid':0,'name':'a','cat':'task','ts':10,'dur':40,'args':{'task':1,'parent':9,'by':0,'created':5,'end':1}",
+            "'ph':'s','tid':0,'name':'dependence','cat':'dependence','ts':50,'id':1",
+            "'ph':'X','tid':0,'name':'b','cat':'task','ts':50,'dur':10,'args':{'task':2,'parent':9,'by':0,'created':6,'end':1}",
+            "'ph':'f','tid':0,'name':'dependence','cat':'dependence','ts':50,'id':1,'bp':'e','args':{'from':1,'to':2}",
+            "'ph':'X','tid':1,'name':'barrier','cat':'wait','ts':0,'dur':60,'args':{'task':8}",
+        ]);
+        // Task 1 is ready until 10; then 2 waits for it until 50 and is not ready.
+        assert_eq!(lanes[1], [(Kind::Dependence, 40.0, 8), (Kind::Barrier, 20.0, 8)]);
+    }
+
+    #[test]
+    fn code_that_stands_still_is_a_stall_from_when_it_is_found() {
+        let lanes = timeline(&[
+            "'ph':'X','tid':0,'name':'r','cat':'implicit','ts':0,'dur':100,'args':{'task':2,'region':1}",
+            "'ph':'i','tid':0,'name':'interrupt','cat':'stall','ts':30,'s':'t'",
+            "'ph':'X','tid':0,'name':'r','cat':'implicit','ts':110,'dur':10,'args':{'task':2,'region':1}",
+        ]);
+        assert_eq!(lanes[0], [(Kind::Region, 30.0, 2), (Kind::Stall, 70.0, 2), (Kind::NoWork, 10.0, 0), (Kind::Region, 10.0, 2)]);
+    }
+}

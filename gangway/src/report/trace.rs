@@ -1,0 +1,383 @@
+//! The trace as it is in the file: what its events say, and whether the file is what Chrome's trace event format asks for.
+//!
+//! Strict, so that a file that is read here is drawn by Perfetto and `chrome://tracing`, too: each event has the members that its phase needs, slices of a lane
+//! nest, arrows have both ends or the trace says that events were lost.
+
+use std::collections::HashMap;
+
+use super::json::{Json, Reader, Result};
+
+/// Names of slices, each once.
+#[derive(Debug, Default)]
+pub struct Names {
+    list: Vec<String>,
+    known: HashMap<String, u32>,
+}
+
+impl Names {
+    /// The number of a name.
+    pub fn number(&mut self, name: &str) -> u32 {
+        if let Some(&number) = self.known.get(name) {
+            return number;
+        }
+        let number = self.list.len() as u32;
+        self.list.push(name.to_owned());
+        self.known.insert(name.to_owned(), number);
+        number
+    }
+
+    /// All, by number.
+    pub fn all(&self) -> &[String] {
+        &self.list
+    }
+
+    /// One of them.
+    pub fn get(&self, number: u32) -> &str {
+        &self.list[number as usize]
+    }
+}
+
+/// What kind of slice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Category {
+    Task,
+    Implicit,
+    Region,
+    Wait,
+    Sleep,
+    Device,
+    Other,
+}
+
+/// A slice of a lane. Times are microseconds.
+#[derive(Clone, Debug)]
+pub struct Slice {
+    pub begin: f64,
+    pub end: f64,
+    pub name: u32,
+    pub category: Category,
+    /// The task it belongs to, 0 for none.
+    pub task: u64,
+    /// The last slice of its task, wait or region.
+    pub ends: bool,
+    /// An explicit task's first slice: who made it, and when.
+    pub made: Option<Made>,
+    /// Of an implicit task or a region: the region's number, 0 for none.
+    pub region: u64,
+    /// Of a gang's thread: gang and level.
+    pub gang: Option<(i64, i64)>,
+}
+
+/// How an explicit task came to be, and to run.
+#[derive(Clone, Copy, Debug)]
+pub struct Made {
+    pub parent: u64,
+    pub at: f64,
+    /// The lane that it was stolen from.
+    pub victim: Option<usize>,
+}
+
+/// A lane.
+#[derive(Clone, Debug, Default)]
+pub struct Lane {
+    /// As in the file.
+    pub number: i64,
+    pub name: String,
+    /// In the order of their beginnings, outer ones first.
+    pub slices: Vec<Slice>,
+    /// When the monitor found its code standing still, and what it did.
+    pub stalls: Vec<(f64, String)>,
+    /// ULTs stolen: when, and from which lane's number.
+    pub steals: Vec<(f64, i64)>,
+}
+
+/// A gang's start.
+#[derive(Clone, Copy, Debug)]
+pub struct Gang {
+    pub id: i64,
+    pub level: i64,
+    pub size: u32,
+    pub at: f64,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Trace {
+    pub names: Names,
+    pub lanes: Vec<Lane>,
+    /// From a task to one that waited for its end.
+    pub dependences: Vec<(u64, u64)>,
+    pub gangs: Vec<Gang>,
+    /// Counters: name, and values over time.
+    pub counters: Vec<(String, Vec<(f64, f64)>)>,
+    pub program: String,
+    pub lost: u64,
+    /// All that is in the file.
+    pub events: usize,
+}
+
+/// One event, its members checked.
+struct Event<'a> {
+    json: Json<'a>,
+}
+
+impl Event<'_> {
+    fn number(&self, name: &str) -> Result<f64> {
+        self.json.get(name).and_then(Json::number).ok_or_else(|| format!("an event without the number \"{name}\": {}", self.short()))
+    }
+
+    fn text(&self, name: &str) -> Result<&str> {
+        self.json.get(name).and_then(Json::text).ok_or_else(|| format!("an event without the text \"{name}\": {}", self.short()))
+    }
+
+    fn argument(&self, name: &str) -> Option<f64> {
+        self.json.get("args")?.get(name)?.number()
+    }
+
+    fn category(&self) -> &str {
+        self.json.get("cat").and_then(Json::text).unwrap_or("")
+    }
+
+    fn short(&self) -> String {
+        format!("{:?}", self.json).chars().take(160).collect()
+    }
+}
+
+/// What is put together while the events come.
+#[derive(Default)]
+struct Builder {
+    trace: Trace,
+    lanes: HashMap<(i64, i64), usize>,
+    arrows: HashMap<(String, i64), (u32, u32)>,
+    counters: HashMap<String, usize>,
+}
+
+/// Reads a trace. Members that are not known are skipped.
+pub fn read(text: &str) -> Result<Trace> {
+    let mut reader = Reader::new(text);
+    let mut builder = Builder::default();
+    let mut has_events = false;
+    let mut events = |reader: &mut Reader, builder: &mut Builder| {
+        has_events = true;
+        reader.list(|reader| {
+            let json = reader.value()?;
+            builder.take(&Event { json })
+        })
+    };
+    if reader.is_list() {
+        events(&mut reader, &mut builder)?;
+    } else {
+        reader.object(|reader, name| match &*name {
+            "traceEvents" => events(reader, &mut builder),
+            "otherData" => {
+                let facts = reader.value()?;
+                builder.trace.lost = facts.get("lost").and_then(Json::number).unwrap_or(0.0) as u64;
+                Ok(())
+            }
+            _ => reader.value().map(drop),
+        })?;
+    }
+    reader.end()?;
+    if !has_events {
+        return Err("there is no list \"traceEvents\"".into());
+    }
+    builder.finish()
+}
+
+impl Builder {
+    fn lane(&mut self, event: &Event) -> Result<usize> {
+        let key = (event.number("pid")? as i64, event.number("tid")? as i64);
+        let lanes = &mut self.trace.lanes;
+        Ok(*self.lanes.entry(key).or_insert_with(|| {
+            lanes.push(Lane { number: key.1, name: format!("thread {}", key.1), ..Lane::default() });
+            lanes.len() - 1
+        }))
+    }
+
+    fn take(&mut self, event: &Event) -> Result<()> {
+        self.trace.events += 1;
+        let phase = event.text("ph")?;
+        if phase == "M" {
+            return self.metadata(event);
+        }
+        let (at, name) = (event.number("ts")?, event.text("name")?);
+        if at < 0.0 {
+            return Err(format!("a time before the beginning: {}", event.short()));
+        }
+        match phase {
+            "X" => self.slice(event, at, name),
+            "i" | "I" => self.instant(event, at, name),
+            "s" | "f" => self.arrow(event, phase == "s"),
+            "C" => self.counter(event, at, name),
+            _ => Err(format!("an event of the unknown phase \"{phase}\": {}", event.short())),
+        }
+    }
+
+    fn metadata(&mut self, event: &Event) -> Result<()> {
+        let name = event.json.get("args").and_then(|a| a.get("name")?.text());
+        match (event.text("name")?, name) {
+            ("process_name", Some(name)) => self.trace.program = name.to_owned(),
+            ("thread_name", Some(name)) => {
+                let lane = self.lane(event)?;
+                self.trace.lanes[lane].name = name.to_owned();
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn slice(&mut self, event: &Event, begin: f64, name: &str) -> Result<()> {
+        let length = event.number("dur")?;
+        if length < 0.0 {
+            return Err(format!("a slice that ends before it begins: {}", event.short()));
+        }
+        let category = match event.category() {
+            "task" => Category::Task,
+            "implicit" => Category::Implicit,
+            "region" => Category::Region,
+            "wait" => Category::Wait,
+            "sleep" => Category::Sleep,
+            "device" => Category::Device,
+            _ => Category::Other,
+        };
+        let number = |name| event.argument(name).unwrap_or(0.0);
+        let lane = self.lane(event)?;
+        let made = event.argument("parent").map(|parent| Made {
+            parent: parent as u64,
+            at: event.argument("created").unwrap_or(begin),
+            victim: event.argument("victim").map(|victim| victim as usize),
+        });
+        let slice = Slice {
+            begin,
+            end: begin + length,
+            name: self.trace.names.number(name),
+            category,
+            task: number("task") as u64,
+            ends: event.argument("end").is_some(),
+            made,
+            region: number("region") as u64,
+            gang: event.argument("gang").map(|gang| (gang as i64, number("level") as i64)),
+        };
+        self.trace.lanes[lane].slices.push(slice);
+        Ok(())
+    }
+
+    fn instant(&mut self, event: &Event, at: f64, name: &str) -> Result<()> {
+        let lane = self.lane(event)?;
+        let number = |name| event.argument(name).unwrap_or(0.0);
+        match event.category() {
+            "stall" => self.trace.lanes[lane].stalls.push((at, name.to_owned())),
+            "steal" => self.trace.lanes[lane].steals.push((at, number("victim") as i64)),
+            "gang" => self.trace.gangs.push(Gang { id: number("gang") as i64, level: number("level") as i64, size: number("size") as u32, at }),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn arrow(&mut self, event: &Event, begins: bool) -> Result<()> {
+        self.lane(event)?;
+        let ends = self.arrows.entry((event.category().to_owned(), event.number("id")? as i64)).or_default();
+        if begins { ends.0 += 1 } else { ends.1 += 1 }
+        if let (false, "dependence", Some(from), Some(to)) = (begins, event.category(), event.argument("from"), event.argument("to")) {
+            self.trace.dependences.push((from as u64, to as u64));
+        }
+        Ok(())
+    }
+
+    fn counter(&mut self, event: &Event, at: f64, name: &str) -> Result<()> {
+        let Some(Json::Object(values)) = event.json.get("args") else { return Err(format!("a counter without values: {}", event.short())) };
+        let Some(value) = values.first().and_then(|(_, value)| value.number()) else { return Err(format!("a counter without a number: {}", event.short())) };
+        let counters = &mut self.trace.counters;
+        let index = *self.counters.entry(name.to_owned()).or_insert_with(|| {
+            counters.push((name.to_owned(), Vec::new()));
+            counters.len() - 1
+        });
+        counters[index].1.push((at, value));
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Trace> {
+        for lane in &mut self.trace.lanes {
+            lane.slices.sort_by(|a, b| a.begin.total_cmp(&b.begin).then(b.end.total_cmp(&a.end)));
+            nests(lane)?;
+        }
+        let twice = self.arrows.iter().find(|(_, ends)| ends.0 > 1 || ends.1 > 1 || ends.0 == 0);
+        if let Some(((category, id), _)) = twice {
+            return Err(format!("the arrow {id} of \"{category}\" has not one beginning and at most one end"));
+        }
+        // An arrow to a task that had not begun at the end has no head.
+        self.trace.lanes.sort_by_key(|lane| lane.number);
+        Ok(self.trace)
+    }
+}
+
+/// Times are read from three digits behind the point: what they differ by less than this is the same.
+const SAME: f64 = 0.0006;
+
+/// Do the lane's slices lie in each other or behind each other?
+fn nests(lane: &Lane) -> Result<()> {
+    let mut open: Vec<f64> = Vec::new();
+    for slice in &lane.slices {
+        while open.last().is_some_and(|&end| end <= slice.begin + SAME) {
+            open.pop();
+        }
+        if open.last().is_some_and(|&end| slice.end > end + SAME) {
+            return Err(format!("slices of \"{}\" overlap at {:.3} us", lane.name, slice.begin));
+        }
+        open.push(slice.end);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// A file of these events, without the process and with `'` for `"`.
+    pub fn file(events: &[&str]) -> String {
+        let events: Vec<String> = events.iter().map(|e| format!("{{\"pid\":1,{}}}", e.replace('\'', "\""))).collect();
+        format!("{{\"traceEvents\":[{}],\"otherData\":{{\"lost\":0}}}}", events.join(","))
+    }
+
+    #[test]
+    fn events_are_read() {
+        let text = file(&[
+            "'ph':'M','tid':0,'name':'process_name','args':{'name':'prog'}",
+            "'ph':'M','tid':0,'name':'thread_name','args':{'name':'worker 0'}",
+            "'ph':'X','tid':0,'name':'f','cat':'task','ts':1.5,'dur':2,'args':{'task':3,'parent':1,'by':0,'created':0.5,'victim':1,'end':1}",
+            "'ph':'s','tid':0,'name':'dependence','cat':'dependence','ts':3,'id':1,'args':{'from':3}",
+            "'ph':'f','tid':0,'name':'dependence','cat':'dependence','ts':4,'id':1,'bp':'e','args':{'from':3,'to':4}",
+            "'ph':'C','tid':0,'name':'ready','ts':4,'args':{'ready':7}",
+            "'ph':'i','tid':0,'name':'gang','cat':'gang','ts':4,'s':'t','args':{'gang':2,'level':1,'size':5}",
+            "'ph':'i','tid':0,'name':'stall','cat':'stall','ts':4,'s':'t'",
+        ]);
+        let trace = read(&text).unwrap();
+        assert_eq!((trace.program.as_str(), trace.lanes[0].name.as_str(), trace.events), ("prog", "worker 0", 8));
+        let slice = &trace.lanes[0].slices[0];
+        assert_eq!((slice.begin, slice.end, slice.task, slice.ends), (1.5, 3.5, 3, true));
+        let made = slice.made.unwrap();
+        assert_eq!((made.parent, made.at, made.victim), (1, 0.5, Some(1)));
+        assert_eq!((trace.dependences, trace.gangs[0].size, trace.lanes[0].stalls.len()), (vec![(3, 4)], 5, 1));
+        assert_eq!(trace.counters[0].1, [(4.0, 7.0)]);
+    }
+
+    #[test]
+    fn what_viewers_would_draw_wrongly_is_refused() {
+        let slice = |ts: f64, dur: f64| format!("'ph':'X','tid':0,'name':'f','cat':'task','ts':{ts},'dur':{dur}");
+        let wrong = |events: &[&str], part: &str| {
+            let said = read(&file(events)).unwrap_err();
+            assert!(said.contains(part), "{said}");
+        };
+        wrong(&[&slice(1.0, 5.0), &slice(2.0, 5.0)], "overlap");
+        wrong(&[&slice(1.0, -1.0)], "ends before");
+        wrong(&[&slice(-1.0, 1.0)], "before the beginning");
+        wrong(&["'ph':'Q','tid':0,'name':'f','ts':1"], "unknown phase");
+        wrong(&["'ph':'X','tid':0,'name':'f','ts':1"], "dur");
+        wrong(&["'ph':'X','name':'f','ts':1,'dur':1"], "tid");
+        wrong(&["'ph':'C','tid':0,'name':'f','ts':1"], "counter");
+        wrong(&["'ph':'f','tid':0,'name':'a','cat':'a','ts':1,'id':1"], "arrow");
+        assert!(read(&file(&[&slice(1.0, 5.0), &slice(2.0, 4.0), &slice(6.0, 1.0)])).is_ok(), "in each other and behind each other");
+        assert!(read("{}").unwrap_err().contains("traceEvents"));
+        assert!(read("{\"traceEvents\":[").is_err());
+    }
+}

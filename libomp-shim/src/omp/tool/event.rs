@@ -1,0 +1,290 @@
+//! The events, and who hears them. Numbers are those of OMPT (OpenMP 5.2 §19.4.4), so that nothing has to be translated.
+
+use core::cell::Cell;
+
+use super::code;
+use crate::omp::depend::Dependence;
+use crate::omp::task::Task;
+use crate::omp::team::Team;
+use crate::omp::thread::{Here, Thread};
+
+/// Which end of something is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum End {
+    /// It begins.
+    Begin = 1,
+    /// It ends.
+    End = 2,
+}
+
+/// Kinds of OpenMP threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum ThreadKind {
+    /// A kernel thread of the program.
+    Initial = 1,
+    /// A member of a team.
+    Worker = 2,
+}
+
+/// Kinds of teams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TeamKind {
+    /// That of a `parallel` region.
+    Parallel,
+    /// An initial team of a league.
+    League,
+    /// The initial team of a target region.
+    Target,
+}
+
+/// Synchronizing regions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum SyncKind {
+    /// `barrier`.
+    Explicit = 3,
+    /// One that the implementation needs.
+    Implementation = 4,
+    /// `taskwait`.
+    Taskwait = 5,
+    /// `taskgroup`.
+    Taskgroup = 6,
+    /// A reduction.
+    Reduction = 7,
+    /// The end of a worksharing construct.
+    Workshare = 8,
+    /// The end of a `parallel` region.
+    Parallel = 9,
+    /// The end of a `teams` region.
+    Teams = 10,
+}
+
+/// Work-distributing regions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Work {
+    /// A loop whose schedule is not told apart.
+    Loop = 1,
+    /// `sections`.
+    Sections = 2,
+    /// `single`, in the thread that executes it.
+    SingleExecutor = 3,
+    /// `single`, in the others.
+    SingleOther = 4,
+    /// `workshare`.
+    Workshare = 5,
+    /// `distribute`.
+    Distribute = 6,
+    /// `taskloop`.
+    Taskloop = 7,
+    /// `scope`.
+    Scope = 8,
+    /// A loop with a static schedule.
+    LoopStatic = 10,
+    /// A loop with a dynamic schedule.
+    LoopDynamic = 11,
+    /// A loop with a guided schedule.
+    LoopGuided = 12,
+    /// A loop with another schedule.
+    LoopOther = 13,
+}
+
+/// What excludes others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Mutex {
+    /// `omp_set_lock`.
+    Lock = 1,
+    /// `omp_test_lock`.
+    TestLock = 2,
+    /// `omp_set_nest_lock`.
+    NestLock = 3,
+    /// `omp_test_nest_lock`.
+    TestNestLock = 4,
+    /// `critical`.
+    Critical = 5,
+    /// `atomic` by the library's lock.
+    Atomic = 6,
+    /// `ordered`.
+    Ordered = 7,
+}
+
+/// Why a thread goes on with another task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Status {
+    /// The task is complete.
+    Complete = 1,
+    /// `taskyield`.
+    Yield = 2,
+    /// It was discarded: it belonged to something cancelled.
+    Cancel = 3,
+    /// Its body has ended, its event is still to come.
+    Detach = 4,
+    /// Its event has come before the end of its body.
+    EarlyFulfill = 5,
+    /// Its event has come after the end of its body.
+    LateFulfill = 6,
+    /// It waits.
+    Switch = 7,
+    /// A `taskwait` with dependences that was a task for tools is over.
+    TaskwaitComplete = 8,
+}
+
+/// What is handed out in one go.
+#[derive(Clone, Copy, Debug)]
+pub enum Chunk {
+    /// A section, by the address behind the call.
+    Section(usize),
+    /// So many iterations of a worksharing loop from a first one.
+    Loop(u64, u64),
+    /// The same of a taskloop.
+    Taskloop(u64, u64),
+    /// The same of a distributed loop.
+    Distribute(u64, u64),
+}
+
+/// What a `cancel` was about, in OMPT's bits: the construct, and what became of it.
+pub mod cancelled {
+    /// `parallel`.
+    pub const PARALLEL: u32 = 1;
+    /// `sections`.
+    pub const SECTIONS: u32 = 2;
+    /// Loops.
+    pub const LOOP: u32 = 4;
+    /// `taskgroup`.
+    pub const TASKGROUP: u32 = 8;
+    /// A `cancel` took effect.
+    pub const ACTIVATED: u32 = 16;
+    /// A thread has noticed.
+    pub const DETECTED: u32 = 32;
+    /// A task is not begun for it.
+    pub const DISCARDED: u32 = 64;
+}
+
+/// Constructs of devices, in OMPT's numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Target {
+    /// `target`.
+    Region = 1,
+    /// `target enter data`, and the beginning of `target data`.
+    EnterData = 2,
+    /// `target exit data`, and the end of `target data`.
+    ExitData = 3,
+    /// `target update`.
+    Update = 4,
+}
+
+/// Where something happens: in which thread and task, and behind which call of the program.
+pub struct Site<'a> {
+    /// The thread.
+    pub thread: &'a Thread,
+    /// The task.
+    pub task: &'a Task,
+    code: Cell<Option<usize>>,
+}
+
+impl Site<'_> {
+    /// In running code that the program has called.
+    pub fn caller(here: Here) -> Self {
+        Site { thread: here.thread, task: here.task, code: Cell::new(None) }
+    }
+
+    /// In running code of which this address is the program's, 0 for none.
+    pub fn at(here: Here, code: usize) -> Self {
+        Site { thread: here.thread, task: here.task, code: Cell::new(Some(code)) }
+    }
+
+    /// Of `task`, which `thread` runs or is about to run, without a call of the program's.
+    pub fn of<'a>(thread: &'a Thread, task: &'a Task) -> Site<'a> {
+        Site { thread, task, code: Cell::new(Some(0)) }
+    }
+
+    /// The address to which the call into the library returns (`codeptr_ra`); 0 where there is none. Costs an unwinding when it is asked for the
+    /// first time: about a microsecond.
+    pub fn code(&self) -> usize {
+        let code = self.code.get().unwrap_or_else(|| code::caller().address);
+        self.code.set(Some(code));
+        code
+    }
+
+    /// What [`Site::code`] has found, 0 if nobody has asked.
+    pub(super) fn known_code(&self) -> usize {
+        self.code.get().unwrap_or(0)
+    }
+
+    /// Index of the kernel thread's worker.
+    pub fn worker(&self) -> usize {
+        self.thread.host().map_or(0, |worker| worker.index() as usize)
+    }
+}
+
+/// Who hears what happens. See the module above for what the functions may do; each is called by the thread that it is about unless it says otherwise.
+#[allow(unused_variables, reason = "nothing is done by default")]
+pub trait Consumer: Sync {
+    /// A thread begins: an initial one at its first OpenMP call, a worker before its first region.
+    fn thread_begin(&self, thread: &Thread, kind: ThreadKind) {}
+    /// A thread ends: its kernel thread, or its team. For a worker it may be told by the thread that keeps the team.
+    fn thread_end(&self, thread: &Thread) {}
+    /// A member on a worker of its own has nothing to do until the next region.
+    fn idle(&self, thread: &Thread, end: End) {}
+    /// A team of `wanted` threads was asked for. The threads begin after this.
+    fn parallel_begin(&self, site: &Site, team: &Team, wanted: u32) {}
+    /// A league of `teams` initial teams begins; `word` is the tool's.
+    fn league_begin(&self, site: &Site, word: *mut u64, teams: u32) {}
+    /// It is over.
+    fn league_end(&self, site: &Site, word: *mut u64) {}
+    /// The region is over; `site` is the task that forked it.
+    fn parallel_end(&self, site: &Site, team: &Team) {}
+    /// The implicit task of a thread; an initial one where the team is no `parallel` region's. `over`: its region has ended, so the team is no longer its own.
+    fn implicit_task(&self, thread: &Thread, end: End, over: bool) {}
+    /// An explicit task has been made by the site's.
+    fn task_create(&self, site: &Site, task: &Task, has_dependences: bool) {}
+    /// What a task depends on.
+    fn dependences(&self, site: &Site, task: &Task, items: &[Dependence]) {}
+    /// An iteration of a doacross loop, by its loop variables: it is a `source`, or the site's task waits for it.
+    fn iteration(&self, site: &Site, source: bool, values: &[i64]) {}
+    /// The second task waits for the first, which is perhaps complete by now: of that one the word that was kept with it, of both their numbers.
+    fn task_dependence(&self, site: &Site, first: (u64, u64), second: &Task) {}
+    /// The thread stops running `prior` and goes on with `next`, which is `None` where it goes on with what it did.
+    fn task_schedule(&self, thread: &Thread, prior: &Task, status: Status, next: Option<&Task>) {}
+    /// A synchronizing region. `over` as in `implicit_task`.
+    fn sync_region(&self, site: &Site, kind: SyncKind, end: End, over: bool) {}
+    /// The waiting in it.
+    fn sync_wait(&self, site: &Site, kind: SyncKind, end: End, over: bool) {}
+    /// Work that is divided; `count` iterations, sections or tasks as far as they are known.
+    fn work(&self, site: &Site, kind: Work, end: End, count: u64) {}
+    /// Some of it is handed out.
+    fn dispatch(&self, site: &Site, chunk: Chunk) {}
+    /// `masked`, in the thread that executes it.
+    fn masked(&self, site: &Site, end: End) {}
+    /// A reduction combines copies.
+    fn reduction(&self, site: &Site, end: End) {}
+    /// Somebody wants a mutex.
+    fn mutex_acquire(&self, site: &Site, kind: Mutex, hint: u32, id: u64) {}
+    /// It has it.
+    fn mutex_acquired(&self, site: &Site, kind: Mutex, id: u64) {}
+    /// It has given it back.
+    fn mutex_released(&self, site: &Site, kind: Mutex, id: u64) {}
+    /// An owner has taken its nestable lock once more, or given one setting back.
+    fn nest_lock(&self, site: &Site, end: End, id: u64) {}
+    /// A lock has been made.
+    fn lock_init(&self, site: &Site, kind: Mutex, hint: u32, id: u64) {}
+    /// A lock is no more.
+    fn lock_destroy(&self, site: &Site, kind: Mutex, id: u64) {}
+    /// `flush`.
+    fn flush(&self, site: &Site) {}
+    /// A cancellation, in the bits of [`cancelled`], of the site's task or of one that is discarded.
+    fn cancel(&self, site: &Site, task: &Task, flags: u32) {}
+    /// `error at(execution)`.
+    fn error(&self, site: &Site, fatal: bool, message: &[u8]) {}
+    /// `omp_control_tool`; the answer of the first that gives one counts.
+    fn control_tool(&self, site: &Site, command: u64, modifier: u64, argument: usize) -> Option<i32> {
+        None
+    }
+    /// A construct of a device, by its number; −1 is the host.
+    fn target(&self, site: &Site, kind: Target, end: End, device: i32) {}
+}

@@ -1,0 +1,122 @@
+//! What the rest of `omp` and the fronts call where something happens. A function that begins with the look whether anybody is told is inlined; what it
+//! then does is out of line.
+//!
+//! | file | places |
+//! |---|---|
+//! | `region` | threads, regions, implicit tasks |
+//! | `task` | explicit tasks |
+//! | `wait` | barriers, `taskwait`, `taskgroup` |
+//! | `work` | loops, sections, `single`, `masked`, reductions, chunks |
+//! | `mutex` | locks, `critical`, `ordered`, `flush` |
+//! | `other` | cancellation, errors, `omp_control_tool`, devices |
+//!
+//! *Frames.* A tool that walks stacks asks where a task's code has entered the runtime ([`Frame`](super::record::Frame)). A hook at the beginning of something that
+//! the program's code has called notes that, and the one at its end takes it back ([`enter`], [`leave`]); only for tools of the standard's interface.
+
+use super::code::{self, Caller};
+use super::event::Work;
+use super::record::{self, PROGRAM_STACK};
+use super::{Place, is_told};
+use crate::omp::task::Task;
+use crate::omp::thread::{Here, Thread};
+
+pub mod mutex;
+pub mod other;
+pub mod region;
+pub mod task;
+pub mod wait;
+pub mod work;
+
+/// States of threads, in OMPT's numbers (5.2 §19.4.4.31).
+pub mod state {
+    /// Outside of all regions.
+    pub const SERIAL: u32 = 0x000;
+    /// In a region.
+    pub const PARALLEL: u32 = 0x001;
+    /// Combining copies.
+    pub const REDUCTION: u32 = 0x002;
+    /// At the end of a region.
+    pub const JOIN: u32 = 0x011;
+    /// At the end of a worksharing construct.
+    pub const WORKSHARE: u32 = 0x012;
+    /// At a barrier of the program's.
+    pub const BARRIER: u32 = 0x014;
+    /// At a barrier of the implementation's.
+    pub const INTERNAL: u32 = 0x015;
+    /// At a `taskwait`.
+    pub const TASKWAIT: u32 = 0x020;
+    /// At the end of a `taskgroup`.
+    pub const TASKGROUP: u32 = 0x021;
+    /// Before a lock.
+    pub const LOCK: u32 = 0x041;
+    /// Before a `critical`.
+    pub const CRITICAL: u32 = 0x042;
+    /// Before an `atomic`.
+    pub const ATOMIC: u32 = 0x043;
+    /// Before an `ordered`.
+    pub const ORDERED: u32 = 0x044;
+    /// A member between two regions.
+    pub const IDLE: u32 = 0x100;
+    /// In the runtime.
+    pub const OVERHEAD: u32 = 0x101;
+    /// Of no thread of OpenMP's.
+    pub const UNDEFINED: u32 = 0x102;
+}
+
+/// What a thread divides with others at present, to be told again at its end.
+#[derive(Clone, Copy, Default)]
+pub struct Working {
+    /// What it is; `None` outside.
+    kind: Option<Work>,
+    count: u64,
+    /// Behind which call it began, as far as somebody has asked.
+    code: usize,
+}
+
+/// The running code has called the runtime from this frame, if that is not known already. True if it was not.
+fn enter(task: &Task, caller: Caller) -> bool {
+    let Some(record) = record::of(task) else { return false };
+    let is_first = record.frame.enter.get() == 0;
+    if is_first {
+        record.frame.enter.set(caller.stack);
+        record.frame.enter_kind.set(PROGRAM_STACK);
+    }
+    is_first
+}
+
+/// It goes back to the program's code.
+fn leave(task: &Task) {
+    if let Some(record) = record::of(task) {
+        record.frame.enter.set(0);
+        record.frame.enter_kind.set(0);
+    }
+}
+
+/// Where the running code has called the runtime from; looked for at once only where frames are to be noted.
+fn caller_if_wanted() -> Option<Caller> {
+    is_told(Place::Ompt).then(code::caller)
+}
+
+/// Runs `body` as what the program's running code has called; it gets the address behind the call, if that is known.
+fn entered<R>(here: Here, body: impl FnOnce(Option<usize>) -> R) -> R {
+    let caller = caller_if_wanted();
+    let first = caller.is_some_and(|caller| enter(here.task, caller));
+    let result = body(caller.map(|caller| caller.address));
+    if first {
+        leave(here.task);
+    }
+    result
+}
+
+/// The site of running code whose caller is known, or will be looked for.
+fn site(here: Here, code: Option<usize>) -> super::event::Site<'static> {
+    match code {
+        Some(code) => super::event::Site::at(here, code),
+        None => super::event::Site::caller(here),
+    }
+}
+
+/// `thread` is in this state from here on, waiting for `what`; returns what it was in.
+fn put_state(thread: &Thread, state: u32, what: u64) -> (u32, u64) {
+    thread.tool.state.replace((state, what))
+}

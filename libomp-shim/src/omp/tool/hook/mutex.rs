@@ -1,0 +1,108 @@
+//! Locks, `critical`, `atomic` by a lock, `ordered`, and `flush`. A mutex is known by its address.
+
+use super::super::event::{End, Mutex, Site};
+use super::super::{is_on, tell};
+use super::{entered, put_state, site, state};
+use crate::omp::thread::Here;
+
+/// Takes a mutex by `take`, which waits for it.
+#[inline(always)]
+pub fn take(kind: Mutex, hint: u32, id: usize, take: impl FnOnce()) {
+    if is_on() {
+        attempt_told(kind, hint, id, || {
+            take();
+            1
+        });
+    } else {
+        take();
+    }
+}
+
+/// Takes a mutex if `take` says so: how often the thread has it now, 0 if it has not.
+#[inline(always)]
+pub fn attempt(kind: Mutex, id: usize, take: impl FnOnce() -> u32) -> u32 {
+    if is_on() { attempt_told(kind, 0, id, take) } else { take() }
+}
+
+#[cold]
+#[inline(never)]
+fn attempt_told(kind: Mutex, hint: u32, id: usize, take: impl FnOnce() -> u32) -> u32 {
+    let here = Here::get();
+    entered(here, |code| {
+        let site = site(here, code);
+        let id = id as u64;
+        tell(|consumer| consumer.mutex_acquire(&site, kind, hint, id));
+        let before = put_state(here.thread, state_of(kind), id);
+        let count = take();
+        here.thread.tool.state.set(before);
+        match count {
+            0 => {}
+            1 => tell(|consumer| consumer.mutex_acquired(&site, kind, id)),
+            _ => tell(|consumer| consumer.nest_lock(&site, End::Begin, id)),
+        }
+        count
+    })
+}
+
+fn state_of(kind: Mutex) -> u32 {
+    match kind {
+        Mutex::Critical => state::CRITICAL,
+        Mutex::Atomic => state::ATOMIC,
+        Mutex::Ordered => state::ORDERED,
+        _ => state::LOCK,
+    }
+}
+
+/// Gives a mutex back by `give`, which says how often its owner has it still.
+#[inline(always)]
+pub fn release(kind: Mutex, id: usize, give: impl FnOnce() -> u32) {
+    if is_on() {
+        let left = give();
+        released_told(kind, id as u64, left);
+    } else {
+        give();
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn released_told(kind: Mutex, id: u64, left: u32) {
+    let site = site(Here::get(), None);
+    if left == 0 {
+        tell(|consumer| consumer.mutex_released(&site, kind, id));
+    } else {
+        tell(|consumer| consumer.nest_lock(&site, End::End, id));
+    }
+}
+
+/// A lock is made. This may be the first call of the program: tools begin here.
+#[inline]
+pub fn made(kind: Mutex, hint: u32, id: usize) {
+    let here = Here::get();
+    if is_on() {
+        tell_of(here, |consumer, site| consumer.lock_init(site, kind, hint, id as u64));
+    }
+}
+
+/// A lock is no more.
+#[inline(always)]
+pub fn destroyed(kind: Mutex, id: usize) {
+    if is_on() {
+        tell_of(Here::get(), |consumer, site| consumer.lock_destroy(site, kind, id as u64));
+    }
+}
+
+/// `flush`.
+#[inline(always)]
+pub fn flush() {
+    if is_on() {
+        tell_of(Here::get(), |consumer, site| consumer.flush(site));
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn tell_of(here: Here, event: impl Fn(&dyn super::super::Consumer, &Site)) {
+    let site = site(here, None);
+    tell(|consumer| event(consumer, &site));
+}

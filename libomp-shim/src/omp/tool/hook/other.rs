@@ -1,0 +1,75 @@
+//! Cancellation, errors, `omp_control_tool`, and constructs of devices.
+
+use core::cell::Cell;
+
+use super::super::event::{End, Site, Target};
+use super::super::{is_on, tell};
+use super::site;
+use crate::omp::task::Task;
+use crate::omp::thread::Here;
+
+/// The running task cancels, or notices a cancellation, in the bits of [`cancelled`](super::super::event::cancelled).
+#[inline(always)]
+pub fn cancels(here: Here, flags: impl FnOnce() -> u32) {
+    if is_on() {
+        cancels_told(here, flags());
+    }
+}
+
+/// `task` is not begun, because what it belongs to was cancelled.
+#[inline(always)]
+pub fn discards(task: &Task, flags: u32) {
+    if is_on() {
+        let here = Here::get();
+        let site = Site::at(here, 0);
+        tell(|consumer| consumer.cancel(&site, task, flags));
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn cancels_told(here: Here, flags: u32) {
+    let site = site(here, None);
+    tell(|consumer| consumer.cancel(&site, here.task, flags));
+}
+
+/// `error at(execution)`.
+#[inline]
+pub fn error(fatal: bool, message: &str) {
+    if is_on() {
+        let site = site(Here::get(), None);
+        tell(|consumer| consumer.error(&site, fatal, message.as_bytes()));
+    }
+}
+
+/// `omp_control_tool`: the answer of the first consumer that has one; `None` where nobody is told.
+pub fn control(command: u64, modifier: u64, argument: usize) -> Option<i32> {
+    let here = Here::get();
+    if !is_on() {
+        return None;
+    }
+    let answer = Cell::new(None);
+    super::entered(here, |code| {
+        let site = site(here, code);
+        tell(|consumer| {
+            let said = consumer.control_tool(&site, command, modifier, argument);
+            answer.set(answer.get().or(said));
+        });
+    });
+    answer.get()
+}
+
+/// A construct of a device begins or ends.
+#[inline(always)]
+pub fn target(here: Here, kind: Target, end: End, device: i32) {
+    if is_on() {
+        target_told(here, kind, end, device);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn target_told(here: Here, kind: Target, end: End, device: i32) {
+    let site = site(here, None);
+    tell(|consumer| consumer.target(&site, kind, end, device));
+}

@@ -1,0 +1,332 @@
+//! Threads, regions and implicit tasks.
+//!
+//! Whether a region is told is decided when it is forked ([`Plan::told`](crate::omp::team::Plan)). The members of one that is stay at its join until
+//! thread 0 has closed it; only then has their implicit barrier ended.
+
+use core::cell::Cell;
+use core::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::super::event::{End, Site, SyncKind, TeamKind, ThreadKind};
+use super::super::record::{self, RUNTIME_BASE, TaskRecord};
+use super::super::{code, is_on, tell, unique_id};
+use super::{enter, leave, put_state, state};
+use crate::omp::team::{Housing, Team};
+use crate::omp::thread::{Here, Thread};
+
+/// A worker that has begun and not ended: an address, which stays valid until it is taken off the list.
+struct Begun(*const Thread);
+// SAFETY: what is read through it is the record of a thread that is idle or has left.
+unsafe impl Send for Begun {}
+
+static BEGUN: Mutex<Vec<Begun>> = Mutex::new(Vec::new());
+/// Members that have not told the end of their implicit task.
+static OWED: AtomicU32 = AtomicU32::new(0);
+
+fn begun() -> std::sync::MutexGuard<'static, Vec<Begun>> {
+    BEGUN.lock().unwrap_or_else(PoisonError::into_inner) // a panic aborts the process
+}
+
+// ---- threads ------------------------------------------------------------------------------------------------------
+
+/// An initial thread has begun, with its team and its initial task.
+#[inline]
+pub fn root_begins(here: Here) {
+    if is_on() {
+        root_begins_told(here);
+    }
+}
+
+#[cold]
+fn root_begins_told(here: Here) {
+    let team = here.team();
+    here.thread.tool.id.set(unique_id());
+    tell(|consumer| consumer.thread_begin(here.thread, ThreadKind::Initial));
+    new_region(team, TeamKind::Parallel, 0);
+    put_state(here.thread, state::SERIAL, 0);
+    task_begins(here.thread);
+}
+
+/// An initial thread ends.
+#[inline]
+pub fn root_ends(here: Here) {
+    if is_on() && here.thread.tool.id.get() != 0 {
+        root_ends_told(here);
+    }
+}
+
+#[cold]
+fn root_ends_told(here: Here) {
+    tell(|consumer| consumer.implicit_task(here.thread, End::End, true));
+    tell(|consumer| consumer.thread_end(here.thread));
+    here.thread.tool.id.set(0);
+}
+
+/// The member is told to be a thread, before its first region.
+fn worker_begins(thread: &Thread) {
+    if thread.tool.id.get() == 0 {
+        thread.tool.id.set(unique_id());
+        thread.tool.data.set(0);
+        begun().push(Begun(thread));
+        tell(|consumer| consumer.thread_begin(thread, ThreadKind::Worker));
+    }
+}
+
+/// The record of a member that has left is about to be freed.
+#[inline]
+pub fn worker_is_freed(thread: &Thread) {
+    if thread.tool.id.get() != 0 && thread.num() != 0 {
+        worker_ends(thread);
+    }
+}
+
+#[cold]
+fn worker_ends(thread: &Thread) {
+    begun().retain(|begun| !core::ptr::eq(begun.0, thread));
+    end_of_thread(thread);
+}
+
+fn end_of_thread(thread: &Thread) {
+    // SAFETY: the member has left, or is idle while the program ends; it is named for the duration of the call only.
+    let before = unsafe { Here::set(thread, &thread.implicit) };
+    tell(|consumer| consumer.thread_end(thread));
+    ult::worker::set_locals(before);
+    thread.tool.id.set(0);
+}
+
+/// Gives members that are on their way out of a region a moment, at the program's end, to tell that.
+pub fn await_members() {
+    for _ in 0..2000 {
+        // ORDERING: Acquire, pairs with the Release in `member_leaves_told`.
+        if OWED.load(Ordering::Acquire) == 0 {
+            break;
+        }
+        std::thread::sleep(core::time::Duration::from_micros(100));
+    }
+}
+
+/// The program ends: all threads end for tools.
+pub fn end_all(here: Here) {
+    await_members();
+    let workers = core::mem::take(&mut *begun());
+    for Begun(thread) in workers {
+        // SAFETY: on the list, hence not freed.
+        end_of_thread(unsafe { &*thread });
+    }
+    if record::is_root(here.team()) {
+        root_ends(here);
+    }
+}
+
+// ---- regions ------------------------------------------------------------------------------------------------------
+
+/// A team for a region has been planned, which asked for `wanted` threads. By the forking thread, before it starts.
+#[inline(always)]
+pub fn begins(here: Here, team: &Team, wanted: u32, kind: TeamKind) {
+    let told = is_on();
+    // SAFETY: we are the forking thread and the team is between regions.
+    let plan = unsafe { team.plan_mut() };
+    if plan.told != told {
+        plan.told = told;
+    }
+    if told {
+        begins_told(here, team, wanted, kind);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn begins_told(here: Here, team: &Team, wanted: u32, kind: TeamKind) {
+    let caller = code::caller();
+    new_region(team, kind, caller.address);
+    if kind == TeamKind::Parallel {
+        enter(here.task, caller);
+        let site = Site::at(here, caller.address);
+        tell(|consumer| consumer.parallel_begin(&site, team, wanted));
+    }
+}
+
+/// A league of `teams` teams is about to begin; [`league_ends`] gets what this returns.
+pub fn league_begins(here: Here, teams: u32) -> League {
+    let league = League { told: is_on(), word: Cell::new(0), code: Cell::new(0) };
+    if league.told {
+        let caller = code::caller();
+        league.code.set(caller.address);
+        enter(here.task, caller);
+        let site = Site::at(here, caller.address);
+        tell(|consumer| consumer.league_begin(&site, league.word.as_ptr(), teams));
+    }
+    league
+}
+
+/// All its teams have ended.
+pub fn league_ends(here: Here, league: &League) {
+    if league.told {
+        let site = Site::at(here, league.code.get());
+        tell(|consumer| consumer.league_end(&site, league.word.as_ptr()));
+        leave(here.task);
+    }
+}
+
+/// What tools know of a league.
+pub struct League {
+    told: bool,
+    word: Cell<u64>,
+    code: Cell<usize>,
+}
+
+fn new_region(team: &Team, kind: TeamKind, code: usize) {
+    let record = &team.tool;
+    record.data.set(0);
+    record.id.set(unique_id());
+    record.trace.set(0);
+    record.code.set(code);
+    record.kind.set(kind);
+}
+
+/// The forking code runs as thread 0 now.
+#[inline(always)]
+pub fn entered(team: &Team) {
+    if team.plan().told {
+        entered_told(Here::get());
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn entered_told(here: Here) {
+    put_state(here.thread, state::PARALLEL, 0);
+    task_begins(here.thread);
+}
+
+/// The program itself calls the code of a region of one thread, from the frame that has called the runtime.
+#[inline]
+pub fn called_by_program(here: Here) {
+    if here.team().plan().told {
+        let frame = &here.thread.tool.task.frame;
+        frame.exit.set(code::caller().base);
+        frame.exit_kind.set(record::PROGRAM_BASE);
+    }
+}
+
+/// Thread 0 has ended its share.
+#[inline(always)]
+pub fn primary_arrives(team: &Team) {
+    if team.plan().told {
+        arrives(Here::get(), team.tool.code.get());
+    }
+}
+
+/// All members have joined, and all tasks are complete.
+#[inline(always)]
+pub fn primary_leaves(team: &Team) {
+    if team.plan().told {
+        leaves(Here::get(), team.tool.code.get());
+    }
+}
+
+/// The forking task goes on.
+#[inline(always)]
+pub fn ended(here: Here, team: &Team) {
+    if team.plan().told {
+        ended_told(here, team);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn ended_told(here: Here, team: &Team) {
+    if team.tool.kind.get() == TeamKind::Parallel {
+        let site = Site::at(here, team.tool.code.get());
+        tell(|consumer| consumer.parallel_end(&site, team));
+        leave(here.task);
+    }
+}
+
+/// A member begins its share.
+#[inline(always)]
+pub fn member_begins(thread: &Thread, team: &Team) {
+    if team.plan().told {
+        member_begins_told(thread);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn member_begins_told(thread: &Thread) {
+    worker_begins(thread);
+    // ORDERING: Relaxed; a count by itself.
+    OWED.fetch_add(1, Ordering::Relaxed);
+    if put_state(thread, state::PARALLEL, 0).0 == state::IDLE {
+        tell(|consumer| consumer.idle(thread, End::End));
+    }
+    task_begins(thread);
+}
+
+/// A member has ended its share, and is about to arrive at the join.
+#[inline(always)]
+pub fn member_arrives(team: &Team) {
+    if team.plan().told {
+        arrives(Here::get(), 0);
+    }
+}
+
+/// A member has seen that the region is closed. Nothing of the team may be touched but what is the member's.
+#[cold]
+pub fn member_leaves(thread: &Thread) {
+    leaves(Here::get(), 0);
+    if thread.team().housing != Housing::Shared {
+        put_state(thread, state::IDLE, 0);
+        tell(|consumer| consumer.idle(thread, End::Begin));
+    }
+    // ORDERING: Release, pairs with `end_all`: what was told is told.
+    OWED.fetch_sub(1, Ordering::Release);
+}
+
+fn barrier_kind(team: &Team) -> Option<SyncKind> {
+    match team.tool.kind.get() {
+        TeamKind::Parallel => Some(SyncKind::Parallel),
+        TeamKind::League | TeamKind::Target => None,
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn arrives(here: Here, code: usize) {
+    super::work::close_single(here);
+    let frame = &here.thread.tool.task.frame;
+    frame.exit.set(0);
+    frame.exit_kind.set(0);
+    let Some(kind) = barrier_kind(here.team()) else { return };
+    put_state(here.thread, state::JOIN, 0);
+    let site = Site::at(here, code);
+    tell(|consumer| consumer.sync_region(&site, kind, End::Begin, false));
+    tell(|consumer| consumer.sync_wait(&site, kind, End::Begin, false));
+}
+
+#[cold]
+#[inline(never)]
+fn leaves(here: Here, code: usize) {
+    super::task::resumed(here);
+    if let Some(kind) = barrier_kind(here.team()) {
+        let site = Site::at(here, code);
+        tell(|consumer| consumer.sync_wait(&site, kind, End::End, true));
+        tell(|consumer| consumer.sync_region(&site, kind, End::End, true));
+    }
+    put_state(here.thread, state::OVERHEAD, 0);
+    tell(|consumer| consumer.implicit_task(here.thread, End::End, true));
+}
+
+/// The implicit task of `thread` begins.
+fn task_begins(thread: &Thread) {
+    let record: &TaskRecord = &thread.tool.task;
+    record.data.set(0);
+    record.trace.set(0);
+    record.id.set(unique_id());
+    record.frame.enter.set(0);
+    record.frame.enter_kind.set(0);
+    record.frame.exit.set(0);
+    record.frame.exit_kind.set(RUNTIME_BASE);
+    thread.tool.current.set(&raw const thread.implicit);
+    tell(|consumer| consumer.implicit_task(thread, End::Begin, false));
+}

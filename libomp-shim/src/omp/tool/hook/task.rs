@@ -1,0 +1,224 @@
+//! Explicit tasks.
+//!
+//! *Who goes on.* A thread's record knows which task it was last said to run. Begin and end of a task are told where they happen; that a task goes on which
+//! has waited is told when it comes back from its wait ([`resumed`]). After the end of a task the newest one that the thread has begun goes on, or its implicit
+//! task; if it is another one, its return from the wait corrects that.
+
+use core::ptr::{self, NonNull};
+
+use super::super::event::{Chunk, Site, Status};
+use super::super::record;
+use super::super::{is_on, tell, unique_id};
+use super::{caller_if_wanted, enter, leave, site};
+use crate::omp::depend::Dependence;
+use crate::omp::task::{self, Flags, Task};
+use crate::omp::thread::{Here, Thread};
+
+/// A task has been made by the running one, which may run it `at_once`. The caller goes on inside of the runtime until [`made`].
+#[inline(always)]
+pub fn created(here: Here, task: &Task, at_once: bool) {
+    if is_on() {
+        created_told(here, task, at_once, false);
+    }
+}
+
+/// The call that has made a task returns to the program.
+#[inline(always)]
+pub fn made(here: Here) {
+    if is_on() {
+        made_told(here);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn made_told(here: Here) {
+    resumed(here);
+    leave(here.task);
+}
+
+#[cold]
+#[inline(never)]
+fn created_told(here: Here, task: &Task, at_once: bool, has_dependences: bool) {
+    resumed(here);
+    if let Some(record) = record::of(task) {
+        record.id.set(unique_id());
+    }
+    if at_once || task::is_included(here) {
+        task.set_flags(task.flags().with(Flags::INCLUDED));
+    }
+    let caller = caller_if_wanted();
+    if let Some(caller) = caller {
+        enter(here.task, caller);
+    }
+    let site = site(here, caller.map(|caller| caller.address));
+    tell(|consumer| consumer.task_create(&site, task, has_dependences));
+}
+
+/// As [`created`], for a task with these dependences.
+#[inline(always)]
+pub fn created_with(here: Here, task: &Task, at_once: bool, items: impl Iterator<Item = Dependence> + Clone) {
+    if is_on() {
+        created_with_told(here, task, at_once, items);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn created_with_told(here: Here, task: &Task, at_once: bool, items: impl Iterator<Item = Dependence> + Clone) {
+    created_told(here, task, at_once, true);
+    let items: Vec<Dependence> = items.collect();
+    let site = site(here, None);
+    tell(|consumer| consumer.dependences(&site, task, &items));
+}
+
+/// What [`waits_for`] will say of a task that others wait for: its word and its number, which outlive it.
+pub fn mark(task: &Task) -> (u64, u64) {
+    record::of(task).map_or((0, 0), |record| (record.data.get(), record.id.get()))
+}
+
+/// `second`, which the running task has made, waits for the task that was marked.
+#[cold]
+#[inline(never)]
+pub fn waits_for(first: (u64, u64), second: &Task) {
+    if let Some(here) = Here::if_known() {
+        let site = site(here, None);
+        tell(|consumer| consumer.task_dependence(&site, first, second));
+    }
+}
+
+/// `thread` begins `task`, or goes on with its next part.
+#[inline(always)]
+pub fn begun(thread: &Thread, task: &Task) {
+    if is_on() {
+        goes_on_with(thread, task);
+    }
+}
+
+/// `task` is run by the program's own code, between two calls of the running one.
+#[inline]
+pub fn called_by_program(task: &Task) {
+    if let Some(record) = super::super::record_if_told(task) {
+        record.frame.exit.set(super::super::code::caller().base);
+        record.frame.exit_kind.set(record::PROGRAM_BASE);
+    }
+}
+
+/// The running task is about to wait for those that the items name, as a task that waits would: for tools it is one. [`wait_ends`] gets what this returns.
+#[inline(always)]
+pub fn wait_begins(here: Here, items: impl Iterator<Item = Dependence> + Clone) -> Option<NonNull<Task>> {
+    if is_on() { Some(wait_begins_told(here, items)) } else { None }
+}
+
+#[cold]
+#[inline(never)]
+fn wait_begins_told(here: Here, items: impl Iterator<Item = Dependence> + Clone) -> NonNull<Task> {
+    unsafe fn nothing(_: &Thread, _: &Task, _: bool) -> bool {
+        true
+    }
+    let waiter = Task::allocate(here, 0, nothing, Flags::WAITS);
+    // SAFETY: fresh, and ours until `wait_ends`.
+    created_with_told(here, unsafe { waiter.as_ref() }, true, items);
+    waiter
+}
+
+/// The wait is over.
+#[inline(always)]
+pub fn wait_ends(here: Here, waiter: Option<NonNull<Task>>) {
+    if let Some(waiter) = waiter {
+        wait_ends_told(here, waiter);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn wait_ends_told(here: Here, waiter: NonNull<Task>) {
+    resumed(here);
+    // SAFETY: made by `wait_begins`, and nobody else knows it.
+    unsafe {
+        tell(|consumer| consumer.task_schedule(here.thread, waiter.as_ref(), Status::TaskwaitComplete, None));
+        Task::free_unsubmitted(waiter);
+    }
+    leave(here.task);
+}
+
+/// The task that is about to be submitted does so many iterations of a taskloop, from this one.
+#[inline]
+pub fn is_part(task: &Task, first: u64, count: u64) {
+    if let Some(record) = super::super::record_if_told(task) {
+        record.part.set((first, count));
+    }
+}
+
+/// `taskyield`, which runs others by `run`.
+#[inline(always)]
+pub fn yields(here: Here, run: impl FnOnce()) {
+    if is_on() { yields_told(here, run) } else { run() }
+}
+
+#[cold]
+#[inline(never)]
+fn yields_told(here: Here, run: impl FnOnce()) {
+    here.thread.tool.yields.set(true);
+    run();
+    here.thread.tool.yields.set(false);
+    resumed(here);
+}
+
+/// The running task goes on, after a wait during which its thread may have run others.
+#[inline]
+pub fn resumed(here: Here) {
+    if !ptr::eq(here.thread.tool.current.get(), here.task) {
+        goes_on_with(here.thread, here.task);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn goes_on_with(thread: &Thread, task: &Task) {
+    let prior = thread.tool.current.replace(task);
+    // SAFETY: a task that was said to run and whose end was not told is alive; null: nothing was told of this thread.
+    if let Some(prior) = unsafe { prior.as_ref() } {
+        let status = if thread.tool.yields.take() { Status::Yield } else { Status::Switch };
+        tell(|consumer| consumer.task_schedule(thread, prior, status, Some(task)));
+    }
+    if let Some((first, count)) = record::of(task).map(|record| record.part.take()).filter(|&(_, count)| count != 0) {
+        let site = Site::of(thread, task);
+        tell(|consumer| consumer.dispatch(&site, Chunk::Taskloop(first, count)));
+    }
+}
+
+/// The code of `task`, which `thread` has run, has ended in this way, or a part of it. It is the running one no more, and not complete yet.
+#[inline(always)]
+pub fn ended(thread: &Thread, task: &Task, status: impl FnOnce() -> Status) {
+    if is_on() {
+        ended_told(thread, task, status());
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn ended_told(thread: &Thread, task: &Task, status: Status) {
+    if !ptr::eq(thread.tool.current.get(), task) {
+        goes_on_with(thread, task);
+    }
+    // SAFETY: own thread only; a task that has begun and not ended is alive.
+    let newest = unsafe { thread.own().tied.last().map_or(&thread.implicit, |&newest| &*newest) };
+    thread.tool.current.set(newest);
+    tell(|consumer| consumer.task_schedule(thread, task, status, Some(newest)));
+}
+
+/// The event of `task` has been fulfilled, by the running code.
+#[inline]
+pub fn fulfilled(task: &Task, body_is_done: bool) {
+    if is_on() {
+        fulfilled_told(task, body_is_done);
+    }
+}
+
+#[cold]
+fn fulfilled_told(task: &Task, body_is_done: bool) {
+    let status = if body_is_done { Status::LateFulfill } else { Status::EarlyFulfill };
+    let here = Here::get();
+    tell(|consumer| consumer.task_schedule(here.thread, task, status, None));
+}

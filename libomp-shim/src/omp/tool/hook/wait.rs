@@ -1,0 +1,69 @@
+//! Barriers, `taskwait` and `taskgroup`.
+
+use super::super::event::{End, SyncKind};
+use super::super::{is_on, tell};
+use super::{entered, put_state, site, state};
+use crate::omp::thread::Here;
+
+/// Runs `wait`, a synchronizing region of this kind. The kind is asked for only if somebody is told.
+#[inline(always)]
+pub fn around<R>(here: Here, kind: impl FnOnce() -> SyncKind, wait: impl FnOnce() -> R) -> R {
+    if is_on() { around_told(here, kind(), true, wait) } else { wait() }
+}
+
+/// [`around`] the end of a region that [`begins`] has told.
+#[inline(always)]
+pub fn end_of<R>(here: Here, kind: SyncKind, wait: impl FnOnce() -> R) -> R {
+    if is_on() { around_told(here, kind, false, wait) } else { wait() }
+}
+
+#[cold]
+#[inline(never)]
+fn around_told<R>(here: Here, kind: SyncKind, whole: bool, wait: impl FnOnce() -> R) -> R {
+    super::task::resumed(here);
+    if !matches!(kind, SyncKind::Taskwait | SyncKind::Taskgroup) {
+        super::work::close_single(here);
+    }
+    entered(here, |code| {
+        let site = site(here, code);
+        if whole {
+            tell(|consumer| consumer.sync_region(&site, kind, End::Begin, false));
+        }
+        let before = put_state(here.thread, state_of(kind), 0);
+        tell(|consumer| consumer.sync_wait(&site, kind, End::Begin, false));
+        let result = wait();
+        super::task::resumed(here);
+        tell(|consumer| consumer.sync_wait(&site, kind, End::End, false));
+        here.thread.tool.state.set(before);
+        tell(|consumer| consumer.sync_region(&site, kind, End::End, false));
+        result
+    })
+}
+
+fn state_of(kind: SyncKind) -> u32 {
+    match kind {
+        SyncKind::Explicit => state::BARRIER,
+        SyncKind::Workshare => state::WORKSHARE,
+        SyncKind::Parallel | SyncKind::Teams => state::JOIN,
+        SyncKind::Taskwait => state::TASKWAIT,
+        SyncKind::Taskgroup => state::TASKGROUP,
+        SyncKind::Implementation | SyncKind::Reduction => state::INTERNAL,
+    }
+}
+
+/// A region of this kind begins, whose end is a call of its own.
+#[inline(always)]
+pub fn begins(here: Here, kind: SyncKind) {
+    if is_on() {
+        begins_told(here, kind);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn begins_told(here: Here, kind: SyncKind) {
+    entered(here, |code| {
+        let site = site(here, code);
+        tell(|consumer| consumer.sync_region(&site, kind, End::Begin, false));
+    });
+}

@@ -1,0 +1,166 @@
+//! Loops, sections, `single`, `masked`, reductions, and chunks.
+//!
+//! Static loops are told only where the compiler calls the library for them; gcc does not.
+
+use super::super::event::{Chunk, End, Site, Work};
+use super::super::{is_on, tell};
+use super::{Working, put_state, site, state};
+use crate::omp::thread::Here;
+
+/// The running thread begins work of this kind, `count` iterations or sections; both are asked for only if somebody is told.
+#[inline(always)]
+pub fn begins(what: impl FnOnce() -> (Here, Work, u64)) {
+    if is_on() {
+        let (here, kind, count) = what();
+        begins_told(here, kind, count);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn begins_told(here: Here, kind: Work, count: u64) {
+    ends_told(here, None); // left by a jump
+    let site = site(here, None);
+    tell(|consumer| consumer.work(&site, kind, End::Begin, count));
+    here.thread.tool.work.set(Working { kind: Some(kind), count, code: site.known_code() });
+}
+
+/// It has ended its share.
+#[inline(always)]
+pub fn ends() {
+    if is_on() {
+        let here = Here::get();
+        ends_told(here, Some(site(here, None)));
+    }
+}
+
+/// Without a call that ends it the address behind the one that began it stands for that.
+#[cold]
+#[inline(never)]
+fn ends_told(here: Here, call: Option<Site>) {
+    let Working { kind: Some(kind), count, code } = here.thread.tool.work.take() else { return };
+    let site = call.unwrap_or_else(|| Site::at(here, code));
+    tell(|consumer| consumer.work(&site, kind, End::End, count));
+}
+
+/// Work that is one call, or one whose end is told by [`ended`].
+#[inline(always)]
+pub fn begun(kind: Work, count: u64) {
+    if is_on() {
+        one(kind, End::Begin, count);
+    }
+}
+
+/// As [`begun`].
+#[inline(always)]
+pub fn ended(kind: Work, count: u64) {
+    if is_on() {
+        one(kind, End::End, count);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn one(kind: Work, end: End, count: u64) {
+    let site = site(Here::get(), None);
+    tell(|consumer| consumer.work(&site, kind, end, count));
+}
+
+/// `single` where the compiler does not tell its end (gcc): that is the thread's next barrier or construct, or [`ends`].
+#[inline(always)]
+pub fn single_without_end(here: Here, executes: bool) {
+    if is_on() {
+        if executes {
+            begins_told(here, Work::SingleExecutor, 1);
+        } else {
+            single_told(false);
+        }
+    }
+}
+
+/// The thread is at a barrier or at the end of its region: a `single` that it has executed is over.
+pub(super) fn close_single(here: Here) {
+    if here.thread.tool.work.get().kind == Some(Work::SingleExecutor) {
+        ends_told(here, None);
+    }
+}
+
+/// `single`: the thread executes the block, or passes it.
+#[inline(always)]
+pub fn single(executes: bool) {
+    if is_on() {
+        single_told(executes);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn single_told(executes: bool) {
+    if executes {
+        one(Work::SingleExecutor, End::Begin, 1);
+    } else {
+        one(Work::SingleOther, End::Begin, 1);
+        one(Work::SingleOther, End::End, 1);
+    }
+}
+
+/// A chunk is handed out; asked for only if somebody is told.
+#[inline(always)]
+pub fn chunk(what: impl FnOnce() -> Chunk) {
+    if is_on() {
+        chunk_told(what());
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn chunk_told(chunk: Chunk) {
+    let site = site(Here::get(), None);
+    let chunk = match chunk {
+        Chunk::Section(0) => Chunk::Section(site.code()),
+        other => other,
+    };
+    tell(|consumer| consumer.dispatch(&site, chunk));
+}
+
+/// An iteration of a doacross loop, by the values of its loop variables, is a source, or one that the running code waits for.
+#[inline(always)]
+pub fn iteration(here: Here, source: bool, dimensions: usize, at: &impl Fn(usize) -> i64) {
+    if is_on() {
+        let values: Vec<i64> = (0..dimensions).map(at).collect();
+        let site = site(here, None);
+        tell(|consumer| consumer.iteration(&site, source, &values));
+    }
+}
+
+/// `masked`, in the thread that executes it.
+#[inline(always)]
+pub fn masked(end: End) {
+    if is_on() {
+        masked_told(end);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn masked_told(end: End) {
+    let site = site(Here::get(), None);
+    tell(|consumer| consumer.masked(&site, end));
+}
+
+/// A reduction begins to combine copies, or has done so.
+#[inline(always)]
+pub fn reduction(end: End) {
+    if is_on() {
+        reduction_told(end);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn reduction_told(end: End) {
+    let here = Here::get();
+    put_state(here.thread, if end == End::Begin { state::REDUCTION } else { state::PARALLEL }, 0);
+    let site = site(here, None);
+    tell(|consumer| consumer.reduction(&site, end));
+}

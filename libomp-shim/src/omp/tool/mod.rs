@@ -1,0 +1,112 @@
+//! What happens in the runtime, told to those who want to know: tools by the standard's interface (OMPT), and the trace.
+//!
+//! What lives here: the events, the words that tools keep with threads, teams and tasks, and the places that tell. What may not: anything
+//! that the runtime itself needs to work.
+//!
+//! | file | what lives there |
+//! |---|---|
+//! | here | who is told, and whether anybody is |
+//! | `event` | the events: what they say, and [`Consumer`], who hears them |
+//! | `record` | what is kept with threads, teams and tasks for consumers |
+//! | `code` | where in the program a call comes from; calls whose frames are known |
+//! | `hook` | what the rest of `omp` and the fronts call, by construct |
+//! | `ompt` | tools: OMPT (5.2 §19) |
+//!
+//! **What it costs.** While nobody is told a hook is one load of [`ON`], a word that hardly ever changes, and a branch that is not taken; everything else
+//! is out of line. Inside of a region that word is [`Plan::told`](super::team::Plan), fixed when the region was forked, wherever events come in pairs that
+//! several threads agree on: a member waits for the end of a region only if its thread 0 tells that.
+//!
+//! **How a consumer hooks in.** It implements [`Consumer`], whose functions do nothing by default, and calls [`attach`] with a place of its own
+//! ([`Place`]). From then on it hears events, from all threads at the same time; after [`detach`] some may still be under way. It may come and go at any
+//! time: then it hears ends of what began before, and finds no record with tasks that were made before ([`record::of`]).
+//!
+//! **What a consumer may do.** It is called in the name of the thread that the event says, on that code's stack, wearing its identity: its thread-local variables are
+//! those of the OpenMP thread. No lock of the runtime is held. It may block for a short time, allocate, and call inquiry functions; it may not wait for
+//! other OpenMP threads, call constructs, or unwind. Between two events of a thread the kernel thread may have changed only if
+//! the thread's worker was handed over (`stall.md`).
+//!
+//! *Threads.* A tool's thread is an OpenMP thread, not a kernel thread: thread 0 of a team is the thread that forked it ([`record::strand`]), each other member one of
+//! its own, as long as its team is kept. Its worker's index goes with every event, for who wants lanes.
+//!
+//! Rejected: a table of functions that is filled in (two loads and an indirect call where nobody listens); the return address as an argument of every function
+//! down from the entry points (a register on the hot paths; it is found by unwinding when somebody asks, see `code`).
+
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::OnceLock;
+
+use super::task::Task;
+
+pub mod code;
+pub mod event;
+pub mod hook;
+pub mod ompt;
+pub mod record;
+
+pub use event::Consumer;
+
+/// Bit `place` is set while the consumer in that place is told.
+static ON: AtomicU32 = AtomicU32::new(0);
+
+/// Places of consumers, which are told in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A tool of the standard's interface.
+    Ompt,
+    /// The trace.
+    Trace,
+}
+
+static CONSUMERS: [OnceLock<&'static dyn Consumer>; 2] = [OnceLock::new(), OnceLock::new()];
+
+/// Is anybody told?
+#[inline(always)]
+pub fn is_on() -> bool {
+    // ORDERING: Relaxed; who is told a moment later has missed an event that was under way.
+    ON.load(Ordering::Relaxed) != 0
+}
+
+/// Is the consumer in this place told?
+#[inline(always)]
+pub fn is_told(place: Place) -> bool {
+    // ORDERING: Relaxed, as above.
+    ON.load(Ordering::Relaxed) & (1 << place as u32) != 0
+}
+
+/// Tells `consumer` what happens from here on. A place has one consumer for the life of the process; attaching it again after [`detach`] is allowed.
+pub fn attach(place: Place, consumer: &'static dyn Consumer) {
+    CONSUMERS[place as usize].get_or_init(|| consumer);
+    // ORDERING: Release, pairs with nothing that is read without the lock of the cell; the bit follows the consumer.
+    ON.fetch_or(1 << place as u32, Ordering::Release);
+}
+
+/// Tells the consumer in this place no more.
+pub fn detach(place: Place) {
+    // ORDERING: Relaxed; it says nothing about events that are under way.
+    ON.fetch_and(!(1 << place as u32), Ordering::Relaxed);
+}
+
+/// Calls `event` for each consumer that is told.
+fn tell(event: impl Fn(&dyn Consumer)) {
+    // ORDERING: Relaxed, as in `is_on`; the cell orders what the consumer is.
+    let on = ON.load(Ordering::Relaxed);
+    for (place, consumer) in CONSUMERS.iter().enumerate() {
+        if on & (1 << place) != 0
+            && let Some(consumer) = consumer.get()
+        {
+            event(*consumer);
+        }
+    }
+}
+
+/// The record of `task` while somebody is told, if it has one.
+#[inline(always)]
+pub fn record_if_told(task: &Task) -> Option<&record::TaskRecord> {
+    if is_on() { record::of(task) } else { None }
+}
+
+/// A number that no other call returns; never 0.
+pub fn unique_id() -> u64 {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    // ORDERING: Relaxed; only the number matters.
+    LAST.fetch_add(1, Ordering::Relaxed) + 1
+}

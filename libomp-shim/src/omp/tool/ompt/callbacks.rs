@@ -1,0 +1,338 @@
+//! What a tool has registered, and the events it is told.
+
+use core::ffi::{c_char, c_int, c_void};
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+use super::types::{ChunkOf, Data, Function, Item, PARKING, callback, parallel_flag, set, task_flag};
+use crate::omp::depend::{Dependence, Kind};
+use crate::omp::task::{Flags, Task};
+use crate::omp::team::Team;
+use crate::omp::thread::Thread;
+use crate::omp::tool::event::{Chunk, Consumer, End, Mutex, Site, Status, SyncKind, TeamKind, ThreadKind, Work};
+use crate::omp::tool::record::{self, Frame, TaskRecord};
+
+/// `ompt_callbacks_t`.
+pub mod number {
+    pub const THREAD_BEGIN: usize = 1;
+    pub const THREAD_END: usize = 2;
+    pub const PARALLEL_BEGIN: usize = 3;
+    pub const PARALLEL_END: usize = 4;
+    pub const TASK_CREATE: usize = 5;
+    pub const TASK_SCHEDULE: usize = 6;
+    pub const IMPLICIT_TASK: usize = 7;
+    pub const CONTROL_TOOL: usize = 11;
+    pub const SYNC_WAIT: usize = 16;
+    pub const MUTEX_RELEASED: usize = 17;
+    pub const DEPENDENCES: usize = 18;
+    pub const TASK_DEPENDENCE: usize = 19;
+    pub const WORK: usize = 20;
+    pub const MASKED: usize = 21;
+    pub const SYNC_REGION: usize = 23;
+    pub const LOCK_INIT: usize = 24;
+    pub const LOCK_DESTROY: usize = 25;
+    pub const MUTEX_ACQUIRE: usize = 26;
+    pub const MUTEX_ACQUIRED: usize = 27;
+    pub const NEST_LOCK: usize = 28;
+    pub const FLUSH: usize = 29;
+    pub const CANCEL: usize = 30;
+    pub const REDUCTION: usize = 31;
+    pub const DISPATCH: usize = 32;
+    pub const ERROR: usize = 37;
+    /// One more than the last.
+    pub const COUNT: usize = 38;
+}
+
+static CALLBACKS: [AtomicPtr<()>; number::COUNT] = [const { AtomicPtr::new(ptr::null_mut()) }; number::COUNT];
+
+/// Events of devices, which are not told: `target` and what belongs to it.
+const NEVER: [usize; 12] = [8, 9, 10, 12, 13, 14, 15, 22, 33, 34, 35, 36];
+
+/// `ompt_set_callback`.
+pub fn register(event: usize, function: Option<Function>) -> i32 {
+    if event == 0 || event >= number::COUNT {
+        return set::ERROR;
+    }
+    if NEVER.contains(&event) {
+        return set::NEVER;
+    }
+    let function = function.map_or(ptr::null_mut(), |function| function as *mut ());
+    // ORDERING: Release, pairs with `of`: what the tool has prepared for it.
+    CALLBACKS[event].store(function, Ordering::Release);
+    set::ALWAYS
+}
+
+/// What is registered for an event, null for nothing.
+pub fn registered(event: usize) -> *mut () {
+    // ORDERING: Acquire, pairs with `register`.
+    CALLBACKS.get(event).map_or(ptr::null_mut(), |slot| slot.load(Ordering::Acquire))
+}
+
+/// The callback of an event as a function of the type that belongs to it.
+macro_rules! callback {
+    ($event:ident: $type:ident) => {{
+        let function = registered(number::$event);
+        // SAFETY: a tool registers functions of the type that the standard gives an event; null is none.
+        unsafe { core::mem::transmute::<*mut (), Option<callback::$type>>(function) }
+    }};
+}
+
+/// A word for tasks that have none of their own, because they were made before the tool began.
+static NO_WORD: core::sync::atomic::AtomicU64 = core::sync::atomic::AtomicU64::new(0);
+
+/// The tool's word of a task.
+pub fn data_of(task: &Task) -> *mut Data {
+    record::of(task).map_or(NO_WORD.as_ptr(), |record| record.data.as_ptr())
+}
+
+/// The tool's word of a region.
+pub fn region_of(team: &Team) -> *mut Data {
+    team.tool.data.as_ptr()
+}
+
+fn frame_of(task: &Task) -> *const Frame {
+    record::of(task).map_or(ptr::null(), |record: &TaskRecord| &raw const record.frame)
+}
+
+fn region_unless(over: bool, thread: &Thread) -> *mut Data {
+    if over { ptr::null_mut() } else { region_of(thread.team()) }
+}
+
+fn code(site: &Site) -> *const c_void {
+    ptr::without_provenance(site.code())
+}
+
+/// The kind of a task, as tools are told.
+pub fn flags_of(task: &Task) -> u32 {
+    if !task.is_explicit() {
+        let initial = record::is_root(task.team()) || task.team().tool.kind.get() != TeamKind::Parallel;
+        let alone = if task.team().size() == 1 { task_flag::UNDEFERRED } else { 0 };
+        return if initial { task_flag::INITIAL } else { task_flag::IMPLICIT | alone };
+    }
+    let flags = task.flags();
+    if flags.has(Flags::WAITS) {
+        return task_flag::TASKWAIT | task_flag::UNDEFERRED | task_flag::MERGEABLE;
+    }
+    let bit = |is: bool, bit: u32| if is { bit } else { 0 };
+    task_flag::EXPLICIT
+        | bit(flags.has(Flags::UNDEFERRED) || flags.has(Flags::INCLUDED), task_flag::UNDEFERRED)
+        | bit(flags.has(Flags::UNTIED), task_flag::UNTIED)
+        | bit(flags.has(Flags::FINAL), task_flag::FINAL)
+        | bit(flags.has(Flags::MERGED), task_flag::MERGED)
+}
+
+fn parallel_flags(team: &Team) -> u32 {
+    let by_program = team.plan().body.function.is_null();
+    parallel_flag::TEAM | if by_program { parallel_flag::BY_PROGRAM } else { parallel_flag::BY_RUNTIME }
+}
+
+fn kind_of(item: &Dependence) -> u32 {
+    match (item.address, item.kind) {
+        (None, Kind::Out) => 34,
+        (_, Kind::In) => 1,
+        (_, Kind::Out) => 3,
+        (_, Kind::MutexInOutSet) => 4,
+        (_, Kind::InOutSet) => 7,
+    }
+}
+
+/// The consumer that calls a tool's callbacks.
+pub struct Ompt;
+
+// SAFETY (of all calls below): `callback!` gives a function of the type that belongs to the event; words and frames live as long as what they are kept with,
+// which the event is about.
+#[allow(clippy::undocumented_unsafe_blocks, reason = "one reason for all, above")]
+impl Consumer for Ompt {
+    fn thread_begin(&self, thread: &Thread, kind: ThreadKind) {
+        if let Some(call) = callback!(THREAD_BEGIN: ThreadBegin) {
+            unsafe { call(kind as u32, thread.tool.data.as_ptr()) };
+        }
+    }
+
+    fn thread_end(&self, thread: &Thread) {
+        if let Some(call) = callback!(THREAD_END: ThreadEnd) {
+            unsafe { call(thread.tool.data.as_ptr()) };
+        }
+    }
+
+    fn parallel_begin(&self, site: &Site, team: &Team, wanted: u32) {
+        if let Some(call) = callback!(PARALLEL_BEGIN: ParallelBegin) {
+            unsafe { call(data_of(site.task), frame_of(site.task), region_of(team), wanted, parallel_flags(team), code(site)) };
+        }
+    }
+
+    fn parallel_end(&self, site: &Site, team: &Team) {
+        if let Some(call) = callback!(PARALLEL_END: ParallelEnd) {
+            unsafe { call(region_of(team), data_of(site.task), parallel_flags(team), code(site)) };
+        }
+    }
+
+    fn league_begin(&self, site: &Site, word: *mut u64, teams: u32) {
+        if let Some(call) = callback!(PARALLEL_BEGIN: ParallelBegin) {
+            let flags = parallel_flag::LEAGUE | parallel_flag::BY_RUNTIME;
+            unsafe { call(data_of(site.task), frame_of(site.task), word, teams, flags, code(site)) };
+        }
+    }
+
+    fn league_end(&self, site: &Site, word: *mut u64) {
+        if let Some(call) = callback!(PARALLEL_END: ParallelEnd) {
+            unsafe { call(word, data_of(site.task), parallel_flag::LEAGUE | parallel_flag::BY_RUNTIME, code(site)) };
+        }
+    }
+
+    fn implicit_task(&self, thread: &Thread, end: End, over: bool) {
+        let Some(call) = callback!(IMPLICIT_TASK: ImplicitTask) else { return };
+        let team = thread.team();
+        let flags = flags_of(&thread.implicit);
+        let (size, index) = match (flags, record::is_root(team)) {
+            (task_flag::INITIAL, true) => (1, 1),
+            (task_flag::INITIAL, false) => team.plan().league,
+            _ => (team.size(), thread.num()),
+        };
+        let size = if end == End::Begin { size } else { 0 };
+        unsafe { call(end as u32, region_unless(over, thread), data_of(&thread.implicit), size, index, flags) };
+    }
+
+    fn task_create(&self, site: &Site, task: &Task, has_dependences: bool) {
+        if let Some(call) = callback!(TASK_CREATE: TaskCreate) {
+            let has = c_int::from(has_dependences);
+            unsafe { call(data_of(site.task), frame_of(site.task), data_of(task), flags_of(task), has, code(site)) };
+        }
+    }
+
+    fn dependences(&self, _: &Site, task: &Task, items: &[Dependence]) {
+        if let Some(call) = callback!(DEPENDENCES: Dependences) {
+            let items: Vec<Item> = items.iter().map(|item| Item { variable: item.address.unwrap_or(0), kind: kind_of(item) }).collect();
+            unsafe { call(data_of(task), items.as_ptr(), items.len() as c_int) };
+        }
+    }
+
+    fn iteration(&self, site: &Site, source: bool, values: &[i64]) {
+        if let Some(call) = callback!(DEPENDENCES: Dependences) {
+            let kind = if source { 5 } else { 6 };
+            let items: Vec<Item> = values.iter().map(|&value| Item { variable: value as usize, kind }).collect();
+            unsafe { call(data_of(site.task), items.as_ptr(), items.len() as c_int) };
+        }
+    }
+
+    fn task_dependence(&self, _: &Site, first: (u64, u64), second: &Task) {
+        if let Some(call) = callback!(TASK_DEPENDENCE: TaskDependence) {
+            let mut word = first.0;
+            unsafe { call(&raw mut word, data_of(second)) };
+        }
+    }
+
+    fn task_schedule(&self, _: &Thread, prior: &Task, status: Status, next: Option<&Task>) {
+        if let Some(call) = callback!(TASK_SCHEDULE: TaskSchedule) {
+            unsafe { call(data_of(prior), status as u32, next.map_or(ptr::null_mut(), data_of)) };
+        }
+    }
+
+    fn sync_region(&self, site: &Site, kind: SyncKind, end: End, over: bool) {
+        if let Some(call) = callback!(SYNC_REGION: SyncRegion) {
+            unsafe { call(kind as u32, end as u32, region_unless(over, site.thread), data_of(site.task), code(site)) };
+        }
+    }
+
+    fn sync_wait(&self, site: &Site, kind: SyncKind, end: End, over: bool) {
+        if let Some(call) = callback!(SYNC_WAIT: SyncRegion) {
+            unsafe { call(kind as u32, end as u32, region_unless(over, site.thread), data_of(site.task), code(site)) };
+        }
+    }
+
+    fn work(&self, site: &Site, kind: Work, end: End, count: u64) {
+        if let Some(call) = callback!(WORK: Work) {
+            unsafe { call(kind as u32, end as u32, region_of(site.thread.team()), data_of(site.task), count, code(site)) };
+        }
+    }
+
+    fn dispatch(&self, site: &Site, chunk: Chunk) {
+        let Some(call) = callback!(DISPATCH: Dispatch) else { return };
+        let (region, task) = (region_of(site.thread.team()), data_of(site.task));
+        let (kind, start, iterations) = match chunk {
+            Chunk::Section(code) => return unsafe { call(region, task, 2, code as u64) },
+            Chunk::Loop(start, count) => (3, start, count),
+            Chunk::Taskloop(start, count) => (4, start, count),
+            Chunk::Distribute(start, count) => (5, start, count),
+        };
+        let chunk = ChunkOf { start, iterations };
+        unsafe { call(region, task, kind, (&raw const chunk).addr() as u64) };
+    }
+
+    fn masked(&self, site: &Site, end: End) {
+        if let Some(call) = callback!(MASKED: Masked) {
+            unsafe { call(end as u32, region_of(site.thread.team()), data_of(site.task), code(site)) };
+        }
+    }
+
+    fn reduction(&self, site: &Site, end: End) {
+        if let Some(call) = callback!(REDUCTION: SyncRegion) {
+            let kind = SyncKind::Reduction as u32;
+            unsafe { call(kind, end as u32, region_of(site.thread.team()), data_of(site.task), code(site)) };
+        }
+    }
+
+    fn mutex_acquire(&self, site: &Site, kind: Mutex, hint: u32, id: u64) {
+        if let Some(call) = callback!(MUTEX_ACQUIRE: MutexAcquire) {
+            unsafe { call(kind as u32, hint, PARKING, id, code(site)) };
+        }
+    }
+
+    fn mutex_acquired(&self, site: &Site, kind: Mutex, id: u64) {
+        if let Some(call) = callback!(MUTEX_ACQUIRED: Mutex) {
+            unsafe { call(kind as u32, id, code(site)) };
+        }
+    }
+
+    fn mutex_released(&self, site: &Site, kind: Mutex, id: u64) {
+        if let Some(call) = callback!(MUTEX_RELEASED: Mutex) {
+            unsafe { call(kind as u32, id, code(site)) };
+        }
+    }
+
+    fn nest_lock(&self, site: &Site, end: End, id: u64) {
+        if let Some(call) = callback!(NEST_LOCK: NestLock) {
+            unsafe { call(end as u32, id, code(site)) };
+        }
+    }
+
+    fn lock_init(&self, site: &Site, kind: Mutex, hint: u32, id: u64) {
+        if let Some(call) = callback!(LOCK_INIT: MutexAcquire) {
+            unsafe { call(kind as u32, hint, PARKING, id, code(site)) };
+        }
+    }
+
+    fn lock_destroy(&self, site: &Site, kind: Mutex, id: u64) {
+        if let Some(call) = callback!(LOCK_DESTROY: Mutex) {
+            unsafe { call(kind as u32, id, code(site)) };
+        }
+    }
+
+    fn flush(&self, site: &Site) {
+        if let Some(call) = callback!(FLUSH: Flush) {
+            unsafe { call(record::strand(site.thread).tool.data.as_ptr(), code(site)) };
+        }
+    }
+
+    fn cancel(&self, site: &Site, task: &Task, flags: u32) {
+        if let Some(call) = callback!(CANCEL: Cancel) {
+            unsafe { call(data_of(task), flags, code(site)) };
+        }
+    }
+
+    fn error(&self, site: &Site, fatal: bool, message: &[u8]) {
+        if let Some(call) = callback!(ERROR: Error) {
+            let text: Vec<u8> = message.iter().copied().chain([0]).collect();
+            unsafe { call(if fatal { 2 } else { 1 }, text.as_ptr().cast::<c_char>(), message.len(), code(site)) };
+        }
+    }
+
+    fn control_tool(&self, site: &Site, command: u64, modifier: u64, argument: usize) -> Option<i32> {
+        // A tool without a callback: `omp_control_tool_nocallback`.
+        Some(callback!(CONTROL_TOOL: ControlTool).map_or(-1, |call| {
+            let argument = ptr::without_provenance_mut(argument);
+            unsafe { call(command, modifier, argument, code(site)) }
+        }))
+    }
+
+}

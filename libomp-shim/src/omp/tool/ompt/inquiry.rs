@@ -1,0 +1,291 @@
+//! What a tool may ask (5.2 §19.6). Any thread may ask, also one that has never met OpenMP: it does not become an initial thread by that.
+
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::ptr;
+
+use super::callbacks::{self, data_of, flags_of, region_of};
+use super::types::{Data, Function, MUTEX_IMPLS};
+use crate::omp::binding;
+use crate::omp::device;
+use crate::omp::env;
+use crate::omp::task::{Flags, Task};
+use crate::omp::thread::{Here, Thread};
+use crate::omp::tool::record::{self, BYTES, Frame};
+use crate::omp::tool::{Place, is_told, unique_id};
+
+/// A function as tools get it.
+macro_rules! function {
+    ($function:ident: $($type:ty),*; $result:ty) => {
+        // SAFETY: the tool casts it back to the type that the name stands for.
+        unsafe { core::mem::transmute::<unsafe extern "C" fn($($type),*) -> $result, Function>($function) }
+    };
+}
+
+/// `ompt_function_lookup_t`: the function with this name, null for none.
+///
+/// # Safety
+/// `name` is a C string.
+pub unsafe extern "C" fn lookup(name: *const c_char) -> Option<Function> {
+    // SAFETY: as the caller says.
+    let name = unsafe { CStr::from_ptr(name) };
+    Some(match name.to_bytes() {
+        b"ompt_enumerate_states" => function!(enumerate_states: c_int, *mut c_int, *mut *const c_char; c_int),
+        b"ompt_enumerate_mutex_impls" => function!(enumerate_mutex_impls: c_int, *mut c_int, *mut *const c_char; c_int),
+        b"ompt_set_callback" => function!(set_callback: c_int, Option<Function>; c_int),
+        b"ompt_get_callback" => function!(get_callback: c_int, *mut *mut (); c_int),
+        b"ompt_get_thread_data" => function!(get_thread_data: ; *mut Data),
+        b"ompt_get_num_procs" => function!(get_num_procs: ; c_int),
+        b"ompt_get_num_places" => function!(get_num_places: ; c_int),
+        b"ompt_get_place_proc_ids" => function!(get_place_proc_ids: c_int, c_int, *mut c_int; c_int),
+        b"ompt_get_place_num" => function!(get_place_num: ; c_int),
+        b"ompt_get_partition_place_nums" => function!(get_partition_place_nums: c_int, *mut c_int; c_int),
+        b"ompt_get_proc_id" => function!(get_proc_id: ; c_int),
+        b"ompt_get_state" => function!(get_state: *mut u64; c_int),
+        b"ompt_get_parallel_info" => function!(get_parallel_info: c_int, *mut *mut Data, *mut c_int; c_int),
+        b"ompt_get_task_info" => {
+            function!(get_task_info: c_int, *mut c_int, *mut *mut Data, *mut *const Frame, *mut *mut Data, *mut c_int; c_int)
+        }
+        b"ompt_get_task_memory" => function!(get_task_memory: *mut *mut c_void, *mut usize, c_int; c_int),
+        b"ompt_get_target_info" => function!(get_target_info: *mut u64, *mut u64, *mut u64; c_int),
+        b"ompt_get_num_devices" => function!(get_num_devices: ; c_int),
+        b"ompt_get_unique_id" => function!(get_unique_id: ; u64),
+        b"ompt_finalize_tool" => finalize_tool,
+        _ => return None,
+    })
+}
+
+/// Writes to where the asker wants it; null: it does not.
+///
+/// # Safety
+/// `to` is null or may be written.
+unsafe fn give<T>(to: *mut T, value: T) {
+    if !to.is_null() {
+        // SAFETY: as the caller says.
+        unsafe { to.write(value) };
+    }
+}
+
+/// States that threads have here, by number and name (`ompt_state_t`).
+const STATES: [(c_int, &CStr); 16] = [
+    (0x102, c"ompt_state_undefined"),
+    (0x000, c"ompt_state_work_serial"),
+    (0x001, c"ompt_state_work_parallel"),
+    (0x002, c"ompt_state_work_reduction"),
+    (0x011, c"ompt_state_wait_barrier_implicit_parallel"),
+    (0x012, c"ompt_state_wait_barrier_implicit_workshare"),
+    (0x014, c"ompt_state_wait_barrier_explicit"),
+    (0x015, c"ompt_state_wait_barrier_implementation"),
+    (0x020, c"ompt_state_wait_taskwait"),
+    (0x021, c"ompt_state_wait_taskgroup"),
+    (0x041, c"ompt_state_wait_lock"),
+    (0x042, c"ompt_state_wait_critical"),
+    (0x043, c"ompt_state_wait_atomic"),
+    (0x044, c"ompt_state_wait_ordered"),
+    (0x100, c"ompt_state_idle"),
+    (0x101, c"ompt_state_overhead"),
+];
+
+/// What follows `current` in `list`.
+///
+/// # Safety
+/// `next` and `name` are null or may be written.
+unsafe fn follow(list: &[(c_int, &'static CStr)], current: c_int, next: *mut c_int, name: *mut *const c_char) -> c_int {
+    let at = list.iter().position(|&(number, _)| number == current);
+    let Some(&(number, text)) = at.and_then(|at| list.get(at + 1)) else { return 0 };
+    // SAFETY: as the caller says.
+    unsafe {
+        give(next, number);
+        give(name, text.as_ptr());
+    }
+    1
+}
+
+unsafe extern "C" fn enumerate_states(current: c_int, next: *mut c_int, name: *mut *const c_char) -> c_int {
+    // SAFETY: the tool's variables.
+    unsafe { follow(&STATES, current, next, name) }
+}
+
+unsafe extern "C" fn enumerate_mutex_impls(current: c_int, next: *mut c_int, name: *mut *const c_char) -> c_int {
+    // SAFETY: the tool's variables.
+    unsafe { follow(&MUTEX_IMPLS, current, next, name) }
+}
+
+unsafe extern "C" fn set_callback(event: c_int, function: Option<Function>) -> c_int {
+    callbacks::register(usize::try_from(event).unwrap_or(0), function)
+}
+
+unsafe extern "C" fn get_callback(event: c_int, function: *mut *mut ()) -> c_int {
+    let registered = callbacks::registered(usize::try_from(event).unwrap_or(0));
+    if registered.is_null() {
+        return 0;
+    }
+    // SAFETY: the tool's variable.
+    unsafe { give(function, registered) };
+    1
+}
+
+/// Where the running code is, if it belongs to a thread of OpenMP's and the tool is told of it.
+fn running() -> Option<Here> {
+    if is_told(Place::Ompt) { Here::if_known() } else { None }
+}
+
+/// The running thread, if it is one for tools.
+fn thread() -> Option<&'static Thread> {
+    running().map(|here| record::strand(here.thread))
+}
+
+unsafe extern "C" fn get_thread_data() -> *mut Data {
+    thread().map_or(ptr::null_mut(), |thread| thread.tool.data.as_ptr())
+}
+
+unsafe extern "C" fn get_num_procs() -> c_int {
+    match running() {
+        Some(here) => binding::num_procs(here.thread) as c_int,
+        None => env::settings().num_procs as c_int,
+    }
+}
+
+unsafe extern "C" fn get_num_places() -> c_int {
+    env::settings().places.as_ref().map_or(0, |places| places.len() as c_int)
+}
+
+unsafe extern "C" fn get_place_proc_ids(place: c_int, size: c_int, ids: *mut c_int) -> c_int {
+    let places = env::settings().places.as_ref();
+    let Some((places, place)) = places.zip(usize::try_from(place).ok()).filter(|(places, place)| *place < places.len()) else { return 0 };
+    let procs = places.procs(place);
+    for (i, &id) in procs.iter().enumerate().take(usize::try_from(size).unwrap_or(0)) {
+        // SAFETY: the tool's array has room for `size` numbers.
+        unsafe { ids.add(i).write(id as c_int) };
+    }
+    procs.len() as c_int
+}
+
+unsafe extern "C" fn get_place_num() -> c_int {
+    running().map_or(-1, |here| {
+        binding::settle(here);
+        // SAFETY: own thread only.
+        unsafe { here.thread.own() }.place
+    })
+}
+
+unsafe extern "C" fn get_partition_place_nums(size: c_int, nums: *mut c_int) -> c_int {
+    let Some(here) = running().filter(|_| env::settings().places.is_some()) else { return 0 };
+    binding::settle(here);
+    // SAFETY: own thread only.
+    let partition = unsafe { here.thread.own() }.partition.clone();
+    for (i, place) in partition.clone().enumerate().take(usize::try_from(size).unwrap_or(0)) {
+        // SAFETY: the tool's array has room for `size` numbers.
+        unsafe { nums.add(i).write(place as c_int) };
+    }
+    partition.len() as c_int
+}
+
+unsafe extern "C" fn get_proc_id() -> c_int {
+    match running() {
+        // SAFETY: no preconditions.
+        Some(_) => unsafe { libc::sched_getcpu() },
+        None => -1,
+    }
+}
+
+unsafe extern "C" fn get_state(wait: *mut u64) -> c_int {
+    let Some(here) = running() else { return 0 };
+    let (state, id) = here.thread.tool.state.get();
+    // SAFETY: the tool's variable.
+    unsafe { give(wait, id) };
+    state as c_int
+}
+
+unsafe extern "C" fn get_parallel_info(level: c_int, data: *mut *mut Data, size: *mut c_int) -> c_int {
+    let Some(here) = running() else { return 0 };
+    let mut thread: &Thread = here.thread;
+    for _ in 0..level {
+        // SAFETY: null or the thread that has forked the region, suspended in it.
+        match unsafe { thread.team().plan().parent_thread.as_ref() } {
+            Some(parent) => thread = parent,
+            None => return 0,
+        }
+    }
+    // SAFETY: the tool's variables.
+    unsafe {
+        give(data, region_of(thread.team()));
+        give(size, thread.team().size() as c_int);
+    }
+    2
+}
+
+/// The task below `task` on the stack of tasks of its thread: what that goes on with when the task has ended or waits. Of an implicit task: the one that has
+/// forked the region.
+fn below(task: &Task) -> Option<&Task> {
+    if !task.is_explicit() {
+        return task.parent();
+    }
+    let thread = task.thread();
+    let parent = task.parent().filter(|parent| parent.is_explicit() && parent.flags().has(Flags::UNTIED) && ptr::eq(parent.thread(), thread));
+    if parent.is_some() {
+        return parent;
+    }
+    // SAFETY: own thread only: the running thread asks about its own tasks, or about those of threads 0 above it on the same kernel thread.
+    let tied = unsafe { &thread.own().tied };
+    let at = tied.iter().rposition(|&other| ptr::eq(other, task)).unwrap_or(tied.len());
+    match at {
+        0 => Some(&thread.implicit),
+        // SAFETY: a task that has begun and not ended is alive.
+        at => Some(unsafe { &*tied[at - 1] }),
+    }
+}
+
+unsafe extern "C" fn get_task_info(
+    level: c_int,
+    flags: *mut c_int,
+    data: *mut *mut Data,
+    frame: *mut *const Frame,
+    region: *mut *mut Data,
+    num: *mut c_int,
+) -> c_int {
+    let Some(here) = running() else { return 0 };
+    let mut task: &Task = here.task;
+    for _ in 0..level {
+        match below(task) {
+            Some(next) => task = next,
+            None => return 0,
+        }
+    }
+    // SAFETY: the tool's variables.
+    unsafe {
+        give(flags, flags_of(task) as c_int);
+        give(data, data_of(task));
+        give(frame, record::of(task).map_or(ptr::null(), |record| &raw const record.frame));
+        give(region, region_of(task.team()));
+        give(num, task.thread().num() as c_int);
+    }
+    2
+}
+
+unsafe extern "C" fn get_task_memory(address: *mut *mut c_void, size: *mut usize, block: c_int) -> c_int {
+    let task = running().map(|here| here.task).filter(|task| task.is_explicit() && block == 0);
+    let bytes = |task: &Task| task.payload_size() - if task.flags().has(Flags::RECORDED) { BYTES } else { 0 };
+    // SAFETY: the tool's variables.
+    unsafe {
+        give(address, task.map_or(ptr::null_mut(), |task| task.payload().cast()));
+        give(size, task.map_or(0, bytes));
+    }
+    c_int::from(task.is_some())
+}
+
+/// Regions on devices are not told.
+unsafe extern "C" fn get_target_info(_device: *mut u64, _target: *mut u64, _op: *mut u64) -> c_int {
+    0
+}
+
+unsafe extern "C" fn get_num_devices() -> c_int {
+    device::count() as c_int
+}
+
+unsafe extern "C" fn get_unique_id() -> u64 {
+    unique_id()
+}
+
+unsafe extern "C" fn finalize_tool() {
+    super::finish();
+}

@@ -1,0 +1,161 @@
+//! Where a tool is looked for (5.2 §19.2.2), and the log of that (`OMP_TOOL_VERBOSE_INIT`, 5.2 §21.6.3).
+//!
+//! First in what the program has mapped: its own binary, preloaded libraries, those it is linked with; then in `OMP_TOOL_LIBRARIES`, in order. A program that was
+//! linked against LLVM's library exports its own `ompt_start_tool` because that library has one, too; so has this one.
+//!
+//! The log has the words and lines of LLVM's runtime: scripts look for them. It goes through the C library's streams, since what tools print meanwhile does.
+
+use core::ffi::{CStr, c_char, c_uint, c_void};
+use core::ptr;
+use std::ffi::CString;
+
+use super::types::{StartResult, StartTool};
+use crate::omp::env::{self, VerboseInit};
+
+/// `_OPENMP`.
+const VERSION: c_uint = 202_111;
+const NAME: &CStr = c"ompt_start_tool";
+
+/// As tools see it.
+fn runtime() -> CString {
+    CString::new(concat!("Gangway ", env!("CARGO_PKG_VERSION"))).unwrap_or_default()
+}
+
+unsafe extern "C" {
+    static stdout: *mut libc::FILE;
+    static stderr: *mut libc::FILE;
+}
+
+/// The log; null: none.
+struct Log(*mut libc::FILE);
+
+impl Log {
+    fn open() -> Self {
+        // SAFETY: the C library's streams, and a name that lives for the call.
+        Self(unsafe {
+            match &env::settings().tool.verbose_init {
+                VerboseInit::Disabled => ptr::null_mut(),
+                VerboseInit::Stdout => stdout,
+                VerboseInit::Stderr => stderr,
+                VerboseInit::File(name) => CString::new(name.as_str()).map_or(ptr::null_mut(), |name| libc::fopen(name.as_ptr(), c"w".as_ptr())),
+            }
+        })
+    }
+
+    fn put(&self, text: &str) {
+        if !self.0.is_null()
+            && let Ok(text) = CString::new(text)
+        {
+            // SAFETY: an open stream.
+            unsafe { libc::fputs(text.as_ptr(), self.0) };
+        }
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        if matches!(env::settings().tool.verbose_init, VerboseInit::File(_)) && !self.0.is_null() {
+            // SAFETY: opened by `open`.
+            unsafe { libc::fclose(self.0) };
+        }
+    }
+}
+
+/// Looks for a tool: what its `ompt_start_tool` has returned, null if there is none.
+pub fn find() -> *mut StartResult {
+    let log = Log::open();
+    log.put("----- START LOGGING OF TOOL REGISTRATION -----\n");
+    log.put("Search for OMP tool in current address space... ");
+    let found = in_process();
+    log.put(if found.is_null() { "Failed.\n" } else { "Success.\n" });
+    let found = if found.is_null() { in_libraries(&log) } else { found };
+    log.put(if found.is_null() { "No OMP tool loaded.\n" } else { "Tool was started and is using the OMPT interface.\n" });
+    log.put("----- END LOGGING OF TOOL REGISTRATION -----\n");
+    found
+}
+
+/// # Safety
+/// `address` is null or a function of this type.
+unsafe fn ask(address: *mut c_void) -> *mut StartResult {
+    if address.is_null() {
+        return ptr::null_mut();
+    }
+    // SAFETY: as the caller says.
+    unsafe { core::mem::transmute::<*mut c_void, StartTool>(address)(VERSION, runtime().into_raw()) }
+}
+
+/// What the first `ompt_start_tool` in the process returns, or where that is ours, the next one.
+fn in_process() -> *mut StartResult {
+    // SAFETY: a name; what is found is a function of the standard's.
+    unsafe { ask(libc::dlsym(libc::RTLD_DEFAULT, NAME.as_ptr())) }
+}
+
+/// `ompt_start_tool` of this library (5.2 §19.2.1): what the next library in the order of the loader says, if there is one.
+///
+/// # Safety
+/// `runtime` is a C string.
+pub unsafe fn start_next(version: c_uint, runtime: *const c_char) -> *mut c_void {
+    // SAFETY: as the caller says; what is found is a function of the standard's.
+    unsafe {
+        let next = libc::dlsym(libc::RTLD_NEXT, NAME.as_ptr());
+        if next.is_null() {
+            return ptr::null_mut();
+        }
+        core::mem::transmute::<*mut c_void, StartTool>(next)(version, runtime).cast()
+    }
+}
+
+fn in_libraries(log: &Log) -> *mut StartResult {
+    let libraries = &env::settings().tool.libraries;
+    if libraries.is_empty() {
+        log.put("No OMP_TOOL_LIBRARIES defined.\n...searching tool libraries failed.\n");
+        return ptr::null_mut();
+    }
+    log.put("Searching tool libraries...\n");
+    log.put(&format!("OMP_TOOL_LIBRARIES = {}\n", libraries.join(":")));
+    if let Some(found) = libraries.iter().map(|library| in_library(library, log)).find(|found| !found.is_null()) {
+        return found;
+    }
+    log.put("...searching tool libraries failed.\n");
+    ptr::null_mut()
+}
+
+fn in_library(library: &str, log: &Log) -> *mut StartResult {
+    let Ok(name) = CString::new(library) else { return ptr::null_mut() };
+    log.put(&format!("Opening {library}... "));
+    // SAFETY: the program's user named it as a tool to be loaded.
+    let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY) };
+    if handle.is_null() {
+        log.put(&format!("Failed: {}\n", error()));
+        return ptr::null_mut();
+    }
+    log.put("Success.\n");
+    log.put(&format!("Searching for ompt_start_tool in {library}... "));
+    // SAFETY: an open library.
+    let start = unsafe { libc::dlsym(handle, NAME.as_ptr()) };
+    if start.is_null() || start == crate::abi::tool::address() {
+        log.put(&format!("Failed: {}\n", if start.is_null() { error() } else { format!("{library}: undefined symbol: ompt_start_tool") }));
+        // SAFETY: opened above.
+        unsafe { libc::dlclose(handle) };
+        return ptr::null_mut();
+    }
+    // SAFETY: a function of the standard's.
+    let found = unsafe { ask(start) };
+    if found.is_null() {
+        log.put("Found but not using the OMPT interface.\nContinuing search...\n");
+        // SAFETY: opened above.
+        unsafe { libc::dlclose(handle) };
+    } else {
+        log.put("Success.\n");
+    }
+    found
+}
+
+/// What the loader says of its last failure.
+fn error() -> String {
+    // SAFETY: null or a string that lives until the next call.
+    unsafe {
+        let text = libc::dlerror();
+        if text.is_null() { "unknown error".into() } else { CStr::from_ptr(text).to_string_lossy().into_owned() }
+    }
+}

@@ -1,0 +1,147 @@
+//! What is kept with threads, teams and tasks for consumers.
+//!
+//! Threads and teams have their records always; an explicit task has one behind its payload if somebody was told when it was made
+//! ([`Flags::RECORDED`]). An implicit task's is its thread's.
+//!
+//! Records are written by code that runs in the name of the thread or task they belong to, or by its creator before it is published; a team's by the forking
+//! thread between regions. The words for tools are theirs: what they do with them is between them and their threads.
+
+use core::cell::Cell;
+use core::ptr;
+
+use crate::omp::task::{Flags, Task};
+use crate::omp::team::Team;
+use crate::omp::thread::Thread;
+use super::event::TeamKind;
+
+/// `ompt_frame_t` (5.2 §19.4.4.28): between which frames of the stack a task's code is inside of the runtime.
+#[derive(Default)]
+#[repr(C)]
+pub struct Frame {
+    /// The runtime's frame that called the task's code, 0 for none.
+    pub exit: Cell<usize>,
+    /// The frame from which the task's code has called the runtime, 0 while it has not.
+    pub enter: Cell<usize>,
+    /// What kind of address `exit` is.
+    pub exit_kind: Cell<i32>,
+    /// What kind of address `enter` is.
+    pub enter_kind: Cell<i32>,
+}
+
+/// Of a [`Frame`]: the base of a frame of the runtime.
+pub const RUNTIME_BASE: i32 = 0x20;
+/// The base of a frame of the program.
+pub const PROGRAM_BASE: i32 = 0x21;
+/// Where the stack of a frame of the program ends.
+pub const PROGRAM_STACK: i32 = 0x11;
+
+/// With a task.
+#[derive(Default)]
+#[repr(C, align(16))]
+pub struct TaskRecord {
+    /// The tool's word.
+    pub data: Cell<u64>,
+    /// Where its code is.
+    pub frame: Frame,
+    /// A number that no other task has; 0 of one that was not told.
+    pub id: Cell<u64>,
+    /// A word for the trace.
+    pub trace: Cell<u64>,
+    /// First iteration and number of iterations of its part of a taskloop, until it begins.
+    pub part: Cell<(u64, u64)>,
+}
+
+/// Bytes behind the payload of a task that has one.
+pub const BYTES: usize = 64;
+
+const _: () = assert!(size_of::<TaskRecord>() <= BYTES);
+
+/// With a thread.
+pub struct ThreadRecord {
+    /// The tool's word.
+    pub data: Cell<u64>,
+    /// A number that no other thread has; 0 before it begins.
+    pub id: Cell<u64>,
+    /// A word for the trace.
+    pub trace: Cell<u64>,
+    /// `ompt_state_t`, and the number of what it waits for.
+    pub state: Cell<(u32, u64)>,
+    /// The task of this thread that was last said to run.
+    pub current: Cell<*const Task>,
+    /// It is in a `taskyield` that has not run anything yet.
+    pub yields: Cell<bool>,
+    /// The work that it divides at present, see [`super::hook`].
+    pub work: Cell<super::hook::Working>,
+    /// Of its implicit task.
+    pub task: TaskRecord,
+}
+
+impl Default for ThreadRecord {
+    fn default() -> Self {
+        Self {
+            data: Cell::default(),
+            id: Cell::default(),
+            trace: Cell::default(),
+            state: Cell::default(),
+            current: Cell::new(ptr::null()),
+            yields: Cell::default(),
+            work: Cell::default(),
+            task: TaskRecord::default(),
+        }
+    }
+}
+
+/// With a team.
+pub struct TeamRecord {
+    /// The tool's word (`parallel_data`).
+    pub data: Cell<u64>,
+    /// A number that no other region has.
+    pub id: Cell<u64>,
+    /// A word for the trace.
+    pub trace: Cell<u64>,
+    /// Behind which call of the program the region was forked.
+    pub code: Cell<usize>,
+    /// What the region is.
+    pub kind: Cell<TeamKind>,
+}
+
+impl Default for TeamRecord {
+    fn default() -> Self {
+        Self {
+            data: Cell::default(),
+            id: Cell::default(),
+            trace: Cell::default(),
+            code: Cell::default(),
+            kind: Cell::new(TeamKind::Parallel),
+        }
+    }
+}
+
+/// The record of a task; `None` for an explicit one that was made while nobody was told.
+pub fn of(task: &Task) -> Option<&TaskRecord> {
+    if !task.is_explicit() {
+        return Some(&task.thread().tool.task);
+    }
+    task.flags().has(Flags::RECORDED).then(|| {
+        // SAFETY: `Task::allocate` made room for it, and wrote it, at the end of the payload.
+        unsafe { &*task.payload().add(task.payload_size() - BYTES).cast::<TaskRecord>() }
+    })
+}
+
+/// The thread that `thread` is for tools: thread 0 of a team is the one that has forked it.
+pub fn strand(thread: &Thread) -> &Thread {
+    let mut thread = thread;
+    while thread.num() == 0 {
+        // SAFETY: null, or the thread that forks the region, which outlives it.
+        match unsafe { thread.team().plan().parent_thread.as_ref() } {
+            Some(parent) => thread = parent,
+            None => break,
+        }
+    }
+    thread
+}
+
+/// Is this the team of an initial thread, not of a region?
+pub fn is_root(team: &Team) -> bool {
+    team.plan().parent_thread.is_null()
+}

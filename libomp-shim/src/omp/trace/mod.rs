@@ -1,0 +1,134 @@
+//! `GANGWAY_TRACE`: what each kernel thread does, with times, as a file for Perfetto, `chrome://tracing` and `gangway report` (docs/trace.md).
+//!
+//! While the program runs, events of fixed size go into memory of the kernel thread that they happen on ([`lane`]); nothing is looked up, named or
+//! put in order. At exit the lanes are merged by time, the events become slices of contexts ([`replay`]), and the file is written in one pass
+//! ([`json`]).
+//!
+//! | file | what lives there |
+//! |---|---|
+//! | `lane` | the memory of one kernel thread: chunks, what is lost |
+//! | `kind` | the events as they lie in memory |
+//! | `clock` | the processor's counter, and what it is worth in nanoseconds |
+//! | `scheduler`, `recorder` | the events of [`ult::observer`], and of [`super::tool`] |
+//! | `merge` | all lanes in the order of time |
+//! | `replay`, `tasks`, `queues` | from events to slices, arrows and counters |
+//! | `json` | the file's syntax |
+//! | `symbols`, `names` | code addresses and source locations as text |
+//! | `target` | the file's name |
+//!
+//! What may not live here: where things happen ([`super::tool`] and `ult` say so).
+//!
+//! Off, nothing here runs: the places that tell of events ask a word that they share with other tools. On, an event costs a reading of the
+//! processor's counter and a store of 32 bytes.
+//!
+//! The child of a fork records nothing, unless the file's name says which process it is of (`%p`): then it begins anew. A process that ends
+//! otherwise than by `exit` or the end of `main` leaves no file.
+//!
+//! Rejected: writing while the program runs (a system call now and then is what one would see in the trace), one buffer for all kernel threads
+//! (a contended line per event), and slices instead of edges in memory (a task that waits may go on elsewhere, and has no end yet).
+
+mod clock;
+mod json;
+mod kind;
+mod lane;
+mod merge;
+mod names;
+mod queues;
+mod recorder;
+mod replay;
+mod scheduler;
+mod symbols;
+mod target;
+mod tasks;
+
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicI32, Ordering};
+use std::sync::OnceLock;
+
+pub use kind::{Cause, Kind};
+pub use recorder::{around, note_copy, note_region, note_steal, note_task, span};
+
+use super::env::Settings;
+use super::report;
+use super::tool::{self, Place};
+
+/// The file's name as given; set when something is recorded.
+static WANTED: OnceLock<String> = OnceLock::new();
+/// The process that records; 0: none does.
+static PROCESS: AtomicI32 = AtomicI32::new(0);
+
+/// Begins to record if the settings, which have just been read, ask for it.
+pub fn at_start(settings: &Settings) {
+    let Some(file) = &settings.trace else { return };
+    if WANTED.set(file.clone()).is_err() {
+        return;
+    }
+    clock::begin();
+    lane::set_limit(settings.trace_buffer);
+    // ORDERING: Relaxed; read by threads that are started later, and by this one.
+    PROCESS.store(process(), Ordering::Relaxed);
+    ult::observer::set(Some(&scheduler::OBSERVER));
+    tool::attach(Place::Trace, &recorder::Recorder);
+    super::exit::call(at_exit);
+}
+
+/// Is a trace recorded? For what is done once; the places that tell of events have a word of their own.
+pub fn is_on() -> bool {
+    // ORDERING: Relaxed; set before anything is recorded.
+    PROCESS.load(Ordering::Relaxed) != 0
+}
+
+/// Records what happens now, on the calling kernel thread. Any thread; not in a signal handler that may have interrupted this function.
+#[inline]
+pub fn record(kind: Kind, small: u32, a: u64, b: u64) {
+    lane::record(kind, small, a, b);
+}
+
+fn process() -> i32 {
+    // SAFETY: no preconditions.
+    unsafe { libc::getpid() }
+}
+
+/// In the child of a fork, whose only thread this is.
+fn forked() {
+    let goes_on = WANTED.get().is_some_and(|name| target::tells_processes_apart(name));
+    lane::forget();
+    // ORDERING: Relaxed; there is one thread.
+    PROCESS.store(if goes_on { process() } else { 0 }, Ordering::Relaxed);
+    if !goes_on {
+        stop();
+    }
+}
+
+unsafe extern "C" fn at_exit(_: c_int, _: *mut c_void) {
+    // ORDERING: Relaxed; see `forked`.
+    let recorded = PROCESS.swap(0, Ordering::Relaxed) == process();
+    if recorded {
+        tool::hook::region::await_members();
+    }
+    stop();
+    if let Some(name) = WANTED.get().filter(|_| recorded) {
+        finish(name);
+    }
+}
+
+/// Hears no more.
+fn stop() {
+    ult::observer::set(None);
+    tool::detach(Place::Trace);
+}
+
+/// Writes the file and says what is not in it.
+fn finish(name: &str) {
+    let path = target::path(name);
+    let written = json::create(&path).and_then(|out| replay::write(out, lane::all()));
+    if let Err(error) = written {
+        report::warn(format_args!("GANGWAY_TRACE: {path}: {error}; there is no trace"));
+    }
+    let lost: u64 = lane::all().map(lane::Lane::lost).sum();
+    if lost != 0 {
+        report::warn(format_args!(
+            "GANGWAY_TRACE: {lost} events had no room and are not in {path}; GANGWAY_TRACE_BUFFER gives each thread more"
+        ));
+    }
+}

@@ -1,0 +1,193 @@
+//! The events of OpenMP, as [`super::super::tool`] tells them.
+//!
+//! An explicit task is named by the number of its record, an implicit one by its address, a region by its team's address. What a task's or region's place in the
+//! source is, fronts note in the words that are the trace's ([`note_task`], [`note_region`]).
+
+use core::ffi::c_char;
+
+use crate::omp::task::{Flags, Task};
+use crate::omp::team::Team;
+use crate::omp::thread::{Here, Thread};
+use crate::omp::tool::event::{Consumer, End, Mutex, Site, Status, SyncKind};
+use crate::omp::tool::{Place, is_told, record};
+
+use super::kind::{Cause, Kind};
+use super::{names, record as put};
+
+/// Hears what happens while a trace is recorded.
+pub struct Recorder;
+
+/// Where the code of a task is, which has not been submitted. `location`: as compilers pass it, or null.
+#[inline(always)]
+pub fn note_task(task: &Task, location: *const c_char, code: usize) {
+    if is_told(Place::Trace) {
+        note_task_told(task, location, code);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn note_task_told(task: &Task, location: *const c_char, code: usize) {
+    if let Some(record) = record::of(task) {
+        record.trace.set(names::place(location, code));
+    }
+}
+
+/// Where the region is that the running thread is about to fork.
+#[inline(always)]
+pub fn note_region(location: *const c_char) {
+    if is_told(Place::Trace)
+        && let Some(here) = Here::if_known()
+    {
+        here.thread.tool.trace.set(names::place(location, 0));
+    }
+}
+
+/// A task has been stolen from `victim`, by the calling thread.
+#[inline(always)]
+pub fn note_steal(victim: &Thread) {
+    if is_told(Place::Trace)
+        && let Some(worker) = victim.host()
+    {
+        put(Kind::StealTask, worker.index(), 0, 0);
+    }
+}
+
+/// Runs `wait`, in which the calling thread waits for `cause`.
+#[inline(always)]
+pub fn around<R>(cause: Cause, wait: impl FnOnce() -> R) -> R {
+    if !is_told(Place::Trace) {
+        return wait();
+    }
+    put(Kind::WaitBegin, cause as u32, 0, 0);
+    let result = wait();
+    put(Kind::WaitEnd, cause as u32, 0, 0);
+    result
+}
+
+/// A copy of so many bytes is begun.
+#[inline(always)]
+pub fn note_copy(cause: Cause, bytes: usize) {
+    if is_told(Place::Trace) {
+        put(Kind::Copy, cause as u32, bytes as u64, 0);
+    }
+}
+
+/// Something that takes the running code's time until this is dropped.
+pub struct Span(Option<Cause>);
+
+/// Begins what is no wait, on `whose` device or rank.
+#[inline(always)]
+pub fn span(cause: Cause, whose: i64) -> Span {
+    let told = is_told(Place::Trace);
+    if told {
+        put(Kind::SpanBegin, cause as u32, 0, whose as u64);
+    }
+    Span(told.then_some(cause))
+}
+
+impl Drop for Span {
+    fn drop(&mut self) {
+        if let Some(cause) = self.0 {
+            put(Kind::SpanEnd, cause as u32, 0, 0);
+        }
+    }
+}
+
+fn address<T>(of: &T) -> u64 {
+    core::ptr::from_ref(of) as u64
+}
+
+/// The number of an explicit task; `None`: it is an implicit one, or was made before anybody was told.
+fn number(task: &Task) -> Option<u64> {
+    record::of(task).filter(|_| task.is_explicit()).map(|record| record.id.get())
+}
+
+fn cause_of(kind: SyncKind) -> Cause {
+    match kind {
+        SyncKind::Taskwait => Cause::Taskwait,
+        SyncKind::Taskgroup => Cause::Taskgroup,
+        SyncKind::Reduction => Cause::Reduction,
+        _ => Cause::Barrier,
+    }
+}
+
+fn cause_of_mutex(kind: Mutex) -> Option<Cause> {
+    match kind {
+        Mutex::TestLock | Mutex::TestNestLock => None,
+        Mutex::Lock | Mutex::NestLock | Mutex::Atomic => Some(Cause::Lock),
+        Mutex::Critical => Some(Cause::Critical),
+        Mutex::Ordered => Some(Cause::Ordered),
+    }
+}
+
+fn wait(end: End, cause: Cause) {
+    put(if end == End::Begin { Kind::WaitBegin } else { Kind::WaitEnd }, cause as u32, 0, 0);
+}
+
+impl Consumer for Recorder {
+    fn parallel_begin(&self, site: &Site, team: &Team, _: u32) {
+        let location = site.thread.tool.trace.take();
+        let place = if location != 0 { location } else { team.plan().body.function as u64 };
+        let place = if place != 0 { place } else { site.code() as u64 };
+        put(Kind::RegionBegin, team.size(), address(team), place);
+    }
+
+    fn parallel_end(&self, _: &Site, team: &Team) {
+        put(Kind::RegionEnd, 0, address(team), 0);
+    }
+
+    fn implicit_task(&self, thread: &Thread, end: End, _: bool) {
+        let task = address(&thread.implicit);
+        match end {
+            End::Begin => put(Kind::ImplicitBegin, thread.num(), task, address(thread.team())),
+            End::End => put(Kind::ImplicitEnd, 0, task, 0),
+        }
+    }
+
+    fn task_create(&self, _: &Site, task: &Task, _: bool) {
+        if let Some(record) = record::of(task) {
+            put(Kind::TaskCreate, 0, record.id.get(), record.trace.get());
+        }
+    }
+
+    fn task_dependence(&self, _: &Site, first: (u64, u64), second: &Task) {
+        if let Some(second) = number(second) {
+            put(Kind::Depend, 0, first.1, second);
+        }
+    }
+
+    fn task_schedule(&self, _: &Thread, prior: &Task, status: Status, next: Option<&Task>) {
+        let is_over = matches!(status, Status::Complete | Status::Cancel | Status::Detach);
+        match number(prior) {
+            Some(prior) if is_over => return put(Kind::TaskEnd, 0, prior, 0),
+            Some(number) if status == Status::Switch && prior.flags().has(Flags::UNTIED) => put(Kind::TaskLeave, 0, number, 0),
+            _ => {}
+        }
+        if let Some(next) = next.and_then(number) {
+            put(Kind::TaskBegin, 0, next, 0);
+        }
+    }
+
+    fn sync_wait(&self, _: &Site, kind: SyncKind, end: End, _: bool) {
+        wait(end, cause_of(kind));
+    }
+
+    fn mutex_acquire(&self, _: &Site, kind: Mutex, _: u32, _: u64) {
+        if let Some(cause) = cause_of_mutex(kind) {
+            wait(End::Begin, cause);
+        }
+    }
+
+    fn mutex_acquired(&self, _: &Site, kind: Mutex, _: u64) {
+        if let Some(cause) = cause_of_mutex(kind) {
+            wait(End::End, cause);
+        }
+    }
+
+    fn nest_lock(&self, _: &Site, end: End, _: u64) {
+        if end == End::Begin {
+            wait(End::End, Cause::Lock);
+        }
+    }
+}
