@@ -215,6 +215,7 @@ pub fn lease(count: usize, into: &mut Vec<&'static Worker>) -> bool {
         return false;
     }
     prepare(lent() + count);
+    let _away = crate::sanitize::look_away();
     let mut idle = IDLE.lock();
     // One that runs a ULT might block in it before it sees its assignment.
     if idle.shared.iter().filter(|w| w.is_unused()).count() < count {

@@ -132,6 +132,31 @@ fn unnoticed_cold<R>(f: impl FnOnce() -> R) -> R {
     result
 }
 
+/// As [`unnoticed`], until it is dropped: for what is done under a lock of ours, on data that the lock's holders move about. Nothing switches meanwhile.
+#[must_use]
+pub struct LookingAway(bool);
+
+/// See [`LookingAway`].
+#[inline(always)]
+pub fn look_away() -> LookingAway {
+    let watched = mode() & RACES != 0;
+    if watched {
+        ignore([&found::IGNORE_READS, &found::IGNORE_WRITES]);
+    }
+    LookingAway(watched)
+}
+
+impl Drop for LookingAway {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if self.0 {
+            ignore([&found::NOTICE_WRITES, &found::NOTICE_READS]);
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
 fn ignore(functions: [&Function; 2]) {
     for function in functions {
         if let Some(function) = function.get::<unsafe extern "C" fn(*const c_char, c_int)>() {

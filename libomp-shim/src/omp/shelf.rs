@@ -156,6 +156,7 @@ impl Part {
     fn put(&self, task: NonNull<Task>, told: bool) {
         // SAFETY: the task is the caller's.
         let (priority, flags) = unsafe { (task.as_ref().priority(), task.as_ref().flags()) };
+        let _away = ult::sanitize::look_away();
         let mut levels = self.lock();
         // ORDERING: Relaxed; under the lock.
         let number = self.puts.load(Ordering::Relaxed);
@@ -182,6 +183,7 @@ impl Part {
         if newest.is_some() && !self.may_find(from) {
             return Found::NOTHING;
         }
+        let _away = ult::sanitize::look_away();
         let mut levels = self.lock();
         let mut found = Found::NOTHING;
         for level in levels.values_mut().rev() {

@@ -213,6 +213,7 @@ impl Table {
         if inbox.count.load(Ordering::Relaxed) >= MOST {
             return false;
         }
+        let _away = ult::sanitize::look_away();
         let mut tasks = inbox.lock();
         tasks.push_back(Queued(task));
         // ORDERING: Relaxed, both; who is woken sees them by the fence in `Team::wake_for`, the lock publishes the task.
@@ -227,6 +228,7 @@ impl Table {
         if inbox.count.load(Ordering::Relaxed) == 0 {
             return None;
         }
+        let _away = ult::sanitize::look_away();
         let task = inbox.lock().pop_front()?;
         // ORDERING: Relaxed, both; a task that is taken needs no announcement.
         inbox.count.fetch_sub(1, Ordering::Relaxed);

@@ -51,6 +51,7 @@ fn acquire_all(node: &Node, rare: &Rare) -> bool {
     // is here; the list itself does not change before the task completes.
     let mutexes = unsafe { &*rare.mutexes.as_ptr() };
     while let Some(mutex) = mutexes.get(rare.held.get()) {
+        let _away = ult::sanitize::look_away();
         let mut state = mutex.lock();
         if state.held && !ult::mutant!(mutexinoutset_shared) {
             state.line.push_back(NodeRef::new(node));
@@ -76,6 +77,7 @@ pub(super) fn release(node: &Node, free: impl FnMut(&Node)) {
 fn release_all(rare: &Rare, mut free: impl FnMut(&Node)) {
     for mutex in rare.mutexes.take() {
         let heir = {
+            let _away = ult::sanitize::look_away();
             let mut state = mutex.lock();
             let heir = state.line.pop_front();
             state.held = heir.is_some();
