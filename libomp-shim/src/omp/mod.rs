@@ -18,6 +18,7 @@
 //! | [`remote`], [`persistent`] | functions that run on other ranks, futures, events; persistent tasks and their trays |
 //! | [`stats`] | counters |
 //! | [`report`] | messages to the user |
+//! | `fuzz` | judges of what reads a user's text, for tests and fuzzers only |
 pub mod affinity;
 pub mod alloc;
 pub mod assemble;
@@ -30,6 +31,8 @@ pub mod device;
 pub mod display;
 pub mod env;
 pub mod exit;
+#[cfg(any(test, feature = "fuzz"))]
+pub mod fuzz;
 pub mod icv;
 pub mod identities;
 pub mod lock;
