@@ -11,6 +11,9 @@
 //! in `fuzz/`, a nightly compiler), and the tests, on any compiler, which show the judges what that search has kept (`fuzz/corpus/*.txt`).
 //! So this is compiled for tests and with the feature `fuzz` only, and is in no library that is shipped.
 
+use core::fmt::Debug;
+use std::time::Duration;
+
 mod environment;
 mod files;
 mod formats;
@@ -30,6 +33,25 @@ pub const JUDGES: [(&str, Judge); 7] = [
     ("graphs", files::graphs),
     ("manual", files::manual),
 ];
+
+/// Slower than this is a hang in the making; the tests are built without optimisation.
+const SLOW: Duration = Duration::from_secs(5);
+
+/// Asks, and sees to it that the answer did not take long. In the thread's own time: a machine with more to do is no find.
+fn in_time<T>(what: &(impl Debug + ?Sized), ask: impl FnOnce() -> T) -> T {
+    let start = own_time();
+    let answer = ask();
+    let took = own_time() - start;
+    assert!(took < SLOW, "{what:.1000?} took {took:?}");
+    answer
+}
+
+fn own_time() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` may be written.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
+}
 
 /// The inputs of a corpus: one a line, in which bytes beyond ASCII's letters and signs, and the backslash, are written as `\xNN`.
 pub fn inputs(corpus: &str) -> impl Iterator<Item = Vec<u8>> + '_ {
@@ -57,7 +79,7 @@ pub fn escaped(input: &[u8]) -> String {
     };
     let line: String = input.iter().map(one).collect();
     // A remark's beginning, or one that would be lost.
-    if line.starts_with('#') { format!("\\x23{}", &line[1..]) } else { line }
+    line.strip_prefix('#').map(|rest| format!("\\x23{rest}")).unwrap_or(line)
 }
 
 #[cfg(test)]

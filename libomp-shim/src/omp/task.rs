@@ -221,7 +221,7 @@ impl Task {
     /// Allocates an explicit task with `payload` bytes (16-aligned) behind the descriptor, a child of `here.task`. It
     /// does not count as created before [`submit`] or [`run_undeferred`].
     pub fn allocate(here: Here, payload: usize, run: RunFn, flags: Flags) -> NonNull<Task> {
-        let Some(block) = NonNull::new(blocks::allocate(size_of::<Task>() + payload)) else {
+        let Some(block) = NonNull::new(blocks::allocate(size_of::<Task>().saturating_add(payload))) else {
             super::report::fatal("out of memory for a task")
         };
         let block = block.cast::<Task>();

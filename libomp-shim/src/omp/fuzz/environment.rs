@@ -1,12 +1,8 @@
 //! Variables: lines of the right form, one per variable; integers by their digits, lists of places by what they stand for in wide arithmetic.
 
-use std::time::{Duration, Instant};
-
+use super::in_time;
 use crate::omp::env::made_up::build;
 use crate::omp::env::{PlacesSpec, parse_places};
-
-/// Slower than this is a hang in the making; the tests are built without optimisation.
-const SLOW: Duration = Duration::from_secs(5);
 
 /// Makes others silent; is no variable of the environment's alone.
 const LEFT_OUT: [&str; 1] = ["KMP_WARNINGS"];
@@ -25,9 +21,7 @@ pub fn environment(input: &[u8]) {
 
 /// Reads these variables and looks at what came of them.
 pub fn reads(pairs: &[(&str, &str)]) {
-    let start = Instant::now();
-    let (settings, lines) = build(pairs);
-    assert!(start.elapsed() < SLOW, "{pairs:?} took {:?}", start.elapsed());
+    let (settings, lines) = in_time(pairs, || build(pairs));
     assert!(settings.initial.nthreads >= 1 && settings.workers >= 1 && settings.stacksize >= 64 << 10, "{pairs:?}");
     assert!(settings.places.as_ref().is_none_or(|all| (0..all.len()).all(|place| all.procs(place).iter().all(|&cpu| cpu < 16))), "{pairs:?}");
     for line in &lines {
@@ -66,10 +60,7 @@ pub fn places(input: &[u8]) {
     if text.is_empty() {
         return; // counts as not set, and is read by nobody
     }
-    let start = Instant::now();
-    let answer = parse_places(text);
-    assert!(start.elapsed() < SLOW, "{text:?} took {:?}", start.elapsed());
-    let Ok(PlacesSpec::Explicit(list)) = answer else { return };
+    let Ok(PlacesSpec::Explicit(list)) = in_time(text, || parse_places(text)) else { return };
     let Some(expected) = plain(text) else { return };
     let list: Vec<Vec<i128>> = list.iter().map(|place| place.iter().map(|&cpu| cpu as i128).collect()).collect();
     assert_eq!(list, expected, "{text}");

@@ -2,8 +2,6 @@
 //!
 //! What is written of an answer has to be read as the same; a plan of a graph that was accepted has to pass the judge of plans.
 
-use std::time::{Duration, Instant};
-
 use placement::choice::Choice;
 use placement::graph::{Device, Graph, Machine};
 use placement::manual::{self, Kind};
@@ -11,18 +9,10 @@ use placement::rates::Rates;
 use placement::replay::{Fault, replay};
 use ult::topology::Description;
 
-/// As for variables: nothing that a file may say takes long.
-const SLOW: Duration = Duration::from_secs(5);
+use super::in_time;
+
 /// Larger graphs are read, but not planned: planners are slower than lines are long.
 const PLANNED: usize = 40;
-
-fn in_time<T>(text: &str, ask: impl FnOnce() -> T) -> T {
-    let start = Instant::now();
-    let answer = ask();
-    let took = start.elapsed();
-    assert!(took < SLOW, "{:?} took {took:?}", &text[..text.floor_char_boundary(1000)]);
-    answer
-}
 
 /// A complaint is one line that says something.
 fn is_a_line(why: &str) {
@@ -32,7 +22,7 @@ fn is_a_line(why: &str) {
 /// `GANGWAY_TOPOLOGY`.
 pub fn machines(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
-    let machine = match in_time(&text, || Description::parse(&text)) {
+    let machine = match in_time(&*text, || Description::parse(&text)) {
         Ok(machine) => machine,
         Err(why) => return is_a_line(&why),
     };
@@ -54,13 +44,13 @@ pub fn machines(input: &[u8]) {
     shared.sort_unstable();
     assert!(shared.is_empty() || shared == all, "{text}");
     assert!(slit.iter().all(|row| row.len() == slit.len()), "{text}");
-    assert_eq!(in_time(&text, || machine.caches_of(cpus)).concat().len(), shared.len(), "{text}");
+    assert_eq!(in_time(&*text, || machine.caches_of(cpus)).concat().len(), shared.len(), "{text}");
 }
 
 /// `OMPX_RATES`.
 pub fn rates(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
-    let rates = match in_time(&text, || Rates::read(&text)) {
+    let rates = match in_time(&*text, || Rates::read(&text)) {
         Ok(rates) => rates,
         Err(why) => return is_a_line(&why),
     };
@@ -78,7 +68,7 @@ pub fn rates(input: &[u8]) {
 pub fn graphs(input: &[u8]) {
     let Some((&chosen, text)) = input.split_first() else { return };
     let text = String::from_utf8_lossy(text);
-    let graph = match in_time(&text, || placement::file::read(&text)) {
+    let graph = match in_time(&*text, || placement::file::read(&text)) {
         Ok(graph) => graph,
         Err(why) => return is_a_line(&why),
     };
@@ -86,7 +76,7 @@ pub fn graphs(input: &[u8]) {
     if !graph.is_empty() && graph.len() + graph.edges().len() <= PLANNED {
         let device = |number: u8| Device::new("one", [1 << 10, 1 << 30, u64::MAX][usize::from(chosen / 4 % 3)]).of_speed(f64::from(number));
         let machine = Machine::new((1..2 + chosen % 4).map(device).collect());
-        in_time(&text, || plans(&text, &graph, &machine));
+        in_time(&*text, || plans(&text, &graph, &machine));
     }
 }
 
@@ -104,12 +94,12 @@ pub fn manual(input: &[u8]) {
     let Some((&ranks, text)) = input.split_first() else { return };
     let text = String::from_utf8_lossy(text);
     let ranks = usize::from(ranks % 8) + 1;
-    let lines = match in_time(&text, || manual::parse(&text)) {
+    let lines = match in_time(&*text, || manual::parse(&text)) {
         Ok(lines) => lines,
         Err(why) => return is_a_line(&why),
     };
     let device = |rank: usize, kind, number| (rank < ranks && kind == Kind::Cpu && number == 0).then_some(rank);
-    match in_time(&text, || manual::devices(&lines, device)) {
+    match in_time(&*text, || manual::devices(&lines, device)) {
         Err(why) => is_a_line(&why),
         Ok(found) => {
             let last = |task| lines.iter().rev().find(|line| line.tasks.iter().any(|range| range.contains(&task)));
