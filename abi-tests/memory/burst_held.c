@@ -3,6 +3,7 @@
 // compilers: gcc, clang>=19
 // mode: preload
 // alone: yes
+// timeout: 120
 // opt: -O2
 // ours: a bound on what this library keeps; other runtimes are not asked
 // All become ready at once, on a thread's deque, whose room (1 MiB, and as much that it has outgrown) stays that thread's. So what is resident grows a little
