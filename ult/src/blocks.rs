@@ -5,15 +5,21 @@
 //! has two magazines full does it give one of them, as one list, to the depot, where workers that have run out get it (J. Bonwick,
 //! J. Adams, *Magazines and Vmem*, USENIX 2001). So a lock is taken once in [`MAGAZINE`] blocks.
 //!
-//! Blocks come from the global allocator one by one and go back to it one by one when the depot is full, so memory is bounded
-//! by what is alive, two magazines a worker and size, and the depot. Where a sanitizer watches the program they always do.
+//! Blocks are cut from slabs (`slabs`), a magazine at a time, and go back into them when the depot is full. So memory is bounded by what was alive at
+//! once, two magazines a worker and size, and the depot; what is not alive any more is any size's, and beyond 64 MiB the kernel's.
+//! Larger ones are rare and have a room of their own (`large`). Where a sanitizer watches
+//! the program all of them come from the global allocator, one by one (`plain`), so that it sees what is used after it was freed.
 //!
 //! What may not live here: what the blocks are used for. Tried and rejected: lists of blocks that go back to the worker that made
 //! them (a shared line per free, and blocks strand on workers that create nothing any more).
 
-use core::alloc::Layout;
+mod large;
+mod plain;
+mod slabs;
+
 use core::ptr::{self, NonNull};
 
+use self::slabs::Slabs;
 use crate::pool::ForkMutex;
 use crate::sanitize;
 use crate::worker;
@@ -82,10 +88,19 @@ impl Magazines {
     pub(crate) const EMPTY: Self = Self([Pair::EMPTY; CLASSES]);
 }
 
-/// Full magazines of one size that no worker has use for.
-type Shelf = ForkMutex<Vec<Magazine>>;
+/// What all workers have of one size.
+struct Depot {
+    /// Full magazines that no worker has use for.
+    full: Vec<Magazine>,
+    /// Where further blocks come from.
+    slabs: Slabs,
+}
 
-static DEPOTS: [Shelf; CLASSES] = [const { ForkMutex::new(Vec::new()) }; CLASSES];
+impl Depot {
+    const EMPTY: Self = Self { full: Vec::new(), slabs: Slabs::EMPTY };
+}
+
+static DEPOTS: [ForkMutex<Depot>; CLASSES] = [const { ForkMutex::new(Depot::EMPTY) }; CLASSES];
 
 /// The class of blocks of at least `size` bytes, `None` for those that are not recycled.
 #[inline]
@@ -106,18 +121,20 @@ pub fn allocate(size: usize) -> *mut u8 {
         if let Some(block) = pair.loaded.pop() {
             return block.as_ptr().cast();
         }
-        if let Some(block) = reload(pair, class) {
-            return block.as_ptr().cast();
-        }
+        return reload(pair, class).map_or(ptr::null_mut(), |block| block.as_ptr().cast());
     }
-    from_system(size)
+    without_worker(size)
 }
 
 #[cold]
 fn reload(pair: &mut Pair, class: usize) -> Option<NonNull<Free>> {
     core::mem::swap(&mut pair.loaded, &mut pair.spare);
     if pair.loaded.count == 0 {
-        pair.loaded = DEPOTS[class].lock().pop()?;
+        let mut depot = DEPOTS[class].lock();
+        match depot.full.pop() {
+            Some(full) => pair.loaded = full,
+            None => depot.slabs.fill(&mut pair.loaded, size_of_class(class), MAGAZINE),
+        }
     }
     pair.loaded.pop()
 }
@@ -141,7 +158,7 @@ pub unsafe fn release(block: NonNull<u8>, size: usize) {
         return;
     }
     // SAFETY: as the caller says.
-    unsafe { to_system(block, size) };
+    unsafe { release_without_worker(block, size) };
 }
 
 #[cold]
@@ -152,53 +169,64 @@ fn make_room(pair: &mut Pair, class: usize) {
     }
     let full = core::mem::replace(&mut pair.loaded, Magazine::EMPTY);
     let mut depot = DEPOTS[class].lock();
-    if depot.len() < DEPOT {
-        depot.push(full);
-        return;
-    }
-    drop(depot);
-    empty(full, class);
-}
-
-fn empty(mut magazine: Magazine, class: usize) {
-    while let Some(block) = magazine.pop() {
-        // SAFETY: a free block of this class.
-        unsafe { to_system(block.cast(), (class + 1) * GRAIN) };
+    if depot.full.len() < DEPOT {
+        depot.full.push(full);
+    } else {
+        // SAFETY: blocks of this class, which came from its slabs.
+        unsafe { depot.slabs.empty(full) };
     }
 }
 
-/// The layout of a block of at least `size` bytes.
-fn layout(size: usize) -> Option<Layout> {
-    Layout::from_size_align(size.max(1).checked_next_multiple_of(GRAIN)?, GRAIN).ok()
+/// Bytes of the blocks of a class.
+fn size_of_class(class: usize) -> usize {
+    (class + 1) * GRAIN
 }
 
+/// [`allocate`] for large blocks, and for threads that recycle nothing.
 #[cold]
-fn from_system(size: usize) -> *mut u8 {
-    match layout(size) {
-        // SAFETY: the layout is not empty.
-        Some(layout) => unsafe { std::alloc::alloc(layout) },
-        None => ptr::null_mut(),
+fn without_worker(size: usize) -> *mut u8 {
+    if sanitize::keeps_blocks() {
+        return plain::allocate(size);
     }
+    let Some(class) = class_of(size) else { return large::allocate(size) };
+    let mut one = Magazine::EMPTY;
+    DEPOTS[class].lock().slabs.fill(&mut one, size_of_class(class), 1);
+    one.pop().map_or(ptr::null_mut(), |block| block.as_ptr().cast())
 }
 
 /// # Safety
 /// As [`release`].
 #[cold]
-unsafe fn to_system(block: NonNull<u8>, size: usize) {
-    if let Some(layout) = layout(size) {
-        // SAFETY: `from_system` made the block with this layout: sizes of one class round up to the same.
-        unsafe { std::alloc::dealloc(block.as_ptr(), layout) };
+unsafe fn release_without_worker(block: NonNull<u8>, size: usize) {
+    if sanitize::keeps_blocks() {
+        // SAFETY: as the caller says; whether blocks are kept is decided once.
+        return unsafe { plain::release(block, size) };
+    }
+    let Some(class) = class_of(size) else {
+        // SAFETY: as the caller says; large ones come from there.
+        return unsafe { large::release(block, size) };
+    };
+    let mut one = Magazine::EMPTY;
+    // SAFETY: as the caller says; it came from this class's slabs.
+    unsafe {
+        one.push(block.cast());
+        DEPOTS[class].lock().slabs.empty(one);
     }
 }
 
-/// In the child of a fork: what was in the depot is leaked, because a thread that is gone may have been in the middle of it.
+/// In the child of a fork: what was in the depot, and in slabs, is leaked, because a thread that is gone may have been in the middle of it.
 ///
 /// # Safety
 /// Only in the child of a `fork`, while it has one thread.
 pub(crate) unsafe fn forget_after_fork() {
     for depot in &DEPOTS {
         // SAFETY: as the caller says.
-        unsafe { depot.forget(Vec::new()) };
+        unsafe { depot.forget(Depot::EMPTY) };
+    }
+    // SAFETY: as the caller says.
+    unsafe {
+        slabs::forget_after_fork();
+        large::forget_after_fork();
     }
 }
 
@@ -224,8 +252,9 @@ mod tests {
     #[test]
     fn blocks_are_aligned_apart_and_reused() {
         worker::register_current();
-        for size in [1, 64, 200, 1000, 5000] {
-            let blocks: Vec<_> = (0..200_u8).map(|i| (i, block(size))).collect();
+        for size in [1, 64, 200, 1000, 5000, 100_000, 3 << 20] {
+            let count = if size < 100_000 { 200 } else { 20 };
+            let blocks: Vec<_> = (0..count).map(|i: u8| (i, block(size))).collect();
             for &(i, b) in &blocks {
                 assert!(b.addr().get().is_multiple_of(GRAIN));
                 mark(b, size, i);
@@ -279,6 +308,6 @@ mod tests {
             unsafe { release(b, SIZE) };
         }
         let class = class_of(SIZE).expect("a class");
-        assert_eq!(DEPOTS[class].lock().len(), DEPOT);
+        assert_eq!(DEPOTS[class].lock().full.len(), DEPOT);
     }
 }

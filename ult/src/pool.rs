@@ -35,6 +35,12 @@ impl<T> ForkMutex<T> {
         unsafe { &*self.0.get() }.lock().unwrap_or_else(|e| e.into_inner())
     }
 
+    /// The value, unless somebody has it.
+    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        // SAFETY: as above.
+        unsafe { &*self.0.get() }.try_lock().ok()
+    }
+
     /// Puts a fresh mutex in place; the old value is leaked, never dropped.
     ///
     /// # Safety

@@ -83,6 +83,8 @@ mod tests {
             ("gangway-graph 1\ntask a 1\n", "line 2: neither a task nor an edge"),
             ("gangway-graph 1\ntask a 1 2\n", "task 0 has no cost, or one below zero"),
             ("gangway-graph 1\ntask a 1 2 -3\n", "task 0 has no cost, or one below zero"),
+            ("gangway-graph 1\ntask a 1 2 1e300\n", "times or sizes too large to be added up"),
+            ("gangway-graph 1\ntask a 18446744073709551615 2 1\n", "times or sizes too large to be added up"),
             ("gangway-graph 1\ntask a 1 2 3\nedge 0 1 5\n", "edge 0 to 1: there are 1 tasks"),
             ("gangway-graph 1\ntask a 1 2 3\nedge 0 0 5\n", "tasks wait for each other in a circle"),
         ] {

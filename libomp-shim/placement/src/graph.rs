@@ -39,16 +39,21 @@ pub struct Graph {
     order: Vec<usize>,
 }
 
+/// All tasks one after the other may take so many nanoseconds (36 years), and all that they keep, need and pass on may be so many bytes: sums of
+/// times and sizes have to be numbers.
+const MOST: u64 = 1 << 60;
+
 impl Graph {
     /// A graph of these.
     ///
     /// # Errors
-    /// An edge names a task that is not there, a task has no cost, or tasks wait for each other in a circle.
+    /// An edge names a task that is not there, a task has no cost, tasks wait for each other in a circle, or times or sizes have no sum.
     pub fn new(tasks: Vec<Task>, edges: Vec<Edge>) -> Result<Self, String> {
         let count = tasks.len();
         if let Some(at) = tasks.iter().position(|t| t.costs.is_empty() || t.costs.iter().any(|c| !c.is_finite() || *c < 0.0)) {
             return Err(format!("task {at} has no cost, or one below zero"));
         }
+        check_sums(&tasks, &edges)?;
         let (mut into, mut out) = (vec![Vec::new(); count], vec![Vec::new(); count]);
         for (at, edge) in edges.iter().enumerate() {
             if edge.from >= count || edge.to >= count {
@@ -196,9 +201,20 @@ pub struct Machine {
     pub pairs: BTreeMap<(usize, usize), (f64, f64)>,
 }
 
-/// Whole nanoseconds, never too few.
+fn check_sums(tasks: &[Task], edges: &[Edge]) -> Result<(), String> {
+    let longest = |task: &Task| task.costs.iter().fold(0.0, |longest: f64, cost| longest.max(*cost));
+    let wide = |bytes: u64| u128::from(bytes);
+    let time: f64 = tasks.iter().map(longest).sum();
+    let bytes = tasks.iter().map(|task| wide(task.keeps) + wide(task.scratch)).chain(edges.iter().map(|edge| wide(edge.bytes)));
+    if time > MOST as f64 || bytes.sum::<u128>() > wide(MOST) {
+        return Err("times or sizes too large to be added up".into());
+    }
+    Ok(())
+}
+
+/// Whole nanoseconds, never too few; what takes years takes so many.
 fn whole(time: f64) -> Time {
-    time.ceil() as Time
+    (time.ceil() as Time).min(MOST)
 }
 
 impl Machine {

@@ -33,8 +33,9 @@ pub struct Line {
     pub number: usize,
 }
 
-/// Numbers of tasks beyond this one are taken for mistakes.
+/// Numbers of tasks beyond this one are taken for mistakes, and so is a file that names more than a few times as many.
 const MOST: usize = 1 << 20;
+const MOST_NAMED: usize = 1 << 24;
 
 /// Reads a file's text.
 ///
@@ -77,11 +78,15 @@ fn range(text: &str) -> Result<RangeInclusive<usize>, String> {
 /// Per task its device, as `device` knows them by rank, kind and number. Of several lines for a task the last one counts.
 ///
 /// # Errors
-/// A device that is not there.
+/// A device that is not there; more tasks than anybody can have meant.
 pub fn devices(
     lines: &[Line],
     device: impl Fn(usize, Kind, usize) -> Option<usize>,
 ) -> Result<Vec<Option<usize>>, String> {
+    let named: usize = lines.iter().flat_map(|line| &line.tasks).map(|range| range.end() - range.start() + 1).sum();
+    if named > MOST_NAMED {
+        return Err(format!("{named} tasks are too many"));
+    }
     let mut all = Vec::new();
     for line in lines {
         let found = device(line.rank, line.kind, line.number);
@@ -111,6 +116,13 @@ mod tests {
         let by_task = devices(&lines, |rank, _, number| Some(10 * rank + number)).expect("all there");
         assert_eq!(by_task[..6], [Some(0), Some(0), Some(11), Some(0), Some(11), Some(20)]);
         assert_eq!(devices(&lines, |rank, _, _| (rank < 2).then_some(0)), Err("rank 2 has no such device (Accelerator 0)".into()));
+    }
+
+    #[test]
+    fn a_file_may_not_name_all_tasks_again_and_again() {
+        let text = format!("{} 0 CPU 0", vec!["0-1048575"; 100_000].join(","));
+        let lines = parse(&text).expect("right");
+        assert_eq!(devices(&lines, |_, _, _| Some(0)), Err("104857600000 tasks are too many".into()));
     }
 
     #[test]

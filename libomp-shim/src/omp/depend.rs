@@ -16,6 +16,7 @@
 //! | file | what lives there |
 //! |---|---|
 //! | `table` | sets: whom a new task has to wait for |
+//! | `members` | the tasks of a set |
 //! | `slots` | where the sets of an address stand, and which are forgotten |
 //! | `node` | edges, the count of predecessors, completion; tasks whose work is queued on devices |
 //! | `mutexes` | mutual exclusion among the members of a `mutexinoutset` |
@@ -34,6 +35,7 @@ use super::team::Team;
 use super::thread::{Here, Thread};
 use super::tool;
 
+mod members;
 mod mutexes;
 mod node;
 mod slots;

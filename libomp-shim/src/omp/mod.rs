@@ -20,6 +20,7 @@
 //! | [`tool`] | what happens, told to tools and the trace |
 //! | [`trace`] | timelines: `GANGWAY_TRACE` |
 //! | [`report`] | messages to the user |
+//! | `fuzz` | judges of what reads a user's text, for tests and fuzzers only |
 pub mod affinity;
 pub mod alloc;
 pub mod assemble;
@@ -33,6 +34,8 @@ pub mod describe;
 pub mod display;
 pub mod env;
 pub mod exit;
+#[cfg(any(test, feature = "fuzz"))]
+pub mod fuzz;
 pub mod icv;
 pub mod identities;
 pub mod lock;

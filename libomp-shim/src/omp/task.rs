@@ -248,8 +248,8 @@ impl Task {
     #[cold]
     #[inline(never)]
     fn allocate_recorded(here: Here, payload: usize, run: RunFn, flags: Flags) -> NonNull<Task> {
-        let start = payload.next_multiple_of(align_of::<TaskRecord>());
-        let block = Self::allocate_plain(here, start + tool::record::BYTES, run, flags);
+        let start = payload.saturating_add(align_of::<TaskRecord>() - 1) & !(align_of::<TaskRecord>() - 1);
+        let block = Self::allocate_plain(here, start.saturating_add(tool::record::BYTES), run, flags);
         // SAFETY: fresh, with room for the record.
         unsafe {
             let task = block.as_ref();
@@ -261,7 +261,7 @@ impl Task {
 
     #[inline(always)]
     fn allocate_plain(here: Here, payload: usize, run: RunFn, flags: Flags) -> NonNull<Task> {
-        let Some(block) = NonNull::new(blocks::allocate(size_of::<Task>() + payload)) else {
+        let Some(block) = NonNull::new(blocks::allocate(size_of::<Task>().saturating_add(payload))) else {
             super::report::fatal("out of memory for a task")
         };
         let block = block.cast::<Task>();

@@ -6,10 +6,16 @@ pub(super) fn parse(text: &str) -> Vec<usize> {
     text.trim().split(',').filter_map(range).flatten().collect()
 }
 
-/// As [`parse`], but `None` if anything in `text` cannot be understood, or nothing is in it.
+/// As [`parse`], but `None` if anything in `text` cannot be understood, nothing is in it, or more than [`LIMIT`] numbers are.
 pub(super) fn parse_strictly(text: &str) -> Option<Vec<usize>> {
-    let ranges: Option<Vec<Vec<usize>>> = text.trim().split(',').map(range).collect();
-    Some(ranges?.concat()).filter(|numbers| !numbers.is_empty())
+    let mut numbers = Vec::new();
+    for part in text.trim().split(',') {
+        numbers.extend(range(part)?);
+        if numbers.len() > LIMIT {
+            return None;
+        }
+    }
+    Some(numbers).filter(|numbers| !numbers.is_empty())
 }
 
 /// No machine has more processors; a corrupt file must not make us allocate.
@@ -56,7 +62,8 @@ mod tests {
     #[test]
     fn strictly_all_or_nothing() {
         assert_eq!(parse_strictly("0-2,8\n"), Some(vec![0, 1, 2, 8]));
-        for wrong in ["", "\n", "3-1", "0,x,2", "0,,1", "0-3:0/2", "0-1:1/0"] {
+        let long = vec!["0-999999"; 100_000].join(",");
+        for wrong in [&long, "", "\n", "3-1", "0,x,2", "0,,1", "0-3:0/2", "0-1:1/0"] {
             assert_eq!(parse_strictly(wrong), None, "{wrong:?}");
         }
     }

@@ -22,10 +22,13 @@
 
 use super::{Cpu, cpulist, sort_by_place};
 use core::fmt::Display;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Processor numbers end here: the kernel's largest machines have 8192.
 const NUMBERS: usize = 1 << 16;
+/// As many may be named by all groups together, and by what is offline: each in one group of each of four kinds. Otherwise that one is in two groups would be found
+/// out with thousands of millions of them in memory.
+const MOST: usize = 5 * NUMBERS;
 
 /// What a machine is believed to be. Made by [`Description::parse`], believed after [`super::believe`].
 #[derive(Clone, Debug, PartialEq)]
@@ -62,8 +65,9 @@ impl Description {
 
     /// The last-level caches of some of its usable processors, as [`super::last_level_caches`] returns them.
     pub fn caches_of(&self, cpus: &[Cpu]) -> Vec<Vec<usize>> {
-        let cache_of = |os| self.caches.iter().position(|cache| cache.contains(&os));
-        super::caches::grouped(cpus, cache_of).unwrap_or_default()
+        let numbered = self.caches.iter().enumerate().flat_map(|(number, cache)| cache.iter().map(move |&os| (os, number)));
+        let cache_of: HashMap<usize, usize> = numbered.collect();
+        super::caches::grouped(cpus, |os| cache_of.get(&os).copied()).unwrap_or_default()
     }
 
     /// The numbers of the usable processors, ascending.
@@ -78,7 +82,7 @@ impl Description {
 #[derive(Default)]
 struct Lines {
     cpus: Option<Vec<usize>>,
-    offline: Vec<usize>,
+    offline: HashSet<usize>,
     mask: Option<Vec<usize>>,
     quota: Option<f64>,
     cores: Vec<Vec<usize>>,
@@ -86,6 +90,8 @@ struct Lines {
     nodes: Vec<Vec<usize>>,
     sockets: Vec<Vec<usize>>,
     slit: Vec<Vec<u32>>,
+    /// Processors that groups and lines `offline` have named so far.
+    named: usize,
 }
 
 impl Lines {
@@ -105,8 +111,15 @@ impl Lines {
             _ if copies.is_some() => return Err(format!("{what} has one value")),
             _ => return self.add_single(what, value),
         };
-        groups.extend(copied(&list(value)?, copies)?);
-        Ok(())
+        let more = copied(&list(value)?, copies)?;
+        let named = more.iter().map(Vec::len).sum();
+        groups.extend(more);
+        self.count(what, named)
+    }
+
+    fn count(&mut self, what: &str, named: usize) -> Result<(), String> {
+        self.named += named;
+        if self.named <= MOST { Ok(()) } else { Err(format!("{what}: too many processors")) }
     }
 
     fn add_single(&mut self, what: &str, value: &str) -> Result<(), String> {
@@ -115,7 +128,9 @@ impl Lines {
             "mask" => self.mask.replace(list(value)?).is_some(),
             "quota" => self.quota.replace(quota(value)?).is_some(),
             "offline" => {
-                self.offline.extend(list(value)?);
+                let more = list(value)?;
+                self.count(what, more.len())?;
+                self.offline.extend(more);
                 false
             }
             "slit" => {
@@ -134,9 +149,10 @@ impl Lines {
         let nodes = numbered(all, &self.nodes, "numa")?;
         let sockets = numbered(all, &self.sockets, "socket")?;
         check_slit(&self.slit, self.nodes.len().max(1))?;
-        let is_online = |os: &&usize| !self.offline.contains(os);
+        let is_online = |os: &&usize| !self.offline.contains(*os);
         // As the kernel shows it, a core does not know its threads that are offline.
-        let core_of = |os| self.cores[*cores.get(&os)?].iter().filter(is_online).min().copied();
+        let first_online: Vec<Option<usize>> = self.cores.iter().map(|core| core.iter().filter(is_online).min().copied()).collect();
+        let core_of = |os| first_online[*cores.get(&os)?];
         let describe = |&os: &usize| Cpu {
             os,
             core: core_of(os).unwrap_or(os),
@@ -145,7 +161,8 @@ impl Lines {
         };
         let online: Vec<Cpu> = all.iter().filter(is_online).map(describe).collect();
         check_cores(&online)?;
-        let is_usable = |cpu: &Cpu| self.mask.as_ref().is_none_or(|mask| mask.contains(&cpu.os));
+        // Lists are in order.
+        let is_usable = |cpu: &Cpu| self.mask.as_ref().is_none_or(|mask| mask.binary_search(&cpu.os).is_ok());
         let mut cpus: Vec<Cpu> = online.into_iter().filter(is_usable).collect();
         if cpus.is_empty() {
             return Err("no processor may be used".into());
@@ -202,6 +219,9 @@ fn copied(group: &[usize], copies: Option<&str>) -> Result<Vec<Vec<usize>>, Stri
     let highest = group.last().map_or(0, |last| last + (count - 1) * shift);
     if highest >= NUMBERS {
         return Err(format!("processors end at {}", NUMBERS - 1));
+    }
+    if group.len() * count > NUMBERS {
+        return Err("a processor is in two".into());
     }
     Ok((0..count).map(|i| group.iter().map(|os| os + i * shift).collect()).collect())
 }

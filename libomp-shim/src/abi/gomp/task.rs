@@ -86,7 +86,7 @@ pub fn properties(flags: c_uint) -> Flags {
 pub unsafe fn create(here: Here, function: Function, arguments: Arguments, flags: Flags) -> NonNull<Task> {
     let align = arguments.align.max(1);
     let slack = if align > align_of::<Task>() { align } else { 0 };
-    let task = Task::allocate(here, arguments.size + slack, run, flags);
+    let task = Task::allocate(here, arguments.size.saturating_add(slack), run, flags);
     // SAFETY: the payload has room for the block at that alignment.
     unsafe {
         let block = task.as_ref().payload().map_addr(|a| a.wrapping_add(align - 1) & !(align - 1));
@@ -262,7 +262,7 @@ unsafe fn create_detachable(
 ) -> NonNull<Task> {
     let align = arguments.align.max(1);
     let slack = if align > align_of::<Task>() { align } else { 0 };
-    let task = Task::allocate(here, arguments.size + slack, run, flags);
+    let task = Task::allocate(here, arguments.size.saturating_add(slack), run, flags);
     // SAFETY: as for this function; the block has room.
     unsafe {
         detach.cast::<*mut Task>().write(task.as_ptr());

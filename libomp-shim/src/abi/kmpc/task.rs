@@ -122,12 +122,13 @@ pub extern "C" fn __kmpc_omp_task_alloc(
     routine: Option<Routine>,
 ) -> *mut KmpTask {
     let here = Here::get();
-    let offset = size.next_multiple_of(16);
+    // What has no sum is more than there is.
+    let offset = size.checked_next_multiple_of(16).unwrap_or(usize::MAX);
     let properties = Flags::default()
         .with_if(flags & TIED == 0, Flags::UNTIED)
         .with_if(flags & FINAL != 0, Flags::FINAL)
         .with_if(flags & (DETACHABLE | PROXY) != 0, Flags::DETACH);
-    let task = Task::allocate(here, offset + shareds, run, properties);
+    let task = Task::allocate(here, offset.saturating_add(shareds), run, properties);
     // SAFETY: a fresh task with a payload large enough.
     unsafe {
         let task = task.as_ref();
@@ -283,7 +284,7 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_with_deps(
     noalias: *const DependInfo,
 ) -> c_int {
     let here = Here::get();
-    if count + count_noalias <= 0 {
+    if count <= 0 && count_noalias <= 0 {
         // SAFETY: as for this function.
         return unsafe { __kmpc_omp_task(location, gtid, task) };
     }

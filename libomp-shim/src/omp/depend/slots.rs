@@ -9,7 +9,12 @@
 //! instructions, and nodes of completed tasks that filled the caches).
 
 use core::mem::{self, ManuallyDrop};
+use core::ops::{Deref, DerefMut};
+use core::ptr::NonNull;
 
+use ult::blocks;
+
+use super::super::report;
 use super::table::Sets;
 
 /// The sets of one address; vacant if there are none. Vacant sets own nothing and need not be dropped, nor looked at for that.
@@ -30,18 +35,56 @@ const SMALL: usize = 512;
 /// See the module. Invariants: the number of slots is a power of two; between the place where an address belongs and the slot where it
 /// stands no slot is vacant.
 pub(super) struct Slots {
-    slots: Box<[Slot]>,
+    slots: Row,
     taken: usize,
 }
 
-/// `count` vacant slots.
-fn vacant(count: usize) -> Box<[Slot]> {
-    core::iter::repeat_with(Slot::default).take(count).collect()
+/// Slots in a row, in a block of their own: small ones are recycled, and the largest go back to the kernel. What stands in them is not dropped with it.
+struct Row(NonNull<[Slot]>);
+
+impl Row {
+    /// `count` vacant slots.
+    fn vacant(count: usize) -> Self {
+        let Some(first) = NonNull::new(blocks::allocate(count * size_of::<Slot>()).cast::<Slot>()) else {
+            report::fatal("out of memory for a task's dependences")
+        };
+        for at in 0..count {
+            // SAFETY: the block has room for `count` slots, and blocks are aligned as slots are.
+            unsafe { first.add(at).write(Slot::default()) };
+        }
+        Self(NonNull::slice_from_raw_parts(first, count))
+    }
+}
+
+const _: () = assert!(align_of::<Slot>() <= blocks::GRAIN);
+
+impl Deref for Row {
+    type Target = [Slot];
+    #[inline]
+    fn deref(&self) -> &[Slot] {
+        // SAFETY: `vacant` has written all of them, and they are ours.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl DerefMut for Row {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [Slot] {
+        // SAFETY: as above.
+        unsafe { self.0.as_mut() }
+    }
+}
+
+impl Drop for Row {
+    fn drop(&mut self) {
+        // SAFETY: `vacant` made the block with this size.
+        unsafe { blocks::release(self.0.cast(), self.0.len() * size_of::<Slot>()) };
+    }
 }
 
 impl Default for Slots {
     fn default() -> Self {
-        Self { slots: vacant(FIRST), taken: 0 }
+        Self { slots: Row::vacant(FIRST), taken: 0 }
     }
 }
 
@@ -148,12 +191,10 @@ impl Slots {
     }
 
     fn grow(&mut self, times: usize) {
-        let larger = vacant(times * self.slots.len());
-        for slot in mem::replace(&mut self.slots, larger).into_vec() {
-            if !slot.sets.is_vacant() {
-                let at = self.find(slot.address);
-                self.slots[at] = slot;
-            }
+        let larger = Row::vacant(times * self.slots.len());
+        for slot in mem::replace(&mut self.slots, larger).iter_mut().filter(|slot| !slot.sets.is_vacant()) {
+            let at = self.find(slot.address);
+            self.slots[at] = mem::take(slot);
         }
     }
 }

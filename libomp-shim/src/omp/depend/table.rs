@@ -8,9 +8,8 @@ use core::ptr::NonNull;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use smallvec::SmallVec;
-
 use super::super::task::Task;
+use super::members::Members;
 use super::mutexes::Mutex;
 use super::node::TableRef;
 use super::slots::Slots;
@@ -31,12 +30,10 @@ pub struct DependTable {
 pub(super) struct Sets {
     /// Of the current set; `None` before the first task.
     kind: Option<Kind>,
-    current: Set,
+    current: Members,
     /// Whom those wait for that join the current set. Nobody joins an `out`, which needs none.
-    previous: Set,
+    previous: Members,
 }
-
-type Set = SmallVec<[TableRef; 2]>;
 
 impl DependTable {
     /// The running task's table, made at its first child with dependences.
@@ -138,7 +135,7 @@ impl Sets {
     }
 
     fn all(&self) -> impl Iterator<Item = &TableRef> {
-        self.current.iter().chain(&self.previous)
+        self.current.iter().chain(self.previous.iter())
     }
 
     /// Enters a task that names the address with this kind, and waits for `only` this item or perhaps others.
@@ -211,7 +208,7 @@ impl Sets {
     /// Before the set's storage grows, members that are complete are dropped.
     fn forget_completed(&mut self) {
         let current = &mut self.current;
-        if current.len() == current.capacity() && current.len() >= 8 {
+        if current.is_full() && current.len() >= 8 {
             current.retain(|n| {
                 let is_complete = n.get().is_complete();
                 if is_complete {

@@ -251,39 +251,10 @@ fn accepted(r: &mut Reader<'_>) {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use std::sync::OnceLock;
-
+    pub(crate) use super::super::made_up::{build, machine};
     use super::super::types::{Spin, WaitPolicy};
     use super::*;
-    use crate::omp::affinity::topology::Cpu;
     use crate::omp::icv::{NO_THREAD_LIMIT, ProcBind};
-
-    /// Eight cores with two hardware threads each in two sockets; processor n and n+8 share core n.
-    pub(crate) fn machine() -> Machine {
-        Machine {
-            usable: cpus,
-            subset: None,
-            ll_caches: |_| Vec::new(),
-            num_procs: 16,
-            worker_target: 16,
-            stack_limit: Some(8 << 20),
-        }
-    }
-
-    fn cpus() -> &'static [Cpu] {
-        static CPUS: OnceLock<Vec<Cpu>> = OnceLock::new();
-        let cpu = |os: usize| Cpu {
-            os,
-            core: os % 8,
-            socket: os % 8 / 4,
-            numa: os % 8 / 4,
-        };
-        CPUS.get_or_init(|| (0..16).map(cpu).collect())
-    }
-
-    pub(crate) fn build(pairs: &[(&str, &str)]) -> (Settings, Vec<String>) {
-        Settings::build(Vars::of(pairs), &machine())
-    }
 
     pub(crate) fn good(pairs: &[(&str, &str)]) -> Settings {
         let (settings, complaints) = build(pairs);

@@ -36,6 +36,9 @@ const PER_DEVICE: [(&str, Check); 14] = [
     ("OMP_ALLOCATOR", |t| allocator(t).map(drop)),
 ];
 
+/// What may follow `_DEV` in a variable's name, in bytes.
+const LONGEST_NUMBER: usize = 32;
+
 /// The most devices that `GANGWAY_HOST_DEVICES` makes.
 pub const MOST_HOST_DEVICES: u32 = 64;
 
@@ -133,7 +136,8 @@ pub(super) fn check(r: &mut Reader<'_>) {
 /// The `_DEV` forms that are set: name, whether what follows `_DEV` is a device number, and how the value is checked.
 fn forms(r: &Reader<'_>) -> Vec<(String, Result<(), String>, Check)> {
     let form = |name: &str| {
-        let (base, rest) = name.rsplit_once("_DEV").filter(|(base, _)| *base != "OMP_DEFAULT")?;
+        // A name that would fill a line by itself is nobody's.
+        let (base, rest) = name.rsplit_once("_DEV").filter(|(base, rest)| *base != "OMP_DEFAULT" && rest.len() <= LONGEST_NUMBER)?;
         let &(_, check) = PER_DEVICE.iter().find(|(known, _)| *known == base)?;
         let device = match rest.strip_prefix('_') {
             _ if rest.is_empty() => Ok(()),

@@ -1,14 +1,14 @@
 //! Tests with values by chance: whatever the environment says, it is read without a panic, in little time, and what is wrong gives lines of the
-//! usual form. Where another way to tell right from wrong is short, the answers are compared, too.
+//! usual form ([`crate::omp::fuzz`] is the judge). Where another way to tell right from wrong is short, the answers are compared, too.
 //!
 //! The values begin with those of `conformance/environment/` and with its `corpus.txt`, which is also read as it is. They are changed without a look at
-//! the code's coverage: what measures that needs a nightly compiler. A run is short and always the same, unless `GANGWAY_FUZZ_SECONDS` says how long it
+//! the code's coverage; the crate in `fuzz/` does that, with a nightly compiler. A run is short and always the same, unless `GANGWAY_FUZZ_SECONDS` says how long it
 //! takes and `GANGWAY_FUZZ_SEED` where it begins ([docs/robustness.md](../../../../docs/robustness.md)).
 
 use std::time::{Duration, Instant};
 
-use super::build::tests::build;
 use super::places::{PlacesSpec, places};
+use crate::omp::fuzz::reads;
 
 const VARIABLES: &str = include_str!("../../../../conformance/environment/variables.tsv");
 const VALUES: &str = include_str!("../../../../conformance/environment/values.tsv");
@@ -19,9 +19,6 @@ const TOKENS: [&str; 34] = [
     ",", ":", "{", "}", "!", "(", ")", "[", "]", "-", "+", "@", "*", "=", ";", " ", "\t", "0", "1", "65536", "65535", "2147483647", "2147483648", "-2147483648",
     "18446744073709551615", "x", "K", "T", "é", "\u{FFFD}", "\u{1F600}", "\u{7F}", "infinite", "true",
 ];
-
-/// Slower than this is a hang in the making; the tests are built without optimisation.
-const SLOW: Duration = Duration::from_secs(5);
 
 struct Chance(u64);
 
@@ -78,39 +75,6 @@ fn changed(chance: &mut Chance, values: &[&str]) -> String {
         text.truncate(text.floor_char_boundary(20_000));
     }
     text
-}
-
-fn reads(pairs: &[(&str, &str)]) {
-    let start = Instant::now();
-    let (settings, lines) = build(pairs);
-    assert!(start.elapsed() < SLOW, "{pairs:?} took {:?}", start.elapsed());
-    assert!(settings.initial.nthreads >= 1 && settings.workers >= 1 && settings.stacksize >= 64 << 10, "{pairs:?}");
-    assert!(settings.places.as_ref().is_none_or(|all| (0..all.len()).all(|place| all.procs(place).iter().all(|&cpu| cpu < 16))), "{pairs:?}");
-    for line in &lines {
-        let is_about = |(name, _): &(&str, &str)| line.starts_with(&format!("{name}='"));
-        assert!(pairs.iter().any(is_about) && line.contains("': ") && line.contains("; ") && line.len() < 1000, "{pairs:?}: {line}");
-    }
-    // A value is wrong once, or well formed and then overruled or not to be had.
-    for (name, _) in pairs {
-        assert!(lines.iter().filter(|line| line.starts_with(&format!("{name}='"))).count() <= 1, "{lines:?}");
-    }
-    integers_are_right(pairs, &lines);
-}
-
-/// By the digits alone.
-fn integers_are_right(pairs: &[(&str, &str)], lines: &[String]) {
-    for (name, value) in pairs {
-        let Some(&(_, least)) = [("OMP_MAX_TASK_PRIORITY", 0u32), ("OMP_NUM_TEAMS", 1), ("OMP_THREAD_LIMIT", 1)].iter().find(|(n, _)| n == name) else { continue };
-        let text = value.trim();
-        let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
-        let significant = digits.trim_start_matches('0');
-        let is_small = significant.len() < 10 || significant.len() == 10 && significant <= "2147483647";
-        let is_number = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) && is_small;
-        let is_negative = text.starts_with('-') && !significant.is_empty();
-        let is_right = text.is_empty() || is_number && !is_negative && (least == 0 || !significant.is_empty());
-        let complains = lines.iter().any(|line| line.starts_with(&format!("{name}='")));
-        assert_eq!(is_right, !complains, "{name}='{value}'");
-    }
 }
 
 #[test]

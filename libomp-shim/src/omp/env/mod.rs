@@ -14,6 +14,7 @@
 //! | `threads`, `binding`, `scheduling` | what groups of variables mean together: numbers, sizes and waiting; places; workers and gangs |
 //! | `devices` | what concerns other devices: checked only |
 //! | `types` | the types of the fields |
+//! | `fuzz`, `made_up` | tests by chance, and the machine that they are for |
 //!
 //! `getenv` at each use was rejected: programs change their environment while threads run.
 
@@ -26,6 +27,8 @@ mod devices;
 mod fuzz;
 mod hw_subset;
 mod kmp_affinity;
+#[cfg(any(test, feature = "fuzz"))]
+pub(crate) mod made_up;
 mod places;
 mod scheduling;
 mod threads;
@@ -41,6 +44,8 @@ use placement::steal::Amount;
 pub use self::devices::amount;
 pub use self::kmp_affinity::{KmpAffinity, KmpKind};
 pub use self::places::PlacesSpec;
+#[cfg(any(test, feature = "fuzz"))]
+pub(crate) use self::places::places as parse_places;
 pub use self::types::*;
 pub use self::vars::Vars;
 use super::affinity::topology::{self, Cpu};
@@ -263,14 +268,14 @@ fn stack_limit() -> Option<usize> {
 /// Settings of a made-up machine of eight cores with two hardware threads each, two sockets; wrong values panic.
 #[cfg(test)]
 pub(crate) fn test_settings(pairs: &[(&str, &str)]) -> Settings {
-    let (settings, complaints) = build::tests::build(pairs);
+    let (settings, complaints) = made_up::build(pairs);
     assert_eq!(complaints, Vec::<String>::new());
     settings
 }
 
 /// The made-up machine of [`test_settings`].
 #[cfg(test)]
-pub(crate) use build::tests::machine as test_machine;
+pub(crate) use made_up::machine as test_machine;
 
 #[cfg(test)]
 mod tests {

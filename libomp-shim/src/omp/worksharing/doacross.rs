@@ -50,7 +50,8 @@ const fn head(dimensions: usize) -> usize {
 
 /// Makes the table of a construct that is being initialised.
 pub fn prepare(share: &WorkShare, dimensions: &[Dimension]) {
-    let total = dimensions.iter().try_fold(1u64, |n, d| n.checked_mul(d.trips));
+    let is_empty = dimensions.iter().any(|d| d.trips == 0);
+    let total = if is_empty { Some(0) } else { dimensions.iter().try_fold(1u64, |n, d| n.checked_mul(d.trips)) };
     let words = total.map(|n| n.div_ceil(64)).and_then(|n| usize::try_from(n).ok());
     let Some(bytes) = words.and_then(|w| w.checked_add(head(dimensions.len()))?.checked_mul(8)) else {
         report::fatal("a doacross loop has more iterations than can be counted; the program stops");

@@ -109,3 +109,15 @@ fn every_mistake_is_refused_with_its_line() {
         assert_eq!(Description::parse(text).unwrap_err(), why, "{text:?}");
     }
 }
+
+/// Each of these took gigabytes, or minutes.
+#[test]
+fn no_file_takes_long() {
+    let all = "cpus 0-65535\n";
+    assert_eq!(Description::parse(&format!("{all}core 0-65535\noffline 0-65534")).map(|machine| machine.cpus.len()), Ok(1));
+    assert_eq!(Description::parse(&format!("{all}mask 0-65535\ncache 0 x65536")).map(|machine| machine.caches_of(&machine.cpus).len()), Ok(65536));
+    let again = format!("{all}{}", "core 0 x65536\n".repeat(50_000));
+    assert_eq!(Description::parse(&again), Err("line 7: core: too many processors".into()));
+    assert_eq!(Description::parse(&format!("{all}core 0-32767 x32768")), Err("line 2: a processor is in two".into()));
+    assert_eq!(Description::parse(&format!("{all}{}", "offline 0-65534\n".repeat(50_000))), Err("line 7: offline: too many processors".into()));
+}

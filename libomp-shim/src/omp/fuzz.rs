@@ -1,0 +1,115 @@
+//! What is asked of everything here that reads a text of the user's, for texts that nobody thought of: no panic, little time, and an answer that
+//! another and shorter way to tell right from wrong agrees with.
+//!
+//! | file | what lives there |
+//! |---|---|
+//! | `environment` | all variables at once, by lines `NAME=value`; lists of places |
+//! | `formats` | `OMP_AFFINITY_FORMAT`, and the buffers that expanded ones are copied to |
+//! | `files` | machines (`GANGWAY_TOPOLOGY`), rates, recorded graphs, placements by hand |
+//!
+//! A *judge* takes bytes and panics where something is wrong. Two have use for judges: the search that is guided by the code's coverage (the crate
+//! in `fuzz/`, a nightly compiler), and the tests, on any compiler, which show the judges what that search has kept (`fuzz/corpus/*.txt`).
+//! So this is compiled for tests and with the feature `fuzz` only, and is in no library that is shipped.
+
+use core::fmt::Debug;
+use std::time::Duration;
+
+mod environment;
+mod files;
+mod formats;
+
+pub use self::environment::{environment, places, reads};
+
+/// Looks at an answer for these bytes.
+pub type Judge = fn(&[u8]);
+
+/// All judges by the names of their corpora.
+pub const JUDGES: [(&str, Judge); 7] = [
+    ("environment", environment),
+    ("places", places),
+    ("formats", formats::formats),
+    ("machines", files::machines),
+    ("rates", files::rates),
+    ("graphs", files::graphs),
+    ("manual", files::manual),
+];
+
+/// Slower than this is a hang in the making; the tests are built without optimisation.
+const SLOW: Duration = Duration::from_secs(5);
+
+/// Asks, and sees to it that the answer did not take long. In the thread's own time: a machine with more to do is no find.
+fn in_time<T>(what: &(impl Debug + ?Sized), ask: impl FnOnce() -> T) -> T {
+    let start = own_time();
+    let answer = ask();
+    let took = own_time() - start;
+    assert!(took < SLOW, "{what:.1000?} took {took:?}");
+    answer
+}
+
+fn own_time() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` may be written.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
+}
+
+/// The inputs of a corpus: one a line, in which bytes beyond ASCII's letters and signs, and the backslash, are written as `\xNN`.
+pub fn inputs(corpus: &str) -> impl Iterator<Item = Vec<u8>> + '_ {
+    corpus.lines().filter(|line| !line.starts_with("# ")).map(unescaped)
+}
+
+fn unescaped(line: &str) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(line.len());
+    let mut rest = line.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        let escaped = (first == b'\\').then(|| after.get(1..3)).flatten();
+        match escaped.and_then(|digits| u8::from_str_radix(str::from_utf8(digits).ok()?, 16).ok()) {
+            Some(byte) => (bytes.push(byte), rest = &after[3..]).0,
+            None => (bytes.push(first), rest = after).0,
+        }
+    }
+    bytes
+}
+
+/// An input as a line of a corpus.
+pub fn escaped(input: &[u8]) -> String {
+    let one = |&byte: &u8| match byte {
+        b' '..=b'~' if byte != b'\\' => char::from(byte).to_string(),
+        _ => format!("\\x{byte:02x}"),
+    };
+    let line: String = input.iter().map(one).collect();
+    // A remark's beginning, or one that would be lost.
+    line.strip_prefix('#').map(|rest| format!("\\x23{rest}")).unwrap_or(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CORPORA: [&str; JUDGES.len()] = [
+        include_str!("../../../fuzz/corpus/environment.txt"),
+        include_str!("../../../fuzz/corpus/places.txt"),
+        include_str!("../../../fuzz/corpus/formats.txt"),
+        include_str!("../../../fuzz/corpus/machines.txt"),
+        include_str!("../../../fuzz/corpus/rates.txt"),
+        include_str!("../../../fuzz/corpus/graphs.txt"),
+        include_str!("../../../fuzz/corpus/manual.txt"),
+    ];
+
+    #[test]
+    fn what_a_guided_search_has_kept_is_judged_again() {
+        for ((name, judge), corpus) in JUDGES.iter().zip(CORPORA) {
+            let count = inputs(corpus).inspect(|input| judge(input)).count();
+            assert!(count > 0, "{name} has no corpus");
+            println!("{name}: {count} inputs");
+        }
+    }
+
+    #[test]
+    fn a_line_stands_for_any_bytes() {
+        let all: Vec<u8> = (0..=255).collect();
+        for input in [&all[..], b"", b"#", b"# a", b"\\x41", b"\\", b"\\x4"] {
+            assert_eq!(inputs(&format!("# what\n{}\n", escaped(input))).collect::<Vec<_>>(), [input]);
+        }
+    }
+}
