@@ -15,6 +15,8 @@
 //! position in an endless array, of which the buffer holds the window `top..bottom` modulo its capacity.
 
 use crate::sync::{AtomicIsize, AtomicPtr, CachePadded, Ordering, fence};
+use crate::debug::Entry;
+use core::mem::offset_of;
 use core::ptr::{self, NonNull};
 
 /// What became of an attempt to steal.
@@ -49,6 +51,14 @@ struct Bottom<T> {
     index: AtomicIsize,
     buffer: AtomicPtr<Buffer<T>>,
 }
+
+/// For [`crate::debug`]: where the window and the slots of a deque are.
+pub const ENTRIES: [Entry; 4] = [
+    Entry::number("deque.top", offset_of!(Deque<()>, top)),
+    Entry::number("deque.bottom", offset_of!(Deque<()>, bottom.0.index)),
+    Entry::number("deque.buffer", offset_of!(Deque<()>, bottom.0.buffer)),
+    Entry::number("buffer.slots", offset_of!(Buffer<()>, slots)),
+];
 
 impl<T> Deque<T> {
     /// An empty deque whose first buffer has room for `capacity` elements.

@@ -22,10 +22,12 @@
 //! | [`gang`] | the tag (gang id, nest level) that workers and ULTs carry, and the order of gangs |
 //! | [`victim`] | which worker an idle one steals from |
 //! | [`stall`] | the monitor that finds workers which reach no switch point while others wait behind them
+//! | [`debug`] | where a debugger finds workers and suspended contexts |
 //! | [`mutants`] | deliberate mistakes for the tests to find; nothing in an ordinary build
 //! | [`sync`] | the one place where loom replaces the atomics |
 pub mod arch;
 pub mod blocks;
+pub mod debug;
 pub mod deque;
 pub mod exceptions;
 pub mod fault;

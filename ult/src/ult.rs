@@ -6,7 +6,10 @@
 //! A ULT is owned by the worker that runs it or on whose waiting list it stands; nobody else touches it. That
 //! is the invariant named **owned by its worker** below, and it makes the whole file free of atomics.
 
+use core::mem::offset_of;
+
 use crate::arch;
+use crate::debug::Entry;
 use crate::exceptions;
 use crate::identity::Identity;
 use crate::stack::{self, Stack};
@@ -23,6 +26,10 @@ pub struct Ult {
     /// C++ exception globals while suspended.
     cxx: exceptions::Saved,
 }
+
+/// For [`crate::debug`].
+pub(crate) const ENTRIES: [Entry; 2] =
+    [Entry::number("ult.sp", offset_of!(Ult, sp)), Entry::number("ult.locals", offset_of!(Ult, locals))];
 
 impl Ult {
     /// The context of the calling kernel thread's own stack.

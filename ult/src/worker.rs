@@ -16,10 +16,12 @@
 //! later, and at worst wakes it for nothing. Records of program threads that ended are used again.
 
 use core::cell::UnsafeCell;
+use core::mem::offset_of;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::OnceLock;
 
+use crate::debug::Entry;
 use crate::deque::Deque;
 use crate::fork::Seed;
 use crate::gang::GangTag;
@@ -39,6 +41,7 @@ mod registry;
 mod running;
 mod wake;
 
+pub(crate) use registry::REGISTRY_ENTRIES;
 pub use registry::{TABLE, on_thread_exit, register_current, somebody_runs, totals, use_identities, uses_identities};
 pub(crate) use registry::{
     adopt_for_pool, at, forget_after_fork, own_thread_pointer, program_thread_ends, put_back_record, table_len, take_record,
@@ -204,6 +207,16 @@ pub(crate) struct Own {
 unsafe impl Sync for Worker {}
 // SAFETY: as above; a record is handed to its kernel thread before that thread uses it.
 unsafe impl Send for Worker {}
+
+/// For [`crate::debug`].
+pub(crate) const ENTRIES: [Entry; 6] = [
+    Entry::number("worker.index", offset_of!(Worker, index)),
+    Entry::number("worker.tid", offset_of!(Worker, watched) + Watched::TID),
+    Entry::number("worker.current", offset_of!(Worker, own) + offset_of!(Own, current)),
+    Entry::number("worker.region", offset_of!(Worker, own) + offset_of!(Own, role.region)),
+    Entry::number("worker.gang", offset_of!(Worker, own) + offset_of!(Own, role.tag.id)),
+    Entry::number("worker.bench", offset_of!(Worker, own) + offset_of!(Own, bench) + Bench::LIST),
+];
 
 impl Worker {
     fn new(index: u32) -> Self {

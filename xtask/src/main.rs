@@ -9,8 +9,10 @@ mod bench;
 mod bridge;
 mod conform;
 mod conformance;
+mod debugger;
 mod demo;
 mod env_cases;
+mod examples;
 mod exec;
 mod factorizations;
 mod gpu_bench;
@@ -19,6 +21,7 @@ mod lab;
 mod lanes;
 mod life;
 mod mutants;
+mod pages;
 mod placement;
 mod programs;
 mod report;
@@ -48,6 +51,8 @@ cargo xtask <command>
   symbols              check the symbol table against the library; write docs/status.md
                          --check  compare docs/status.md instead     --reference DIR  more lists of wanted symbols
                          --adopt  first make the table say what the sources implement
+  pages                write the pages that come from the sources, look at all links, make the book with mdBook
+                         --check  compare them instead, as in test
   programs             the real programs only, all of them (docs/programs.md)
                          --quick  those of test   --filter TEXT   --own  on their own runtimes
   abi-tests            the ABI programs only
@@ -61,6 +66,8 @@ cargo xtask <command>
                          --quick  few numbers of threads   --filter TEXT  --library FILE
   life                 fork, ends, plugins, signals, limits, exceptions: under libgomp, libomp and Gangway (docs/robustness.md)
                          --quick  under Gangway alone, as in test   --table  write the table of that page   --filter TEXT
+  debugger             what gdb's script shows of threads, teams and tasks, alive and in a core (docs/debugger.md)
+  examples             the programs of examples/, built by all compilers and run
   soak                 programs by chance, whose answers are known, at random numbers of threads (docs/robustness.md)
                          --seed S (1)  --programs N (2000)  --minutes N  --first N  --compiler gcc|clang-19
   mutants              whether the ABI programs notice deliberate mistakes in the library
@@ -179,6 +186,24 @@ fn dispatch(
             let (quick, table, filter) = (options.flag("--quick"), options.flag("--table"), options.value("--filter").unwrap_or_default());
             let library = library(options, places)?;
             life::run(places, &life::Request { library, quick, table, filter }, report);
+            Ok(report.finish() == 0)
+        }
+        "pages" => {
+            let check = options.flag("--check");
+            nothing_left(options)?;
+            pages::run(places, check, report);
+            Ok(report.finish() == 0)
+        }
+        "examples" => {
+            let library = library(options, places)?;
+            nothing_left(options)?;
+            examples::run(places, &library, report);
+            Ok(report.finish() == 0)
+        }
+        "debugger" => {
+            let library = library(options, places)?;
+            nothing_left(options)?;
+            debugger::run(places, &library, report);
             Ok(report.finish() == 0)
         }
         "soak" => soak_programs(options, places),

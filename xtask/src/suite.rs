@@ -6,7 +6,7 @@
 use crate::programs::Places;
 use crate::report::Report;
 use crate::conformance::{self, Suite};
-use crate::{abi_tests, bench, bridge, conform, env_cases, exec, factorizations, gpu_bench, gpu_model, lab, life, mutants, placement, setup, soak, symbols};
+use crate::{abi_tests, bench, bridge, conform, debugger, env_cases, examples, exec, factorizations, gpu_bench, gpu_model, lab, life, mutants, pages, placement, setup, soak, symbols};
 use std::fs;
 use std::process::{Command, Stdio};
 
@@ -33,6 +33,7 @@ pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
     };
     symbols::run(&places.root, &request, report);
     loader(places, report);
+    pages::run(places, true, report);
     report.step("lints");
     lints(places, report);
     report.step("tests of the crates");
@@ -52,6 +53,8 @@ pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
     lab::run(places, &lab::Request { library: places.library(), quick: true, lenient: true, filter: String::new() }, report);
     life::run(places, &life::Request { library: places.library(), quick: true, table: false, filter: String::new() }, report);
     soak::check(places, &places.library(), report);
+    debugger::run(places, &places.library(), report);
+    examples::run(places, &places.library(), report);
     report.step("ABI programs");
     abi(places, !quick, report);
     if quick {

@@ -7,10 +7,12 @@
 //! | [`kmpc`] | code compiled by clang, flang, icx |
 //! | [`tgt`] | target constructs compiled by clang, flang, icx |
 //! | [`process`] | the libgomp that stays mapped behind a preloaded library |
+//! | [`debugger`] | a debugger that looks at a process or a core |
 //! | [`sched_yield`] | code that waits in a loop of its own |
 //! | [`tool`] | tools (OMPT) |
 //! | [`api`] | the `omp_*` routines, C and Fortran names |
 pub mod api;
+pub mod debugger;
 pub mod gomp;
 pub mod kmpc;
 pub mod mutexes;

@@ -15,10 +15,12 @@
 //! and each child holds one on its parent until the child is freed, so that the chain of parents can be walked.
 
 use core::cell::Cell;
+use core::mem::offset_of;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use ult::blocks;
+use ult::debug::Entry;
 
 use super::depend::{DependTable, Node};
 use super::device::lent;
@@ -173,6 +175,17 @@ pub type RunFn = unsafe fn(&Thread, &Task, bool) -> bool;
 unsafe impl Sync for Task {}
 // SAFETY: as above.
 unsafe impl Send for Task {}
+
+/// For [`ult::debug`].
+pub const ENTRIES: [Entry; 7] = [
+    Entry::number("task.parent", offset_of!(Task, parent)),
+    Entry::number("task.flags", offset_of!(Task, flags)),
+    Entry::number("task.flags.explicit", Flags::EXPLICIT.0 as usize),
+    Entry::number("task.priority", offset_of!(Task, priority)),
+    Entry::number("task.run", offset_of!(Task, run)),
+    Entry::number("task.front", offset_of!(Task, front)),
+    Entry::number("task.size", size_of::<Task>()),
+];
 
 impl Task {
     /// An implicit task, to be set up by [`Task::begin_implicit`].

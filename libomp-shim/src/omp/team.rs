@@ -23,9 +23,11 @@
 //! first task each touch the counters of several, in an order that matters; they would pass each other references to all of them.
 
 use core::cell::{Cell, UnsafeCell};
+use core::mem::offset_of;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
+use ult::debug::Entry;
 use ult::fork::Crew;
 use ult::gang::GangTag;
 use ult::sched::Spin;
@@ -128,6 +130,19 @@ pub struct Team {
 unsafe impl Sync for Team {}
 // SAFETY: as above.
 unsafe impl Send for Team {}
+
+/// For [`ult::debug`].
+pub const ENTRIES: [Entry; 9] = [
+    Entry::number("team.housing", offset_of!(Team, housing)),
+    Entry::number("team.size", offset_of!(Team, size)),
+    Entry::number("team.slots", offset_of!(Team, slots)),
+    Entry::number("team.arrived", offset_of!(Team, arrived)),
+    Entry::number("team.gang", offset_of!(Team, start.0.gang) + offset_of!(GangTag, id)),
+    Entry::number("team.level", offset_of!(Team, plan) + offset_of!(Plan, level)),
+    Entry::number("team.active_level", offset_of!(Team, plan) + offset_of!(Plan, active_level)),
+    Entry::number("team.function", offset_of!(Team, plan) + offset_of!(Plan, body.function)),
+    Entry::number("team.parent_thread", offset_of!(Team, plan) + offset_of!(Plan, parent_thread)),
+];
 
 impl Team {
     /// A team with room for `capacity` threads and none attached.

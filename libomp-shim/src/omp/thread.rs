@@ -10,10 +10,12 @@
 //! thread, and all such code runs on the one kernel thread that hosts it.
 
 use core::cell::{Cell, UnsafeCell};
+use core::mem::offset_of;
 use core::ops::Range;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
+use ult::debug::Entry;
 use ult::deque::Deque;
 use ult::fork::{Crew, Seed};
 use ult::identity::Identity;
@@ -154,6 +156,13 @@ pub struct Pushed {
 unsafe impl Sync for Thread {}
 // SAFETY: as above.
 unsafe impl Send for Thread {}
+
+/// For [`ult::debug`].
+pub const ENTRIES: [Entry; 3] = [
+    Entry::number("thread.team", offset_of!(Thread, team)),
+    Entry::number("thread.num", offset_of!(Thread, num)),
+    Entry::number("thread.deque", offset_of!(Thread, deque)),
+];
 
 impl Thread {
     /// A thread with number `num`, of no team yet.

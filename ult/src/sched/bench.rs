@@ -20,9 +20,11 @@
 //! it has no use for the worker. Where the threads that are suspended here wait at one meeting ([`Bench::others`]), tasks of that team follow each
 //! other without a look at them ([`super::may_go_on_in_place`]). Of those at one meeting one is enough to look into the queues of others.
 
+use core::mem::offset_of;
 use core::sync::atomic::AtomicU32;
 
 use super::{Job, Look, Spin, Wait};
+use crate::debug::Entry;
 use crate::gang::{GangTag, eligible};
 use crate::ult::Ult;
 use crate::worker::{Locals, Role};
@@ -133,7 +135,32 @@ pub(crate) struct Bench {
     changes: u32,
 }
 
+/// For [`crate::debug`].
+pub(crate) const ENTRIES: [Entry; 6] = [
+    Entry::number("list.pointer", pointer_word()),
+    Entry::number("waiting.size", size_of::<Waiting>()),
+    Entry::number("waiting.ult", offset_of!(Waiting, ult)),
+    Entry::number("waiting.region", offset_of!(Waiting, role.region)),
+    Entry::number("waiting.gang", offset_of!(Waiting, role.tag.id)),
+    Entry::number("waiting.interrupted", offset_of!(Waiting, interrupted)),
+];
+
+/// Which of the three words of a `Vec` is its pointer. The smaller one of the others is the length: it is never above the capacity.
+const fn pointer_word() -> usize {
+    // SAFETY: a vector is three words here, or this does not compile; an empty one owns nothing, and its pointer is a mere number.
+    let words: [usize; 3] = unsafe { core::mem::transmute(Vec::<Waiting>::new()) };
+    match words {
+        [_, 0, 0] => 0,
+        [0, _, 0] => 1,
+        [0, 0, _] => 2,
+        _ => panic!("an empty vector is a pointer and two zeros"),
+    }
+}
+
 impl Bench {
+    /// Where the list is in it, for [`crate::debug`].
+    pub(crate) const LIST: usize = offset_of!(Self, entries);
+
     pub(crate) fn new() -> Self {
         Self { entries: Vec::with_capacity(ROOM), interrupted: 0, resting: 0, changes: 0 }
     }

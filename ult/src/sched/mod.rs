@@ -52,7 +52,7 @@ mod runner;
 mod urgency;
 mod yielding;
 
-pub(crate) use bench::{Bench, Waiting};
+pub(crate) use bench::{Bench, ENTRIES as BENCH_ENTRIES, Waiting};
 pub use dressing::change_storage;
 pub(crate) use handoff::Parcel;
 pub use handoff::{hand_off, return_to, settle};

@@ -6,6 +6,7 @@
 //! What may not live here: any decision. The watcher decides ([`super::watcher`]), the handler judges
 //! ([`super::signal`]).
 use core::cell::UnsafeCell;
+use core::mem::offset_of;
 use core::ptr;
 use core::sync::atomic::{
     AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize,
@@ -91,6 +92,9 @@ impl Default for Watched {
 }
 
 impl Watched {
+    /// Where the kernel thread's number is, for [`crate::debug`].
+    pub(crate) const TID: usize = offset_of!(Self, tid);
+
     /// A record that no kernel thread uses yet.
     pub const fn new() -> Self {
         Self {

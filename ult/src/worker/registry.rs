@@ -12,6 +12,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use std::sync::Mutex;
 
 use crate::arch;
+use crate::debug::{self, Entry};
 use crate::identity::{self, Identity};
 use crate::ult::Ult;
 use crate::victim;
@@ -26,6 +27,10 @@ static WORKERS: [AtomicPtr<Worker>; TABLE] = [const { AtomicPtr::new(ptr::null_m
 static TABLE_LEN: AtomicUsize = AtomicUsize::new(0);
 /// Program threads that are registered.
 pub(super) static GROUPS: AtomicU32 = AtomicU32::new(0);
+
+/// For [`crate::debug`].
+pub(crate) const REGISTRY_ENTRIES: [Entry; 2] =
+    [Entry::address("workers", (&raw const WORKERS).cast()), Entry::address("workers.len", (&raw const TABLE_LEN).cast())];
 
 /// One more than the largest index in the table.
 #[inline]
@@ -212,6 +217,8 @@ pub fn register_current() -> &'static Worker {
 #[inline(never)]
 fn register() -> &'static Worker {
     crate::pool::initialise();
+    // ORDERING: Relaxed; for debuggers, which look at a process that stands still.
+    debug::BLOCK.store(arch::thread_block() as isize - arch::thread_pointer() as isize, Ordering::Relaxed);
     let worker = take_record();
     adopt(worker, identity::of_current_thread);
     // ORDERING: Relaxed; see `Worker::accepts` and `may_steal_blindly`.

@@ -4,6 +4,8 @@
 use core::ffi::{c_int, c_long, c_uint, c_void};
 use core::ptr::{self, NonNull};
 
+use ult::debug::Entry;
+
 use super::parallel::Function;
 use crate::omp::depend::{self, Dependence, Kind};
 use crate::omp::task::{self, Flags, Task};
@@ -63,6 +65,9 @@ unsafe fn call(task: &Task, function: usize, data: *mut c_void) {
         }
     }
 }
+
+/// For [`ult::debug`]: whose tasks these are, and which word of theirs is the function.
+pub const ENTRIES: [Entry; 2] = [Entry::address("gomp.run", run as *const ()), Entry::number("gomp.function", FUNCTION)];
 
 /// The properties that a `flags` argument names.
 pub fn properties(flags: c_uint) -> Flags {

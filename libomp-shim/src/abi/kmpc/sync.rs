@@ -44,8 +44,12 @@ pub unsafe extern "C-unwind" fn __kmpc_end_critical(_: *const c_void, _: c_int, 
 }
 
 /// `#pragma omp flush`, of whatever it names and with whatever ordering: a full fence.
+///
+/// Programs wait for flags by loops around it, and clang puts it behind each sequentially consistent atomic operation in one. Such a loop is too often
+/// found in here to be interrupted, so now and then somebody behind it may run.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_flush(_: *const c_void) {
+    ult::sched::poll();
     // ORDERING: SeqCst is what `flush` without a clause means; it pairs with the program's other flushes.
     fence(Ordering::SeqCst);
     hook::mutex::flush();

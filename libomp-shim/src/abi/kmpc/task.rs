@@ -4,6 +4,8 @@
 use core::ffi::{c_int, c_void};
 use core::ptr::{self, NonNull};
 
+use ult::debug::Entry;
+
 use super::parallel::Location;
 use crate::omp::affinity::hint;
 use crate::omp::depend::{self, Dependence, Kind};
@@ -81,6 +83,10 @@ unsafe fn run(thread: &Thread, task: &Task, discarded: bool) -> bool {
         part_done(thread, task)
     }
 }
+
+/// For [`ult::debug`]: whose tasks these are, and where the payload has the function.
+pub const ENTRIES: [Entry; 2] =
+    [Entry::address("kmpc.run", run as *const ()), Entry::number("kmpc.routine", core::mem::offset_of!(KmpTask, routine))];
 
 /// The compiler's routine has returned: true when the task has ended, false when it has asked for another part.
 ///

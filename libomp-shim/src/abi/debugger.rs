@@ -1,0 +1,50 @@
+//! The table from which gdb's script (`gangway/gdb/gangway.py`) finds threads, teams and tasks: [`ult::debug`].
+//!
+//! A symbol of the dynamic table, so that it is found in a stripped library and in a core. Constants only; nothing here runs.
+
+use ult::debug::{self, Entry};
+
+use super::{gomp, kmpc};
+use crate::omp::{task, team, thread};
+
+const PARTS: usize = debug::ENTRIES.len() + 6;
+
+/// Lists of entries.
+#[repr(C)]
+pub struct Table {
+    /// How many lists there are.
+    parts: usize,
+    /// Where each begins, and how many entries it has.
+    lists: [List; PARTS],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct List {
+    first: *const Entry,
+    count: usize,
+}
+
+// SAFETY: constants, and pointers to constants.
+unsafe impl Sync for Table {}
+
+/// What a debugger asks for by this name.
+#[unsafe(no_mangle)]
+pub static GANGWAY_DEBUG: Table = {
+    let own: [&[Entry]; 6] = [
+        &ult::deque::ENTRIES,
+        &thread::ENTRIES,
+        &team::ENTRIES,
+        &task::ENTRIES,
+        &gomp::task::ENTRIES,
+        &kmpc::task::ENTRIES,
+    ];
+    let mut lists = [List { first: core::ptr::null(), count: 0 }; PARTS];
+    let mut at = 0;
+    while at < PARTS {
+        let part = if at < own.len() { own[at] } else { debug::ENTRIES[at - own.len()] };
+        lists[at] = List { first: part.as_ptr(), count: part.len() };
+        at += 1;
+    }
+    Table { parts: PARTS, lists }
+};

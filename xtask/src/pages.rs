@@ -1,0 +1,85 @@
+//! `cargo xtask pages`: the documentation as a book, and its pages that are written from the sources.
+//!
+//! | file | what lives there |
+//! |---|---|
+//! | `messages` | every line that the library can print: docs/messages.md |
+//! | `rejected` | designs that were tried or weighed and left: docs/rejected.md |
+//! | `links` | whether the links of all pages lead somewhere, and the book has all pages |
+//!
+//! The book itself is made by mdBook where that is installed; everything else needs nothing.
+
+mod links;
+mod messages;
+mod rejected;
+
+use crate::exec;
+use crate::programs::Places;
+use crate::report::Report;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Crates whose sources the pages are written from, each with the words a reader knows it by.
+const ROOMS: [(&str, &str); 7] = [
+    ("ult/src", "user-level threads"),
+    ("libomp-shim/src/omp", "OpenMP's meaning"),
+    ("libomp-shim/src/abi", "the fronts"),
+    ("libomp-shim/placement/src", "placement"),
+    ("mpi-bridge/src", "the MPI bridge"),
+    ("cuda-offload/src", "GPUs"),
+    ("gangway/src", "the command"),
+];
+
+/// Writes the pages, or with `check` compares them, and looks at the links; then makes the book.
+pub fn run(places: &Places, check: bool, report: &mut Report) {
+    report.step("pages");
+    let root = &places.root;
+    report.check("docs/messages.md is what the sources say", update(root, "docs/messages.md", &messages::page(root), check));
+    report.check("docs/rejected.md is what the sources say", update(root, "docs/rejected.md", &rejected::page(root), check));
+    report.check("pages: links lead somewhere", links::broken(root));
+    report.check("pages: the book has all of them", links::forgotten(root));
+    if check {
+        return;
+    }
+    if !exec::on_path("mdbook") {
+        return report.skip("book", "mdBook is not installed (`cargo install mdbook`)");
+    }
+    let book = places.target.join("book").display().to_string();
+    let fine = exec::visible("mdbook", &["build", "docs", "--dest-dir", &book], &[], root);
+    report.check("book", if fine { vec![] } else { vec!["see mdBook's messages above".into()] });
+}
+
+fn update(root: &Path, name: &str, page: &str, check: bool) -> Vec<String> {
+    let file = root.join(name);
+    if fs::read_to_string(&file).is_ok_and(|now| now == page) {
+        return vec![];
+    }
+    if check {
+        return vec!["it differs; run `cargo xtask pages` and commit the file".into()];
+    }
+    fs::write(&file, page).err().map(|e| format!("{}: {e}", file.display())).into_iter().collect()
+}
+
+/// The Rust files below `directory` that are no tests, sorted.
+fn sources(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut open = vec![directory.to_path_buf()];
+    while let Some(directory) = open.pop() {
+        for path in fs::read_dir(&directory).into_iter().flatten().flatten().map(|entry| entry.path()) {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if path.is_dir() && name != "tests" {
+                open.push(path);
+            } else if name.ends_with(".rs") && name != "tests.rs" && name != "fuzz.rs" {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// A source file up to its tests.
+fn text_of(path: &Path) -> String {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let end = text.find("#[cfg(test)]").or_else(|| text.find("#[cfg(all(test,")).unwrap_or(text.len());
+    text[..end].to_owned()
+}
