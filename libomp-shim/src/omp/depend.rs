@@ -18,6 +18,7 @@
 //! | `table` | sets: whom a new task has to wait for |
 //! | `slots` | where the sets of an address stand, and which are forgotten |
 //! | `node` | edges, the count of predecessors, completion; tasks whose work is queued on devices |
+//! | `replay` | tasks whose predecessors are known by number |
 //! | `mutexes` | mutual exclusion among the members of a `mutexinoutset` |
 
 use core::ptr::NonNull;
@@ -29,16 +30,19 @@ use super::device::{array, keep};
 use super::device::place::turns;
 use super::queue;
 use super::task::{self, Flags, Task};
+use super::taskgraph;
 use super::team::Team;
 use super::thread::{Here, Thread};
 use super::tool;
 
 mod mutexes;
 mod node;
+mod replay;
 mod slots;
 mod table;
 
 pub use node::{Edge, Node, Queued};
+pub use replay::{Links, replay};
 pub use table::DependTable;
 
 use mutexes::Mutex;
@@ -170,6 +174,7 @@ pub fn wait_and_hold(here: Here, items: impl Iterator<Item = Dependence> + Clone
     let held = wait_for_all(here, items);
     tool::hook::task::wait_ends(here, waiter);
     keep::host_looks();
+    taskgraph::joined(here, true);
     held
 }
 

@@ -6,6 +6,7 @@ use core::ptr::{self, NonNull};
 use core::sync::atomic::Ordering;
 
 use super::super::device::keep;
+use super::super::taskgraph;
 use super::super::thread::Here;
 use super::super::tool::event::SyncKind;
 use super::super::tool::hook;
@@ -125,6 +126,7 @@ pub fn taskwait(here: Here) {
         }
         keep::host_looks();
     });
+    taskgraph::joined(here, false);
 }
 
 #[cold]
