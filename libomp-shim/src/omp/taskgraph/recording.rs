@@ -58,6 +58,7 @@ impl Recording {
 }
 
 /// The recording that the running task makes.
+#[allow(clippy::mut_from_ref, reason = "as for `recording_of`")]
 fn of(task: &Task) -> Option<&mut Recording> {
     let mut group = task.taskgroup.get();
     // SAFETY: open taskgroups of the running task; the graph outlives its own.
