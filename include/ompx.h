@@ -293,6 +293,44 @@ OMPX_API int ompx_future_get(ompx_future_t future, void *into, size_t bytes);
 /* The future is not used any more; its handles name nothing from here on. OMPX_E_WAITED. */
 OMPX_API int ompx_future_free(ompx_future_t future);
 
+/* ---- graphs of tasks that are made once and run many times -------------------------------------------------------------------------
+ *
+ * After the taskgraph construct of OpenMP 6.0 (14.3), for compilers that do not have it. Between begin and end the calling task makes tasks, with
+ * dependences or without; the first time they are written down as they are made, and from then on begin makes them itself:
+ *
+ *     static ompx_taskgraph_t *graph;
+ *     for (int step = 0; step < steps; step++) {
+ *         if (ompx_taskgraph_begin(&graph))
+ *             for (...) {
+ *                 #pragma omp task depend(...)
+ *                 ...
+ *             }
+ *         ompx_taskgraph_end(&graph);
+ *     }
+ *
+ * What is written down: the code of each task, its firstprivate variables with the values they had when it was made, the addresses of its shared ones, its priority, and whom it depends on.
+ * All of that is the same in every run, so shared variables must still be there, and what differs from run to run must be shared. What the program does between the tasks is done
+ * the first time only; a taskwait or a taskgroup there is a wait in every run. Tasks that the graph's tasks make are made by those in every run.
+ *
+ * A graph with a task that cannot be written down is not run so: begin goes on to return 1, and the program is right as it is. These are tasks whose firstprivate variables have constructors or
+ * destructors (or, compiled by gcc, are structures or arrays: it does not tell these apart), detachable, undeferred (if(0), final outside) and target tasks, taskloops, and reductions of taskgroups around the graph; in a team of one thread,
+ * and while there are devices, nothing is written down. mutexinoutset orders the tasks of a graph, as inout does.
+ *
+ * One task at a time may be between begin and end of a graph; for a second one begin returns 1 and its tasks are made as ever. */
+typedef struct ompx_taskgraph ompx_taskgraph_t;
+
+/* Opens a taskgroup, and begins the graph, which is made if *graph is null. 1: the caller makes its tasks; 0: they are under way. */
+OMPX_API int ompx_taskgraph_begin(ompx_taskgraph_t **graph);
+
+/* Waits for the graph's tasks and their descendants. By the task that has begun it. */
+OMPX_API void ompx_taskgraph_end(ompx_taskgraph_t **graph);
+
+/* 1 if begin will return 0, 0 if the graph cannot be run so, -1 if nothing has been written down. Not between begin and end. */
+OMPX_API int ompx_taskgraph_is_ready(ompx_taskgraph_t **graph);
+
+/* Frees the graph and sets *graph to null, from where it may be made anew. Not between begin and end. */
+OMPX_API void ompx_taskgraph_destroy(ompx_taskgraph_t **graph);
+
 /* ---- tasks that use streams of GPUs (docs/gpu.md) ------------------------------------------------------------------------------------
  *
  * An explicit task whose code asks for a stream is a device task: it has ended when its code has returned and all that the code has put on its

@@ -24,6 +24,7 @@ module ompx_lib
   public :: ompx_access_t, ompx_in, ompx_out, ompx_inout, ompx_mutexinoutset, ompx_inoutset, ompx_cuda_stream, &
             ompx_cuda_stream_on, ompx_set_task_stream, ompx_cuda_task, ompx_device_any_gpu, ompx_device_any_rank, &
             ompx_device_rank, ompx_device_kind, ompx_device_set, ompx_device_near, ompx_device_of
+  public :: ompx_taskgraph_begin, ompx_taskgraph_end, ompx_taskgraph_is_ready, ompx_taskgraph_destroy
   public :: ompx_versions_t, ompx_task_versions
   public :: ompx_use_t, ompx_array_create, ompx_array_destroy, ompx_array_host, ompx_array_use, ompx_array_pointer, ompx_prefetch
 
@@ -260,6 +261,26 @@ module ompx_lib
       integer(c_size_t), value, intent(in) :: bytes
       integer(c_int) :: code
     end function
+
+    ! Graphs of tasks that are made once and run many times. graph: a type(c_ptr) with the save attribute, c_null_ptr at first.
+    function ompx_taskgraph_begin(graph) bind(c, name='ompx_taskgraph_begin') result(make)
+      import :: c_int, c_ptr
+      type(c_ptr), intent(inout) :: graph
+      integer(c_int) :: make
+    end function
+    subroutine ompx_taskgraph_end(graph) bind(c, name='ompx_taskgraph_end')
+      import :: c_ptr
+      type(c_ptr), intent(inout) :: graph
+    end subroutine
+    function ompx_taskgraph_is_ready(graph) bind(c, name='ompx_taskgraph_is_ready') result(ready)
+      import :: c_int, c_ptr
+      type(c_ptr), intent(inout) :: graph
+      integer(c_int) :: ready
+    end function
+    subroutine ompx_taskgraph_destroy(graph) bind(c, name='ompx_taskgraph_destroy')
+      import :: c_ptr
+      type(c_ptr), intent(inout) :: graph
+    end subroutine
 
     ! Coherent arrays. Storage: c_loc of it, or c_null_ptr for new one; sizes in bytes.
     function ompx_array_create(storage, bytes, block) bind(c, name='ompx_array_create') result(array)

@@ -19,6 +19,7 @@
 //! | `members` | the tasks of a set |
 //! | `slots` | where the sets of an address stand, and which are forgotten |
 //! | `node` | edges, the count of predecessors, completion; tasks whose work is queued on devices |
+//! | `replay` | tasks whose predecessors are known by number |
 //! | `mutexes` | mutual exclusion among the members of a `mutexinoutset` |
 
 use core::ptr::NonNull;
@@ -31,6 +32,7 @@ use super::device::{array, keep};
 use super::device::place::turns;
 use super::queue;
 use super::task::{self, Flags, Task};
+use super::taskgraph;
 use super::team::Team;
 use super::thread::{Here, Thread};
 use super::tool;
@@ -38,10 +40,12 @@ use super::tool;
 mod members;
 mod mutexes;
 mod node;
+mod replay;
 mod slots;
 mod table;
 
 pub use node::{Edge, Node, Queued};
+pub use replay::{Links, replay};
 pub use table::DependTable;
 
 use mutexes::Mutex;
@@ -180,6 +184,7 @@ pub fn wait_and_hold(here: Here, items: impl Iterator<Item = Dependence> + Clone
     let held = wait_for_all(here, items);
     tool::hook::task::wait_ends(here, waiter);
     keep::host_looks();
+    taskgraph::joined(here, true);
     held
 }
 

@@ -7,6 +7,7 @@
 //! | [`storage`], [`identities`] | which thread-local storage threads run with, and what numbered threads keep |
 //! | [`affinity`], [`binding`] | places, and binding threads to them |
 //! | [`task`], [`queue`], [`shelf`], [`depend`], [`taskgroup`], [`taskloop`] | tasks, where ready ones stand, dependences, taskgroups, taskloops |
+//! | [`taskgraph`] | graphs of tasks that are made once and run many times |
 //! | [`worksharing`] | loops, sections, single, ordered, doacross |
 //! | [`cancel`] | cancellation |
 //! | [`target`], [`device`] | target regions on the host, devices |
@@ -54,6 +55,7 @@ pub mod stats;
 pub mod storage;
 pub mod target;
 pub mod task;
+pub mod taskgraph;
 pub mod taskgroup;
 pub mod taskloop;
 pub mod team;

@@ -27,6 +27,7 @@ use super::device::lent;
 use super::env;
 use super::icv::Icv;
 use super::shelf::Mark;
+use super::taskgraph;
 use super::taskgroup::Taskgroup;
 use super::team::Team;
 use super::thread::{Here, Thread};
@@ -88,6 +89,8 @@ impl Flags {
     pub const INCLUDED: Self = Self(131072);
     /// For tools: it stands for a wait.
     pub const WAITS: Self = Self(262_144);
+    /// Its children are written down ([`super::taskgraph`]).
+    pub const RECORDS: Self = Self(524_288);
 
     /// Both sets together.
     #[must_use]
@@ -288,13 +291,22 @@ impl Task {
         self.member_of.set(parent.taskgroup.get());
         self.depth.set(parent.depth.get() + 1);
         self.base.set(parent.base.get());
-        let flags = if parent.flags().has(Flags::WISHES) { lent::grant(parent, self, flags) } else { flags };
+        let flags = if parent.flags().has_any(Flags::WISHES.with(Flags::RECORDS)) { self.is_awaited(parent, flags) } else { flags };
         self.flags.set(flags.with(Flags::EXPLICIT).with(inherited));
+    }
+
+    /// Its parent has said something about its next children: what it is then.
+    #[cold]
+    fn is_awaited(&self, parent: &Task, flags: Flags) -> Flags {
+        if parent.flags().has(Flags::RECORDS) {
+            taskgraph::made(parent);
+        }
+        if parent.flags().has(Flags::WISHES) { lent::grant(parent, self, flags) } else { flags }
     }
 
     /// A copy of this unsubmitted task, payload and all, as another child of `here.task`.
     pub fn duplicate_for(&self, here: Here) -> NonNull<Task> {
-        let size = self.payload.get() - if self.flags().has(Flags::RECORDED) { tool::record::BYTES } else { 0 };
+        let size = self.data_size();
         let Some(run) = self.run.get() else { super::report::fatal("a task without code was duplicated") };
         let copy = Self::allocate(here, size, run, self.flags().without(Flags::RECORDED));
         // SAFETY: both payloads have `size` bytes and do not overlap.
@@ -338,6 +350,14 @@ impl Task {
     /// Bytes behind the descriptor.
     pub fn payload_size(&self) -> usize {
         self.payload.get()
+    }
+    /// Bytes of the front's behind the descriptor.
+    pub fn data_size(&self) -> usize {
+        self.payload.get() - if self.flags().has(Flags::RECORDED) { tool::record::BYTES } else { 0 }
+    }
+    /// What runs it.
+    pub fn code(&self) -> Option<RunFn> {
+        self.run.get()
     }
 
     /// The task's properties.

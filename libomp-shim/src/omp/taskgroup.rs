@@ -12,6 +12,7 @@ use ult::worker::Worker;
 use super::check::circles::{self, For};
 use super::device::keep;
 use super::task::Flags;
+use super::taskgraph::{self, Graph};
 use super::thread::Here;
 use super::tool::event::SyncKind;
 use super::tool::hook;
@@ -32,6 +33,8 @@ pub struct Taskgroup {
     worker: AtomicPtr<Worker>,
     /// Opened by an untied task, which may wait elsewhere than it opened the group.
     untied: bool,
+    /// The graph whose tasks its members are; null for none.
+    pub graph: Cell<*const Graph>,
     /// The reductions of this group, in the format of the front that registered them.
     pub reductions: Cell<Option<Reductions>>,
 }
@@ -45,7 +48,7 @@ pub enum Reductions {
     Gomp(*mut usize),
 }
 
-// SAFETY: `reductions` and `implied` are set by the owner before members are created; the rest is atomic or constant.
+// SAFETY: `reductions`, `graph` and `implied` are set by the owner before members are created; the rest is atomic or constant.
 unsafe impl Sync for Taskgroup {}
 
 /// Opens a taskgroup in the running task.
@@ -57,6 +60,7 @@ pub fn start(here: Here) -> *const Taskgroup {
         implied: Cell::new(false),
         worker: AtomicPtr::new(ptr::from_ref(here.thread.worker()).cast_mut()),
         untied: here.task.flags().has(Flags::UNTIED),
+        graph: Cell::new(ptr::null()),
         reductions: Cell::new(None),
     });
     let group = Box::into_raw(group);
@@ -80,6 +84,7 @@ pub fn end(here: Here, finish: impl FnOnce(&Taskgroup)) {
         keep::host_looks();
     });
     finish(open);
+    taskgraph::joined(here, false);
     here.task.taskgroup.set(open.outer);
     // SAFETY: it came from Box::into_raw in `start`, has no members and is not the task's any more.
     drop(unsafe { Box::from_raw(group.cast_mut()) });

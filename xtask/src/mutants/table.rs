@@ -60,6 +60,8 @@ pub const MUTANTS: &[Mutant] = &[
     mutant("mutexinoutset_shared", "mutexinoutset does not exclude", &[("tasks/depend_mutex_long.c", "gcc", 4)]),
     mutant("inoutset_as_in", "inoutset is taken for in", &[("tasks/depend_inoutset.c", "clang-19", 4)]),
     mutant("all_memory_ignored", "omp_all_memory is no dependence", &[("tasks/depend_all_memory.c", "clang-19", 4)]),
+    mutant("taskgraph_edge_lost", "tasks of a graph that is run again do not wait for those before them", &[("tasks/taskgraph.c", "clang-19", 4), ("tasks/taskgraph.c", "gcc", 4)]),
+    mutant("taskgraph_data_shared", "tasks of a graph that is run again use the data of the first time", &[("tasks/taskgraph.c", "gcc", 4), ("tasks/taskgraph.c", "clang-19", 4)]),
     mutant("undeferred_ignores_depend", "an undeferred task and taskwait depend do not wait", &[("tasks/depend.c", "gcc", 4), ("tasks/depend.c", "clang-19", 4)]),
     mutant("taskwait_misses_last_child", "taskwait returns with one child incomplete", &[("tasks/taskgroup.c", "gcc", 4), ("tasks/fib.c", "gcc", 4)]),
     mutant("taskgroup_misses_grandchildren", "a taskgroup waits for children only", &[("tasks/taskgroup.c", "gcc", 4)]),

@@ -14,7 +14,7 @@
 //! | [`memory`] | 18.13 memory management |
 //! | [`memspace`], [`dims`] | 6.0 and 6.1: memory of given devices, dimensions of teams |
 //! | [`kmp`] | LLVM's extensions |
-//! | [`ompx`], [`cuda`], [`remote`], [`object`], [`persistent`], [`dist`] | ours |
+//! | [`ompx`], [`taskgraph`], [`cuda`], [`remote`], [`object`], [`persistent`], [`dist`] | ours |
 //!
 //! A routine is written once, in [`routines!`]: that makes the C name (arguments by value) and the Fortran name, which
 //! is the same with an underscore behind it (arguments by reference). [`wide_routines!`] adds the names that gfortran
@@ -152,7 +152,8 @@ pub mod object;
 pub mod persistent;
 pub mod remote;
 pub mod resources;
-pub mod tasking;
+pub mod taskgraph;
+mod tasking;
 pub mod teams;
 pub mod timing;
 

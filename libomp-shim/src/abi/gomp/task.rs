@@ -10,7 +10,7 @@ use super::parallel::Function;
 use crate::omp::check::events;
 use crate::omp::depend::{self, Dependence, Kind};
 use crate::omp::task::{self, Flags, Task};
-use crate::omp::taskgroup;
+use crate::omp::{taskgraph, taskgroup};
 use crate::omp::thread::{Here, Thread};
 use crate::omp::tool::{self, code, hook};
 use crate::omp::trace;
@@ -162,7 +162,7 @@ pub unsafe extern "C-unwind" fn GOMP_task(
     let now = !deferred || task::is_included(here) || task::has_enough(here, properties, priority);
     // SAFETY: as for this function.
     unsafe {
-        let now = now && flags & DETACH == 0 && (depend.is_null() || depend::is_satisfied(here, items(depend)));
+        let now = now && flags & DETACH == 0 && !here.task.flags().has(Flags::RECORDS) && (depend.is_null() || depend::is_satisfied(here, items(depend)));
         if now && copy.is_none() {
             return run_on_own_data(here, function, data, properties, depend);
         }
@@ -286,7 +286,10 @@ unsafe fn create_detachable(
 /// `depend` is null or the compiler's array; the task is fresh.
 unsafe fn launch(here: Here, task: NonNull<Task>, deferred: bool, depend: *mut *mut c_void) {
     // SAFETY: as for this function.
-    unsafe { tell(here, task.as_ref(), !deferred, depend) };
+    unsafe {
+        tell(here, task.as_ref(), !deferred, depend);
+        write_down(here, task.as_ref(), deferred, depend);
+    }
     match (deferred, depend.is_null()) {
         // SAFETY: the task is ours. What could be run at once has been, unless it is detachable.
         (true, true) if unsafe { task.as_ref() }.flags().has(Flags::DETACH) => task::submit(here, task),
@@ -302,6 +305,27 @@ unsafe fn launch(here: Here, task: NonNull<Task>, deferred: bool, depend: *mut *
         }
     }
     hook::task::made(here);
+}
+
+/// A task of a graph that is being recorded.
+///
+/// # Safety
+/// As [`launch`].
+#[inline(always)]
+unsafe fn write_down(here: Here, task: &Task, deferred: bool, depend: *mut *mut c_void) {
+    // A block that does not begin at once is aligned to more than every payload is.
+    let is_fit = deferred && task.front[ARGUMENTS].get() == task.payload() as usize;
+    if depend.is_null() {
+        taskgraph::record(here, task, is_fit, relocate, core::iter::empty());
+    } else {
+        // SAFETY: the compiler's array.
+        taskgraph::record(here, task, is_fit, relocate, unsafe { items(depend) });
+    }
+}
+
+/// Puts the address of the argument block right in a copy of a task, see [`taskgraph::Relocate`].
+unsafe fn relocate(copy: &Task, _: usize, _: usize) {
+    copy.front[ARGUMENTS].set(copy.payload() as usize);
 }
 
 /// Tells tools of a new task.

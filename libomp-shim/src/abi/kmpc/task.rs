@@ -13,7 +13,7 @@ use crate::omp::depend::{self, Dependence, Kind};
 use crate::omp::device::{self, array, chain, choose};
 use crate::omp::device::place::{Announced, hints};
 use crate::omp::task::{self, Flags, Task};
-use crate::omp::taskgroup;
+use crate::omp::{taskgraph, taskgroup};
 use crate::omp::thread::{Here, Thread};
 use crate::omp::tool::{self, code, hook};
 
@@ -202,6 +202,7 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task(_: Location, _gtid: c_int, task:
     }
     prepare(task_ref);
     let here = Here::get();
+    taskgraph::record(here, task_ref, is_plain(task_ref), relocate, core::iter::empty());
     if tool::is_on() { submit_told(here, task) } else { task::submit(here, task) }
     0
 }
@@ -293,10 +294,28 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_with_deps(
         let task = task_of(task);
         prepare(task.as_ref());
         hook::task::created_with(here, task.as_ref(), false, items(list, count).chain(items(noalias, count_noalias)));
-        depend::submit(here, task, items(list, count).chain(items(noalias, count_noalias)));
+        let all = items(list, count).chain(items(noalias, count_noalias));
+        taskgraph::record(here, task.as_ref(), is_plain(task.as_ref()), relocate, all.clone());
+        depend::submit(here, task, all);
         hook::task::made(here);
     }
     0
+}
+
+/// May the data of a task be copied? Not where they have destructors.
+fn is_plain(task: &Task) -> bool {
+    task.front[FLAGS].get() as i32 & DESTRUCTORS == 0
+}
+
+/// Puts the address of the captured variables right in a copy of a task's data, see [`taskgraph::Relocate`].
+unsafe fn relocate(copy: &Task, from: usize, bytes: usize) {
+    let kmp = copy.payload().cast::<KmpTask>();
+    // SAFETY: the payload is a kmp_task_t.
+    let shareds = unsafe { &mut (*kmp).shareds };
+    let offset = (*shareds as usize).wrapping_sub(from);
+    if !shareds.is_null() && offset < bytes {
+        *shareds = copy.payload().wrapping_add(offset).cast();
+    }
 }
 
 /// Waits for the dependences of an undeferred task, whose beginning is the compiler's next call, or of a `taskwait`. Only the

@@ -7,6 +7,7 @@ use core::sync::atomic::Ordering;
 
 use super::super::check::circles::{self, For};
 use super::super::device::keep;
+use super::super::taskgraph;
 use super::super::thread::Here;
 use super::super::tool::event::SyncKind;
 use super::super::tool::hook;
@@ -128,6 +129,7 @@ pub fn taskwait(here: Here) {
         races::has_waited_for_children(here.task);
         keep::host_looks();
     });
+    taskgraph::joined(here, false);
 }
 
 #[cold]

@@ -1,0 +1,69 @@
+//! `ompx_taskgraph_*`: graphs of tasks that are made once and run many times (`include/ompx.h`).
+
+use core::ffi::c_int;
+use core::ptr;
+
+use crate::omp::report;
+use crate::omp::taskgraph::{Begun, Graph};
+use crate::omp::thread::Here;
+
+/// `ompx_taskgraph_begin`: begins the graph, which is made if `*graph` is null. 1: the program makes its tasks; 0: they have been made.
+///
+/// # Safety
+/// `graph` points to null, or to what an earlier call has left there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn ompx_taskgraph_begin(graph: *mut *mut Graph) -> c_int {
+    // SAFETY: as the caller says.
+    let Some(place) = (unsafe { graph.as_mut() }) else {
+        return refuse("ompx_taskgraph_begin");
+    };
+    if place.is_null() {
+        *place = Box::into_raw(Box::default());
+    }
+    // SAFETY: made above, or by an earlier call.
+    let begun = unsafe { &**place }.begin(Here::get());
+    c_int::from(begun == Begun::Make)
+}
+
+/// `ompx_taskgraph_end`: waits for the graph's tasks and their descendants.
+///
+/// # Safety
+/// The running task has called [`ompx_taskgraph_begin`] with this address, and not this routine since.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn ompx_taskgraph_end(graph: *mut *mut Graph) {
+    // SAFETY: as the caller says.
+    match unsafe { graph.as_ref().and_then(|graph| graph.as_ref()) } {
+        Some(graph) => graph.end(Here::get()),
+        None => _ = refuse("ompx_taskgraph_end"),
+    }
+}
+
+/// `ompx_taskgraph_is_ready`: 1 if the next run makes no task by the program's code, 0 if the graph cannot be run so, −1 if nothing has been recorded.
+///
+/// # Safety
+/// As [`ompx_taskgraph_begin`]; no task is between its beginning and its end.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ompx_taskgraph_is_ready(graph: *mut *mut Graph) -> c_int {
+    // SAFETY: as the caller says.
+    let graph = unsafe { graph.as_ref().and_then(|graph| graph.as_ref()) };
+    graph.and_then(Graph::is_ready).map_or(-1, c_int::from)
+}
+
+/// `ompx_taskgraph_destroy`: frees a graph; null is none. `*graph` is null afterwards.
+///
+/// # Safety
+/// As [`ompx_taskgraph_is_ready`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ompx_taskgraph_destroy(graph: *mut *mut Graph) {
+    // SAFETY: as the caller says.
+    let Some(place) = (unsafe { graph.as_mut() }) else { return };
+    if !place.is_null() {
+        // SAFETY: it came from a Box, and nobody is in it.
+        drop(unsafe { Box::from_raw(core::mem::replace(place, ptr::null_mut())) });
+    }
+}
+
+fn refuse(routine: &str) -> c_int {
+    report::warn(format_args!("{routine} got no graph; this call changes nothing"));
+    1
+}

@@ -1,0 +1,204 @@
+//! Graphs of tasks that are made once and run many times: `ompx_taskgraph_*`, after the `taskgraph` construct of OpenMP 6.0 (§14.3).
+//!
+//! | file | what lives there |
+//! |---|---|
+//! | here | what a graph is, its beginning and its end |
+//! | `recording` | what the program's tasks leave in it the first time |
+//! | `edges` | whom they wait for, found from their dependences once |
+//!
+//! The first time the tasks between beginning and end are made by the program, run as ever, and are written down as they were when they were made: code, the block of
+//! their data, properties, and the tasks before them. From then on the beginning makes them itself ([`super::depend::replay`]): no clause
+//! is evaluated, no address looked up.
+//!
+//! *What can be written down.* A task whose data may be copied byte by byte. What has constructors or an event, works on devices, or runs at
+//! once in the program's code (`if(0)`) cannot, and a task that is made otherwise than by `task` is not seen. Every child that the recording task makes is counted
+//! ([`made`]), so a graph that lacks one is known to be *unfit*, and then the program goes on making its tasks each time: always right, never faster.
+//!
+//! What may not live here: what the fronts' blocks of data look like; they pass a function that puts a copy right.
+//!
+//! Rejected: to write the items of `depend` down and enter them again (half of what it costs to make such a task is looking its addresses up);
+//! graphs of more than the recording task's own children (their tasks make them anew, which 6.0 leaves to the implementation, too).
+
+use core::cell::{Cell, UnsafeCell};
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use super::depend::{self, Links};
+use super::device::{array, keep};
+use super::task::{self, Flags, RunFn, Task};
+use super::taskgroup::{self, Taskgroup};
+use super::thread::Here;
+use super::tool::hook;
+
+mod edges;
+mod recording;
+
+pub use recording::{Relocate, joined, made, record};
+
+use recording::Recording;
+
+/// A graph (`ompx_taskgraph_t`).
+#[derive(Default)]
+pub struct Graph {
+    /// A task is between its beginning and its end.
+    busy: AtomicBool,
+    state: Cell<State>,
+    tasks: UnsafeCell<Vec<Phase>>,
+    recording: UnsafeCell<Recording>,
+}
+
+// SAFETY: all but `busy` is touched only by the task that has set it, until that takes it back.
+unsafe impl Sync for Graph {}
+
+/// Tasks that a wait of the recording task divides from the next ones.
+type Phase = Vec<Recorded>;
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum State {
+    /// Nothing has been written down yet.
+    #[default]
+    New,
+    /// Its tasks are being written down.
+    Recording,
+    /// It can be run.
+    Ready,
+    /// It cannot.
+    Unfit,
+}
+
+/// A task as it was when it was made.
+struct Recorded {
+    run: RunFn,
+    flags: Flags,
+    priority: i32,
+    affinity: u32,
+    front: [usize; 2],
+    relocate: Relocate,
+    /// Where its data were.
+    from: usize,
+    /// Its data, in words.
+    data: Box<[u64]>,
+    /// The tasks of its phase that it waits for.
+    before: Vec<u32>,
+    /// Do others wait for it?
+    is_waited_for: bool,
+}
+
+/// What the running task has begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begun {
+    /// The program makes the tasks.
+    Make,
+    /// They have been made; the program makes none.
+    Made,
+}
+
+impl Graph {
+    /// Begins the graph in the running task: a taskgroup is open until [`Graph::end`]. If another task is between the two, the program makes the tasks, and
+    /// nothing is written down.
+    pub fn begin(&self, here: Here) -> Begun {
+        let group = taskgroup::start(here);
+        // ORDERING: Acquire, pairs with the Release in `end`: the graph is as the last task has left it.
+        if !is_recordable(here, group) || self.busy.swap(true, Ordering::Acquire) {
+            return Begun::Make;
+        }
+        // SAFETY: opened above, and open until `end`.
+        unsafe { &*group }.graph.set(self);
+        match self.state.get() {
+            State::Ready => {
+                self.launch(here);
+                return Begun::Made;
+            }
+            State::New => {
+                self.state.set(State::Recording);
+                here.task.set_flags(here.task.flags().with(Flags::RECORDS));
+            }
+            State::Recording | State::Unfit => {}
+        }
+        Begun::Make
+    }
+
+    /// Waits for all tasks of the graph and their descendants, and ends it.
+    pub fn end(&self, here: Here) {
+        // SAFETY: the innermost taskgroup of the running task is open, if there is one.
+        let is_ours = unsafe { here.task.taskgroup.get().as_ref() }.is_some_and(|group| core::ptr::eq(group.graph.get(), self));
+        if is_ours && self.state.get() == State::Recording {
+            here.task.set_flags(here.task.flags().without(Flags::RECORDS));
+            // SAFETY: `busy` is ours.
+            let (recording, tasks) = unsafe { (&mut *self.recording.get(), &mut *self.tasks.get()) };
+            let phases = core::mem::take(recording).finish();
+            self.state.set(if phases.is_some() { State::Ready } else { State::Unfit });
+            *tasks = phases.unwrap_or_default();
+        }
+        taskgroup::end(here, |_| {});
+        if is_ours {
+            // ORDERING: Release, pairs with `begin`.
+            self.busy.store(false, Ordering::Release);
+        }
+    }
+
+    /// Will the next run make no task by the program's code? `None`: nothing has been written down.
+    pub fn is_ready(&self) -> Option<bool> {
+        match self.state.get() {
+            State::New | State::Recording => None,
+            State::Ready => Some(true),
+            State::Unfit => Some(false),
+        }
+    }
+
+    /// Makes all tasks; between phases it waits.
+    fn launch(&self, here: Here) {
+        // SAFETY: `busy` is ours, and nobody changes what is ready.
+        let phases = unsafe { &*self.tasks.get() };
+        for (number, phase) in phases.iter().enumerate() {
+            let is_last = number + 1 == phases.len();
+            if !is_last {
+                taskgroup::start(here);
+            }
+            let links = |at: usize| Links { before: &phase[at].before, is_waited_for: phase[at].is_waited_for };
+            depend::replay(here, phase.len(), |at| phase[at].make(here), links);
+            if !is_last {
+                taskgroup::end(here, |_| {});
+            }
+        }
+    }
+}
+
+/// Are tasks made here as everywhere, and do they depend on nothing that a graph does not know?
+fn is_recordable(here: Here, group: *const Taskgroup) -> bool {
+    let is_plain = !task::is_included(here) && !here.task.flags().has_any(Flags::RECORDS.with(Flags::WISHES));
+    is_plain && !keep::is_used() && !array::any() && !super::device::any() && !has_reductions(group)
+}
+
+/// Has one of the open taskgroups reductions? Tasks keep its address with their data.
+fn has_reductions(mut group: *const Taskgroup) -> bool {
+    // SAFETY: the taskgroups around an open one are open.
+    while let Some(open) = unsafe { group.as_ref() } {
+        if open.reductions.get().is_some() {
+            return true;
+        }
+        group = open.outer;
+    }
+    false
+}
+
+impl Recorded {
+    /// One more task of this kind, a child of the running one.
+    fn make(&self, here: Here) -> NonNull<Task> {
+        let task = Task::allocate(here, self.data.len() * 8, self.run, self.flags);
+        // SAFETY: fresh, with a payload of that size; the front has said how its copies are put right.
+        unsafe {
+            let fresh = task.as_ref();
+            core::ptr::copy_nonoverlapping(self.data.as_ptr(), fresh.payload().cast::<u64>(), self.data.len());
+            fresh.front[0].set(self.front[0]);
+            fresh.front[1].set(self.front[1]);
+            if !ult::mutant!(taskgraph_data_shared) {
+                (self.relocate)(fresh, self.from, self.data.len() * 8);
+            }
+            fresh.set_priority(self.priority);
+            fresh.set_affinity(self.affinity);
+            hook::task::created(here, fresh, false);
+        }
+        task
+    }
+}

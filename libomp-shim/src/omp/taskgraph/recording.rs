@@ -1,0 +1,120 @@
+//! What the tasks of a graph leave in it the first time: the recording task tells of each child that it makes.
+
+use super::super::depend::Dependence;
+use super::super::task::{Flags, Task};
+use super::super::thread::Here;
+use super::edges::Edges;
+use super::{Graph, Phase, Recorded, State};
+
+/// Puts right what a copy of a task's data knows of its own place: `(copy, where the data were, how many bytes)`. The front's; two front words are copied, too.
+pub type Relocate = unsafe fn(&Task, usize, usize);
+
+/// What a task may be and be written down.
+const KNOWN: Flags = Flags::EXPLICIT.with(Flags::UNTIED).with(Flags::FINAL).with(Flags::RECORDED).with(Flags::INCLUDED);
+
+/// What has been written down.
+#[derive(Default)]
+pub(super) struct Recording {
+    phases: Vec<Phase>,
+    phase: Phase,
+    edges: Edges,
+    /// Children that have been made, and how many of them stand here.
+    made: u64,
+    written: u64,
+}
+
+impl Recording {
+    /// Everything, if that is everything.
+    pub(super) fn finish(mut self) -> Option<Vec<Phase>> {
+        self.join();
+        (self.made == self.written).then_some(self.phases)
+    }
+
+    /// The recording task has waited for the tasks up to here.
+    fn join(&mut self) {
+        if !self.phase.is_empty() {
+            self.phases.push(core::mem::take(&mut self.phase));
+        }
+        self.edges = Edges::default();
+    }
+
+    fn write(&mut self, task: &Task, relocate: Relocate, items: impl Iterator<Item = Dependence>) {
+        let before = self.edges.enter(self.phase.len() as u32, items);
+        for &other in &before {
+            self.phase[other as usize].is_waited_for = true;
+        }
+        let bytes = task.data_size();
+        let mut data = vec![0_u64; bytes.div_ceil(8)].into_boxed_slice();
+        // SAFETY: the payload has as many bytes, and the task has not begun.
+        unsafe { core::ptr::copy_nonoverlapping(task.payload(), data.as_mut_ptr().cast::<u8>(), bytes) };
+        let flags = task.flags().without(Flags::RECORDED.with(Flags::INCLUDED));
+        let front = [task.front[0].get(), task.front[1].get()];
+        let (from, priority, affinity) = (task.payload() as usize, task.priority(), task.affinity());
+        if let Some(run) = task.code() {
+            self.phase.push(Recorded { run, flags, priority, affinity, front, relocate, from, data, before, is_waited_for: false });
+            self.written += 1;
+        }
+    }
+}
+
+/// The recording that the running task makes.
+#[allow(clippy::mut_from_ref, reason = "as for `recording_of`")]
+fn of(task: &Task) -> Option<&mut Recording> {
+    let mut group = task.taskgroup.get();
+    // SAFETY: open taskgroups of the running task; the graph outlives its own.
+    while let Some(open) = unsafe { group.as_ref() } {
+        // SAFETY: as above.
+        if let Some(graph) = unsafe { open.graph.get().as_ref() } {
+            return (graph.state.get() == State::Recording).then(|| recording_of(graph));
+        }
+        group = open.outer;
+    }
+    None
+}
+
+#[allow(clippy::mut_from_ref, reason = "only the recording task asks, one call at a time")]
+fn recording_of(graph: &Graph) -> &mut Recording {
+    // SAFETY: the recording task has set `busy` of the graph.
+    unsafe { &mut *graph.recording.get() }
+}
+
+/// A child of `parent`, which records, is made. Whoever is not told of by [`record`] as well makes the graph unfit.
+#[cold]
+pub fn made(parent: &Task) {
+    if let Some(recording) = of(parent) {
+        recording.made += 1;
+    }
+}
+
+/// `task`, a child of the running one that has not begun, with these dependences. `is_fit`: its data may be copied.
+#[inline(always)]
+pub fn record(here: Here, task: &Task, is_fit: bool, relocate: Relocate, items: impl Iterator<Item = Dependence>) {
+    if here.task.flags().has(Flags::RECORDS) {
+        record_cold(here, task, is_fit, relocate, items);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn record_cold(here: Here, task: &Task, is_fit: bool, relocate: Relocate, items: impl Iterator<Item = Dependence>) {
+    let is_known = task.flags().without(KNOWN) == Flags::default();
+    if let (Some(recording), true) = (of(here.task), is_fit && is_known) {
+        recording.write(task, relocate, items);
+    }
+}
+
+/// The running task has waited for children; for all of them, or for `some`, which a graph does not know.
+#[inline(always)]
+pub fn joined(here: Here, some: bool) {
+    if here.task.flags().has(Flags::RECORDS) {
+        joined_cold(here, some);
+    }
+}
+
+#[cold]
+fn joined_cold(here: Here, some: bool) {
+    if let Some(recording) = of(here.task) {
+        recording.join();
+        recording.made += u64::from(some); // one that is not written: unfit
+    }
+}
