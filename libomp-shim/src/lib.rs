@@ -1,9 +1,11 @@
 //! Gangway's OpenMP runtime library.
 //!
 //! Two storeys: [`omp`] is OpenMP's meaning, [`abi`] translates what each compiler calls into it. Dependencies point
-//! one way: `abi` → `omp` → the `ult` crate.
+//! one way: `abi` → `omp` → the `ult` crate. [`memory`] is whence all of them have theirs.
 pub mod abi;
 pub mod omp;
+
+mod memory;
 
 // See `link_unwinder` in build.rs.
 #[cfg(static_unwinder)]

@@ -6,7 +6,7 @@
 //! J. Adams, *Magazines and Vmem*, USENIX 2001). So a lock is taken once in [`MAGAZINE`] blocks.
 //!
 //! Blocks come from the global allocator one by one and go back to it one by one when the depot is full, so memory is bounded
-//! by what is alive, two magazines a worker and size, and the depot.
+//! by what is alive, two magazines a worker and size, and the depot. Where a sanitizer watches the program they always do.
 //!
 //! What may not live here: what the blocks are used for. Tried and rejected: lists of blocks that go back to the worker that made
 //! them (a shared line per free, and blocks strand on workers that create nothing any more).
@@ -15,6 +15,7 @@ use core::alloc::Layout;
 use core::ptr::{self, NonNull};
 
 use crate::pool::ForkMutex;
+use crate::sanitize;
 use crate::worker;
 
 /// Sizes are multiples of this many bytes, and blocks are aligned so.
@@ -97,7 +98,9 @@ fn class_of(size: usize) -> Option<usize> {
 /// [`release`] with the same size.
 #[inline]
 pub fn allocate(size: usize) -> *mut u8 {
-    if let (Some(class), Some(worker)) = (class_of(size), worker::current()) {
+    if let (Some(class), Some(worker)) = (class_of(size), worker::current())
+        && !sanitize::keeps_blocks()
+    {
         // SAFETY: own kernel thread; nothing here waits.
         let pair = unsafe { &mut (*worker.own()).blocks.0[class] };
         if let Some(block) = pair.loaded.pop() {
@@ -125,7 +128,9 @@ fn reload(pair: &mut Pair, class: usize) -> Option<NonNull<Free>> {
 /// `block` came from [`allocate`] with this `size`, and nobody uses it any more.
 #[inline]
 pub unsafe fn release(block: NonNull<u8>, size: usize) {
-    if let (Some(class), Some(worker)) = (class_of(size), worker::current()) {
+    if let (Some(class), Some(worker)) = (class_of(size), worker::current())
+        && !sanitize::keeps_blocks()
+    {
         // SAFETY: own kernel thread; nothing here waits.
         let pair = unsafe { &mut (*worker.own()).blocks.0[class] };
         if pair.loaded.count == MAGAZINE {

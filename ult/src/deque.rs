@@ -221,8 +221,10 @@ impl<T> Deque<T> {
     /// CAS. It stays allocated until the deque is dropped: all old buffers together are smaller than the newest.
     #[cold]
     fn grow(&self, top: isize, bottom: isize) -> &Buffer<T> {
+        // ORDERING: as in `owned_buffer`. The pointer itself goes into the list: one made of a reference could not be freed by.
+        let previous = self.bottom.buffer.load(Ordering::Relaxed);
         let old = self.owned_buffer();
-        let new = Buffer::allocate(old.slots.len() * 2, ptr::from_ref(old).cast_mut());
+        let new = Buffer::allocate(old.slots.len() * 2, previous);
         // SAFETY: just allocated; nobody else knows it.
         let buffer = unsafe { &*new };
         let mut index = top;

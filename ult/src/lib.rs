@@ -11,6 +11,7 @@
 //! | [`exceptions`] | the C++ exception globals that travel with a suspended stack |
 //! | [`identity`] | the thread-local storage a context runs with: its kernel thread's, or one borrowed from a parked thread |
 //! | [`loader`] | walks over the loaded objects, and not during a fork |
+//! | [`sanitize`] | what sanitizers of the program are told: stacks, and what comes before what |
 //! | [`park`] | how a kernel thread sleeps and is woken |
 //! | [`blocks`] | small memory blocks, recycled by the worker that frees them |
 //! | [`deque`] | the work-stealing deque |
@@ -39,6 +40,7 @@ pub mod mutants;
 mod objects;
 pub mod park;
 pub mod pool;
+pub mod sanitize;
 pub mod sched;
 pub mod stack;
 pub mod stall;

@@ -459,6 +459,7 @@ fn run_assignment(worker: &'static Worker, Letter { assignment, ult }: &mut Lett
 
 /// First function of an assigned ULT.
 unsafe extern "C" fn ult_main(_: usize) -> ! {
+    crate::sanitize::begin();
     let worker = worker::current().unwrap_or_else(|| crate::fatal("a ULT runs on an unregistered thread"));
     // SAFETY: we run on the worker's own kernel thread; `run_assignment` has put the job there.
     unsafe {
@@ -468,6 +469,7 @@ unsafe extern "C" fn ult_main(_: usize) -> ! {
         let own = worker.own();
         let current = (*own).current;
         let native = &raw mut (*own).native;
+        crate::sanitize::leaves_nothing(&mut (*current).trail);
         crate::ult::switch(current, native, worker, (*own).native_identity);
     }
     crate::fatal("an ended ULT was resumed")

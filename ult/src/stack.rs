@@ -25,6 +25,8 @@ use core::ptr;
 use core::sync::atomic::{AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use std::io;
 
+use crate::sanitize::StackMark;
+
 pub(crate) mod guards;
 pub(crate) mod kernel;
 pub mod promised;
@@ -77,6 +79,7 @@ struct Header {
     slot: usize,
     /// Valgrind's number for it; zero when not under valgrind.
     valgrind: usize,
+    mark: StackMark,
     gives: u32,
 }
 
@@ -101,6 +104,11 @@ impl Stack {
         self.header().size
     }
 
+    /// What sanitizers know it by.
+    pub(crate) fn mark(&self) -> &StackMark {
+        &self.header().mark
+    }
+
     fn header(&self) -> &Header {
         // SAFETY: written by `map`; changed only through `&mut self` and, for `next`, by the list that owns the stack.
         unsafe { self.0.as_ref() }
@@ -116,7 +124,7 @@ impl Stack {
         let valgrind = valgrind::register_stack(bottom as usize, bottom as usize + size - 1);
         let header = bottom.wrapping_add(size).cast::<Header>();
         // SAFETY: `map_guarded` left room for a header at the end of the mapping, aligned like the mapping's end.
-        unsafe { header.write(Header { next: 0, bottom, size, slot, valgrind, gives: 0 }) };
+        unsafe { header.write(Header { next: 0, bottom, size, slot, valgrind, mark: StackMark::new(bottom, size), gives: 0 }) };
         promised::count_mapped();
         ptr::NonNull::new(header).map(Stack).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
     }
@@ -150,7 +158,8 @@ impl Stack {
 
 impl Drop for Stack {
     fn drop(&mut self) {
-        let &Header { bottom, size, slot, valgrind, .. } = self.header();
+        let &Header { bottom, size, slot, valgrind, ref mark, .. } = self.header();
+        mark.end();
         valgrind::deregister_stack(valgrind);
         guards::remove(slot);
         promised::count_unmapped();

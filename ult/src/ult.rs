@@ -12,19 +12,22 @@ use crate::arch;
 use crate::debug::Entry;
 use crate::exceptions;
 use crate::identity::Identity;
+use crate::sanitize::{self, Trail};
 use crate::stack::{self, Stack};
 use crate::worker::{self, Locals, Worker};
 
 /// A user-level thread.
 pub struct Ult {
     /// Stack pointer while suspended; meaningless while running.
-    sp: *mut u8,
+    pub(crate) sp: *mut u8,
     /// The stack, or `None` for the context of a kernel thread's own stack.
     stack: Option<Stack>,
     /// The two words the layer above keeps per running context.
     pub(crate) locals: Locals,
     /// C++ exception globals while suspended.
     cxx: exceptions::Saved,
+    /// What sanitizers keep of it.
+    pub(crate) trail: Trail,
 }
 
 /// For [`crate::debug`].
@@ -39,6 +42,7 @@ impl Ult {
             stack: None,
             locals: Locals::default(),
             cxx: exceptions::Saved::default(),
+            trail: Trail::default(),
         }
     }
 
@@ -60,6 +64,7 @@ impl Ult {
         let stack = stack::take(size)?;
         // SAFETY: the stack is fresh, mapped, and used by nobody else.
         self.sp = unsafe { arch::prepare(stack.top(), entry) };
+        self.trail = Trail::on(stack.mark());
         self.stack = Some(stack);
         Ok(())
     }
@@ -94,7 +99,11 @@ pub(crate) unsafe fn switch(from: *mut Ult, to: *mut Ult, worker: &'static Worke
         if let Some(identity) = identity {
             worker::wear(worker, identity);
         }
-        arch::switch(&raw mut (*from).sp, (*to).sp, to as usize);
+        if sanitize::may_watch() {
+            sanitize::switch(from, to);
+        } else {
+            arch::switch(&raw mut (*from).sp, (*to).sp, to as usize);
+        }
         exceptions::restore(&(*from).cxx);
         worker::set_locals((*from).locals);
     }

@@ -68,7 +68,9 @@ fn steal(deque: &Deque<u8>) -> Option<usize> {
 }
 
 /// Stress rungs are sized so that an unoptimized build on two cores stays under a few seconds.
-const MANY: usize = if cfg!(debug_assertions) {
+const MANY: usize = if cfg!(miri) {
+    300
+} else if cfg!(debug_assertions) {
     200_000
 } else {
     2_000_000
@@ -107,7 +109,7 @@ fn smoke_capacity() {
 fn smoke_against_a_list() {
     // Every mixture of operations, driven by a small generator, compared with the obvious implementation.
     let (deque, mut list, mut random) = (Deque::new(1), VecDeque::new(), 0x9E37_79B9_u32);
-    for number in 1..100_000 {
+    for number in 1..if cfg!(miri) { 500 } else { 100_000 } {
         random ^= random << 13;
         random ^= random >> 17;
         random ^= random << 5;

@@ -30,7 +30,7 @@ fn seen(taken: &[AtomicU8], number: usize) {
 
 #[test]
 fn every_element_once_and_each_level_in_order() {
-    const ELEMENTS: usize = 60_000;
+    const ELEMENTS: usize = if cfg!(miri) { 200 } else { 60_000 };
     let deque = GangDeque::new();
     let taken: Vec<AtomicU8> = (0..=ELEMENTS).map(|_| AtomicU8::new(0)).collect();
     let done = AtomicBool::new(false);
@@ -74,7 +74,7 @@ fn every_element_once_and_each_level_in_order() {
 fn a_full_ring_never_looks_refusing() {
     // The ring always holds something, and everything in it fits: a taker that is refused has believed in a mixture of two
     // elements in a slot that was reused while it looked.
-    const ROUNDS: usize = 100_000;
+    const ROUNDS: usize = if cfg!(miri) { 300 } else { 100_000 };
     let deque = GangDeque::new();
     let (pushed, got) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let push_next = || {

@@ -27,6 +27,7 @@ mod placement;
 mod programs;
 mod report;
 mod runtime;
+mod sanitizers;
 mod setup;
 mod soak;
 mod status;
@@ -72,7 +73,9 @@ cargo xtask <command>
   debugger             what gdb's script shows of threads, teams and tasks, alive and in a core (docs/debugger.md)
   examples             the programs of examples/, built by all compilers and run
   soak                 programs by chance, whose answers are known, at random numbers of threads (docs/robustness.md)
-                         --seed S (1)  --programs N (2000)  --minutes N  --first N  --compiler gcc|clang-19
+                         --seed S (1)  --programs N (2000)  --minutes N  --first N  --compiler gcc|clang-19  --sanitizer thread|address
+  sanitizers           ThreadSanitizer, AddressSanitizer and valgrind on programs, and on the crate `ult` (docs/robustness.md)
+                         --quick  as in test   --filter TEXT  --library FILE
   mutants              whether the ABI programs notice deliberate mistakes in the library
                          --filter TEXT  --jobs N  --quick  as in test: the programs of the table alone
   factorizations       GFlop/s of tiled Cholesky, LU and QR under libgomp, libomp and Gangway
@@ -220,6 +223,12 @@ fn dispatch(
             Ok(report.finish() == 0)
         }
         "soak" => soak_programs(options, places),
+        "sanitizers" => {
+            let (quick, filter) = (options.flag("--quick"), options.value("--filter").unwrap_or_default());
+            let library = library(options, places)?;
+            sanitizers::run(places, &sanitizers::Request { library, quick, filter }, report);
+            Ok(report.finish() == 0)
+        }
         "bridge" => mpi_bridge(options, places, report),
         "help" | "--help" | "-h" => {
             println!("{HELP}");
@@ -254,9 +263,14 @@ fn soak_programs(options: &mut Options, places: &Places) -> Result<bool, String>
         None => soak::Sabotage::None,
         Some(name) => soak::Sabotage::named(&name).ok_or(format!("--sabotage: {name} is unknown"))?,
     };
+    let sanitizer = options.value("--sanitizer");
+    if sanitizer.as_ref().is_some_and(|name| name != "thread" && name != "address") {
+        return Err("--sanitizer is thread or address".into());
+    }
     let library = library(options, places)?;
     nothing_left(options)?;
     let request = soak::Request {
+        sanitizer,
         library,
         seed: seed.unwrap_or(1),
         first: first.unwrap_or(0),

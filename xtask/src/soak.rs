@@ -13,6 +13,7 @@ mod program;
 use crate::exec::{self, Ran};
 use crate::programs::Places;
 use crate::report::Report;
+use crate::sanitizers;
 use chance::Chance;
 use links::install;
 pub use program::Sabotage;
@@ -35,6 +36,8 @@ pub struct Request {
     pub time: Option<Duration>,
     pub compiler: Option<String>,
     pub sabotage: Sabotage,
+    /// `thread` or `address`: what the programs are built with.
+    pub sanitizer: Option<String>,
 }
 
 /// What came of a run.
@@ -83,7 +86,7 @@ pub fn check(places: &Places, library: &Path, report: &mut Report) {
     report.step("soak");
     let request = |programs, sabotage| {
         let library = library.to_path_buf();
-        Request { library, seed: 1, first: 0, programs, time: None, compiler: None, sabotage }
+        Request { library, seed: 1, first: 0, programs, time: None, compiler: None, sabotage, sanitizer: None }
     };
     match run(places, &request(24, Sabotage::None)) {
         Ok(outcome) => report.check("soak: 24 programs by chance", outcome.problems),
@@ -105,9 +108,13 @@ fn one(directory: &Path, links: &Path, request: &Request, number: u64) -> Result
     let level = chance.of(&["-O0", "-O1", "-O1", "-O2"]);
     let base = directory.join(format!("{}-{number}", request.seed));
     let (file, program) = (base.with_extension("c"), base.with_extension("out"));
-    let repeat = format!("cargo xtask soak --seed {} --first {number} --programs 1 --compiler {compiler}; {}", request.seed, file.display());
+    let with = request.sanitizer.as_ref().map_or(String::new(), |name| format!(" --sanitizer {name}"));
+    let repeat = format!("cargo xtask soak --seed {} --first {number} --programs 1 --compiler {compiler}{with}; {}", request.seed, file.display());
     fs::write(&file, program::source(request.seed, number, clang, request.sabotage)).map_err(|e| format!("{}: {e}", file.display()))?;
-    let words = [compiler, level, "-w", "-fopenmp", "-pthread", &file.display().to_string(), "-o", &program.display().to_string(), "-lm"].map(String::from);
+    let mut words = [compiler, level, "-w", "-fopenmp", "-pthread", &file.display().to_string(), "-o", &program.display().to_string(), "-lm"].map(String::from).to_vec();
+    if let Some(sanitizer) = &request.sanitizer {
+        words.extend(["-g".into(), format!("-fsanitize={sanitizer}")]);
+    }
     // On a busy machine a compiler at the lowest priority takes minutes.
     let built = exec::run(&words, &[], directory, 600);
     if let Some(problem) = built.problem {
@@ -118,6 +125,9 @@ fn one(directory: &Path, links: &Path, request: &Request, number: u64) -> Result
     let count = chance.from(2, 4);
     for _ in 0..count {
         let mut env = settings(&mut chance);
+        if request.sanitizer.is_some() {
+            env.extend(sanitizers::SETTINGS.map(|(name, value)| (name.into(), value.into())));
+        }
         let shown: Vec<String> = env.iter().map(|(k, v)| format!("{k}={v}")).collect();
         env.push(("LD_LIBRARY_PATH".into(), links.display().to_string()));
         if let Some(why) = told(&exec::run(&argv, &env, directory, LIMIT)) {

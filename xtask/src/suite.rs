@@ -6,7 +6,7 @@
 use crate::programs::Places;
 use crate::report::Report;
 use crate::conformance::{self, Suite};
-use crate::{abi_tests, bench, bridge, conform, debugger, dist, env_cases, examples, exec, factorizations, gpu_bench, gpu_model, lab, life, mutants, pages, placement, setup, soak, symbols};
+use crate::{abi_tests, bench, bridge, conform, debugger, dist, env_cases, examples, exec, factorizations, gpu_bench, gpu_model, lab, life, mutants, pages, placement, sanitizers, setup, soak, symbols};
 use std::fs;
 use std::process::{Command, Stdio};
 
@@ -56,6 +56,7 @@ pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
     soak::check(places, &places.library(), report);
     debugger::run(places, &places.library(), report);
     examples::run(places, &places.library(), report);
+    sanitizers::run(places, &sanitizers::Request { library: places.library(), quick: true, filter: String::new() }, report);
     report.step("ABI programs");
     abi(places, !quick, report);
     if quick {

@@ -30,6 +30,7 @@ use ult::pool::{self, Assignment};
 use ult::sched::{Job, Look, Spin, Wait};
 use ult::worker::{self, Locals, Worker};
 
+use super::check::meetings;
 use super::env;
 use super::parallel::{among, spin_for};
 use super::queue;
@@ -514,8 +515,11 @@ fn run_share(thread: &Thread) {
     unsafe { Here::set(thread, &thread.implicit) };
     team.adopt_floating_point();
     let body = team.plan().body;
+    team.share_begins();
     // SAFETY: the front made the body for its own `call`.
     unsafe { (body.call)(thread, &body) };
+    meetings::joins(thread);
+    team.share_ends();
     thread.implicit.end_implicit();
 }
 

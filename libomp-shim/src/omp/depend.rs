@@ -25,6 +25,7 @@ use std::sync::Arc;
 
 use placement::order::Id;
 
+use super::check::circles::{self, For};
 use super::device::{array, keep};
 use super::device::place::turns;
 use super::queue;
@@ -115,13 +116,19 @@ pub fn submit(here: Here, task: NonNull<Task>, items: impl Iterator<Item = Depen
 /// will have to wait for it, unless its event is still to come: it need not be entered.
 #[inline]
 fn nothing_precedes(here: Here, task: &Task) -> bool {
-    here.task.children() == 0 && !task.flags().has(Flags::DETACH)
+    is_childless(here) && !task.flags().has(Flags::DETACH)
+}
+
+/// Are all earlier children of the running task complete? Not for a detector of races, which has to be told on whom a task depends.
+#[inline]
+fn is_childless(here: Here) -> bool {
+    here.task.children() == 0 && (here.task.children_depend.get().is_none() || !ult::sanitize::sees_races())
 }
 
 /// May a task with these dependences, which is neither detachable nor to be deferred, be run as one without? Says no where that takes a
 /// closer look.
 pub fn is_satisfied(here: Here, items: impl Iterator<Item = Dependence>) -> bool {
-    let is_satisfied = here.task.children() == 0 || is_clear(here, items);
+    let is_satisfied = is_childless(here) || is_clear(here, items);
     if is_satisfied {
         keep::host_looks();
     }
@@ -131,7 +138,7 @@ pub fn is_satisfied(here: Here, items: impl Iterator<Item = Dependence>) -> bool
 /// Is a task with these dependences ready, as far as a quick look tells? If it is run at once, it need not be entered then: it is
 /// complete before anybody could depend on it.
 pub fn is_clear(here: Here, mut items: impl Iterator<Item = Dependence>) -> bool {
-    DependTable::if_any(here.task).is_none_or(|table| items.all(|item| table.is_clear_for(item)))
+    DependTable::if_any(here.task).is_none_or(|table| !ult::sanitize::sees_races() && items.all(|item| table.is_clear_for(item)))
 }
 
 /// Creates an undeferred task with dependences: waits until it may run. The caller then runs it with
@@ -147,6 +154,7 @@ pub fn wait_to_run(here: Here, task: NonNull<Task>, items: impl Iterator<Item = 
     task_ref.set_node(node);
     enter(here, &entered, items);
     wait_ready(here, entered.get());
+    entered.get().tell_begin();
     keep::host_looks();
 }
 
@@ -168,13 +176,14 @@ pub fn wait_and_hold(here: Here, items: impl Iterator<Item = Dependence>) -> Opt
 }
 
 fn wait_for_all(here: Here, items: impl Iterator<Item = Dependence>) -> Option<NonNull<Node>> {
-    if here.task.children() == 0 {
+    if is_childless(here) {
         return None;
     }
     here.task.children_depend.get()?;
     let (node, entered) = Node::new(Goal::Wait(here.thread.worker()));
     enter(here, &entered, items);
     wait_ready(here, entered.get());
+    entered.get().tell_begin();
     if !entered.get().holds_any() {
         leave(here, node);
         return None;
@@ -209,6 +218,7 @@ fn wait_ready(here: Here, node: &Node) {
     if release_guard(node) || ult::mutant!(undeferred_ignores_depend) {
         return;
     }
+    let _noted = circles::waits(|| For::Node(core::ptr::from_ref(node).addr()));
     here.team().help_until(here.thread, &|| node.is_ready());
 }
 

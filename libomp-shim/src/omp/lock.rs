@@ -18,12 +18,16 @@
 //! a futex in the lock word (puts the worker to sleep, with every other context it hosts).
 //!
 //! Misuse is not checked beyond what is free: unsetting a free lock leaves it free, unsetting a nestable lock that
-//! another task owns is not noticed.
+//! another task owns is not noticed. Under `GANGWAY_CHECK` locks are made with a bit in their word ([`CHECKED`]), so that each
+//! operation on them fails its first compare-and-swap, and the slow way that it takes then asks [`check::locks`]. Other locks pay nothing.
 
 use core::cell::Cell;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
+use ult::sanitize::{after, before};
+
+use super::check::{self, circles::For};
 use super::task::Task;
 
 pub mod parking;
@@ -32,6 +36,8 @@ pub mod parking;
 const LOCKED: u32 = 1;
 /// Somebody stands in the parking table for this lock. Changed only under the lock of the table's bucket.
 const QUEUED: u32 = 2;
+/// Its uses are looked at ([`check::locks`]). Constant from [`Lock::made`] to [`Lock::destroy`].
+const CHECKED: u32 = 4;
 
 /// Looks at a held lock before queueing.
 const LOOKS: u32 = 32;
@@ -66,10 +72,23 @@ impl Lock {
         unsafe { &*address }
     }
 
-    /// Makes the memory a free lock.
-    pub fn init(&self) {
-        // ORDERING: Relaxed; the program publishes a new lock by its own means.
-        self.word.store(0, Ordering::Relaxed);
+    /// A free lock of the program's (`omp_init_lock`), to be kept at `address`. Reads the environment, if nobody has.
+    pub fn made(address: *const Lock) -> Self {
+        if !check::is_on() {
+            return Self::new();
+        }
+        check::locks::made(address.addr());
+        Self { word: AtomicU32::new(CHECKED) }
+    }
+
+    /// The lock is used no more (`routine`); it stays as it is.
+    pub fn destroy(&self, routine: &str) {
+        let seen = self.load();
+        if seen & CHECKED != 0 {
+            // ORDERING: Relaxed; nobody else uses it any more.
+            self.word.fetch_and(!CHECKED, Ordering::Relaxed);
+            check::locks::destroyed(self.address(), seen & LOCKED != 0, routine);
+        }
     }
 
     /// Takes the lock, waiting for it if need be.
@@ -79,8 +98,9 @@ impl Lock {
     #[inline]
     pub fn lock(&self) {
         if !self.take(0, LOCKED) {
-            self.lock_slowly();
+            return self.lock_slowly();
         }
+        after(self);
     }
 
     /// Takes the lock if it is free.
@@ -92,6 +112,10 @@ impl Lock {
                 return ult::mutant!(lock_shared);
             }
             if self.take(seen, seen | LOCKED) {
+                after(self);
+                if seen & CHECKED != 0 {
+                    check::locks::has_tested(self.address());
+                }
                 return true;
             }
         }
@@ -100,6 +124,7 @@ impl Lock {
     /// Releases the lock.
     #[inline]
     pub fn unlock(&self) {
+        before(self);
         // ORDERING: Release, pairs with the Acquire in `take`. A failure publishes nothing.
         let alone = self.word.compare_exchange(LOCKED, 0, Ordering::Release, Ordering::Relaxed);
         if alone.is_err() {
@@ -115,6 +140,9 @@ impl Lock {
     #[cold]
     #[inline(never)]
     fn lock_slowly(&self) {
+        if self.is_checked() {
+            return self.lock_checked();
+        }
         for _ in 0..LOOKS {
             if self.try_lock() {
                 return;
@@ -122,6 +150,26 @@ impl Lock {
             ult::arch::pause();
         }
         parking::acquire(self);
+        after(self);
+    }
+
+    /// [`Lock::lock`], looked at.
+    fn lock_checked(&self) {
+        let me = check::locks::about_to_set(self.address());
+        if !self.try_lock() {
+            let noted = check::circles::waits(|| For::Lock(self.address()));
+            parking::acquire(self);
+            drop(noted);
+            check::locks::has_set(self.address(), me);
+        }
+    }
+
+    fn is_checked(&self) -> bool {
+        self.load() & CHECKED != 0
+    }
+
+    fn address(&self) -> usize {
+        ptr::from_ref(self).addr()
     }
 
     #[inline(always)]
@@ -170,7 +218,10 @@ const _: () = assert!(size_of::<NestHandle>() == 8);
 impl NestLock {
     /// A new lock, on the heap.
     pub fn create() -> NestHandle {
-        Box::into_raw(Box::new(Self::default()))
+        let handle = Box::into_raw(Box::new(Self::default()));
+        // SAFETY: ours, and nobody else knows it.
+        unsafe { (*handle).lock = Lock::made(&raw const (*handle).lock) };
+        handle
     }
 
     /// Frees a lock. A null handle is ignored.
@@ -180,7 +231,8 @@ impl NestLock {
     pub unsafe fn destroy(handle: NestHandle) {
         if let Some(lock) = NonNull::new(handle) {
             // SAFETY: as the caller says.
-            drop(unsafe { Box::from_raw(lock.as_ptr()) });
+            let lock = unsafe { Box::from_raw(lock.as_ptr()) };
+            lock.lock.destroy("omp_destroy_nest_lock");
         }
     }
 
@@ -206,6 +258,9 @@ impl NestLock {
 
     /// Gives one setting back; the last one releases the lock. Returns how many are left.
     pub fn unlock(&self) -> u32 {
+        if self.lock.is_checked() {
+            check::locks::unsets_nest(self.lock.address());
+        }
         let left = self.count.get().saturating_sub(1);
         self.count.set(left);
         if left == 0 {
@@ -265,26 +320,42 @@ mod tests {
     #[test]
     fn many_threads_exclude_each_other_and_all_finish() {
         static LOCK: Lock = Lock::new();
-        static INSIDE: AtomicUsize = AtomicUsize::new(0);
+        exclude_each_other(&LOCK);
+        assert_eq!(LOCK.load(), 0);
+    }
+
+    #[test]
+    fn a_lock_that_is_looked_at_excludes_and_keeps_its_mark() {
+        static LOCK: Lock = Lock { word: AtomicU32::new(CHECKED) };
+        exclude_each_other(&LOCK);
+        assert_eq!(LOCK.load(), CHECKED);
+        assert!(LOCK.try_lock() && !LOCK.try_lock());
+        assert_eq!(LOCK.load(), CHECKED | LOCKED);
+        LOCK.unlock();
+        LOCK.destroy("omp_destroy_lock");
+        assert_eq!(LOCK.load(), 0);
+    }
+
+    fn exclude_each_other(lock: &'static Lock) {
+        let inside = AtomicUsize::new(0);
         const ROUNDS: usize = if cfg!(miri) { 50 } else { 20_000 };
         let total = AtomicUsize::new(0);
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
                     for _ in 0..ROUNDS {
-                        LOCK.lock();
+                        lock.lock();
                         // ORDERING: Relaxed all through: the lock under test is what orders these.
-                        assert_eq!(INSIDE.fetch_add(1, Ordering::Relaxed), 0);
+                        assert_eq!(inside.fetch_add(1, Ordering::Relaxed), 0);
                         total.store(total.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-                        INSIDE.fetch_sub(1, Ordering::Relaxed);
-                        LOCK.unlock();
+                        inside.fetch_sub(1, Ordering::Relaxed);
+                        lock.unlock();
                     }
                 });
             }
         });
         assert_eq!(total.into_inner(), 8 * ROUNDS);
-        assert!(!LOCK.is_locked());
-        assert_eq!(LOCK.load(), 0);
+        assert!(!lock.is_locked());
     }
 
     #[test]

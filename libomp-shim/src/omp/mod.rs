@@ -38,6 +38,7 @@ pub mod outside;
 pub mod parallel;
 pub mod persistent;
 pub mod queue;
+pub mod races;
 pub mod reduction;
 pub mod remote;
 pub mod report;

@@ -24,6 +24,7 @@ use ult::worker::{self, Locals};
 use super::assemble::{assemble, begin_member, serial_team};
 
 use super::binding;
+use super::check::meetings;
 use super::counts::CountList;
 use super::device::keep;
 use super::env::{self, Settings};
@@ -214,7 +215,9 @@ impl Region {
     pub fn end(self) {
         let Some(primary) = self.team.thread(0) else { return };
         let is_in_target = self.team.plan().target_depth > 0;
+        meetings::joins(primary);
         self.team.await_join(primary);
+        meetings::is_over(&self.team);
         if self.is_outermost() {
             super::assemble::await_leaving(&self.team);
             if let Some(home) = self.team.plan().home {

@@ -9,6 +9,7 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
 use ult::worker::Worker;
 
+use super::check::circles::{self, For};
 use super::device::keep;
 use super::task::Flags;
 use super::thread::Here;
@@ -71,6 +72,7 @@ pub fn end(here: Here, finish: impl FnOnce(&Taskgroup)) {
     if open.count() != 0 {
         open.wait(here);
     }
+    ult::sanitize::after(group);
     keep::host_looks();
     finish(open);
     here.task.taskgroup.set(open.outer);
@@ -86,12 +88,19 @@ impl Taskgroup {
 
     #[cold]
     fn wait(&self, here: Here) {
+        let _noted = circles::waits(|| For::Group(ptr::from_ref(self).addr()));
         // ORDERING: Relaxed; published with the bit.
         self.worker.store(ptr::from_ref(here.thread.worker()).cast_mut(), Ordering::Relaxed);
         // ORDERING: Release, for `leave_untied`: who sees the bit sees the worker. Otherwise its place in the word's
         // modification order is what `leave` relies on.
         self.members.fetch_or(WAITING, Ordering::Release);
         here.team().help_until(here.thread, &|| self.count() == 0);
+    }
+
+    /// Does its owner wait for the members?
+    pub fn is_waited_for(&self) -> bool {
+        // ORDERING: Relaxed; only told.
+        self.members.load(Ordering::Relaxed) & WAITING != 0
     }
 
     /// Counts a member.

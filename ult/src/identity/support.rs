@@ -66,11 +66,12 @@ fn decide() -> u8 {
     if !cfg!(target_arch = "x86_64") {
         return PROCESSOR;
     }
+    // First, so that the others know from here on.
+    if crate::sanitize::is_loaded() {
+        return SANITIZER;
+    }
     if crate::stack::valgrind::is_running() {
         return VALGRIND;
-    }
-    if has_sanitizer() {
-        return SANITIZER;
     }
     if !is_defined(c"gnu_get_libc_version") {
         return LIBRARY;
@@ -81,15 +82,6 @@ fn decide() -> u8 {
     let same = crate::arch::thread_pointer();
     // SAFETY: sets what is in force.
     if unsafe { crate::arch::set_thread_pointer_by_system_call(same) } { SYSCALL } else { REFUSED }
-}
-
-/// Asks the objects themselves: `dlsym` would leave a message for the program's next `dlerror` where it finds nothing.
-fn has_sanitizer() -> bool {
-    let mut found = false;
-    crate::objects::for_each_since(u64::MAX, |object| {
-        found |= [c"__asan_init", c"__tsan_init", c"__msan_init"].into_iter().any(|name| object.function(name).is_some());
-    });
-    found
 }
 
 fn is_defined(symbol: &core::ffi::CStr) -> bool {

@@ -74,6 +74,7 @@ fn new_runner() -> *mut Ult {
 }
 
 unsafe extern "C" fn runner_main(_: usize) -> ! {
+    crate::sanitize::begin();
     loop {
         // Asked for anew: what ran may have come back on another worker.
         let worker = here();
@@ -258,6 +259,7 @@ fn stand_idle(worker: &'static Worker, entry: &Waiting) {
         }
         let me = (*own).current;
         (*own).idle_runners.push(me);
+        crate::sanitize::leaves_nothing(&mut (*me).trail);
         switch_to(worker, entry);
     }
 }

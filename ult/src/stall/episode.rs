@@ -384,6 +384,7 @@ impl Episode {
         self.heir = Heir::NONE;
         self.period = QUICK;
         watched.set_heir(None);
+        watched.note_hand_off(self.turns);
         count(&TALLY.hand_offs);
         if let Some(hooks) = hooks() {
             (hooks.hand_off)(watched);

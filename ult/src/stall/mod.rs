@@ -20,6 +20,7 @@
 //! | `alarm` | a timer that interrupts a worker on which spins follow each other |
 //! | `restart` | puts a thread that the signal has woken back to sleep |
 //! | `objects` | which code is the program's |
+//! | `standing` | workers that stand still, for people: where their code is |
 //! | `regions` | what is remembered about parallel regions |
 //!
 //! What may not live here: queues, contexts, who runs next. The scheduler is reached through [`Hooks`] alone. The protocol,
@@ -42,6 +43,7 @@ mod regions;
 mod restart;
 mod signal;
 mod spin;
+mod standing;
 #[cfg(test)]
 mod tests;
 mod watched;
@@ -50,6 +52,7 @@ mod watcher;
 pub use objects::{is_program_code, keep_up as keep_up_with_objects, refresh as refresh_objects, treat_as_program};
 pub use regions::{is_known_blocker, is_known_spinner, is_known_to_wait, is_known_wait, remember_wait};
 pub use signal::set_signal;
+pub use standing::{Standing, standing};
 pub use watched::{Mode, Watched};
 pub use watcher::{reset_after_fork, start_if_needed};
 

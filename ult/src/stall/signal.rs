@@ -75,13 +75,14 @@ pub fn set_signal(number: c_int) {
     }
 }
 
-/// The signal in use; chosen and installed at the first call. `None` if every real-time signal is taken.
+/// The signal in use; chosen and installed at the first call. `None` if every real-time signal is taken, and under ThreadSanitizer, which hands
+/// signals on at a time of its own.
 pub(super) fn number() -> Option<c_int> {
     static INSTALL: Once = Once::new();
     INSTALL.call_once(|| {
         // ORDERING: Relaxed; see `set_signal`.
         let wanted = SIGNAL.load(Relaxed);
-        let number = if wanted != 0 { wanted } else { first_free().unwrap_or(0) };
+        let number = if crate::sanitize::sees_races() { 0 } else if wanted != 0 { wanted } else { first_free().unwrap_or(0) };
         // ORDERING: Relaxed; ordered by `INSTALL`.
         SIGNAL.store(number, Relaxed);
         if number != 0 {
@@ -277,6 +278,7 @@ unsafe fn insists(now: &Sample, before: &Sample) -> bool {
 /// As [`sample`].
 unsafe fn judge(watched: &'static Watched, context: &ucontext_t, overdue: u32) -> Verdict {
     let mut now = spin::sample(context, watched.turns());
+    keep_for_people(watched, &now);
     // SAFETY: passed on.
     let place = unsafe { place(context, &now) };
     // SAFETY: in the handler, with `pending` set: nobody else touches the sample.
@@ -310,6 +312,17 @@ unsafe fn judge(watched: &'static Watched, context: &ucontext_t, overdue: u32) -
             Verdict::Computes
         }
     }
+}
+
+/// Keeps where the sample was taken for [`super::standing`].
+fn keep_for_people(watched: &'static Watched, now: &Sample) {
+    let trap = &watched.trap;
+    // ORDERING: Relaxed; only told.
+    trap.ip.store(now.ip, Relaxed);
+    // ORDERING: as above.
+    trap.sp.store(now.sp, Relaxed);
+    // ORDERING: as above.
+    trap.sampled.store(u64::from(now.turns) + 1, Relaxed);
 }
 
 fn trap_sample(watched: &'static Watched) -> *mut Sample {

@@ -51,6 +51,8 @@ pub struct Watched {
     listed: AtomicU32,
     /// The record of who took over what waits behind this worker, which blocks; null: nobody since the watcher last asked for it.
     heir: AtomicPtr<Watched>,
+    /// The value of `turns` for which it was handed off last, plus one; 0: never. Written by the watcher.
+    handed_off: AtomicU64,
     pub(super) notes: Notes,
     pub(super) trap: Trap,
     pub(super) alarm: Alarm,
@@ -75,6 +77,10 @@ pub(super) struct Trap {
     pub(super) verdict: AtomicU32,
     /// When the signal was sent, nanoseconds.
     pub(super) sent: AtomicU64,
+    /// For people ([`super::standing`]): program counter and stack pointer at the last sample, and the value of `turns` then, plus one.
+    pub(super) ip: AtomicUsize,
+    pub(super) sp: AtomicUsize,
+    pub(super) sampled: AtomicU64,
     /// The interrupted state at the last sample; the handler's, on the worker's kernel thread.
     pub(super) last: UnsafeCell<Sample>,
 }
@@ -106,6 +112,7 @@ impl Watched {
             next: AtomicPtr::new(ptr::null_mut()),
             listed: AtomicU32::new(0),
             heir: AtomicPtr::new(ptr::null_mut()),
+            handed_off: AtomicU64::new(0),
             notes: Notes { cell: UnsafeCell::new(Episode::NONE) },
             trap: Trap {
                 pending: AtomicU32::new(0),
@@ -113,6 +120,9 @@ impl Watched {
                 overdue: AtomicU32::new(0),
                 verdict: AtomicU32::new(0),
                 sent: AtomicU64::new(0),
+                ip: AtomicUsize::new(0),
+                sp: AtomicUsize::new(0),
+                sampled: AtomicU64::new(0),
                 last: UnsafeCell::new(Sample::NONE),
             },
             alarm: Alarm::new(),
@@ -315,6 +325,18 @@ impl Watched {
         let heir = heir.map_or(ptr::null_mut(), |heir| ptr::from_ref(heir).cast_mut());
         // ORDERING: Relaxed; records are never freed, and all the watcher reads of them is atomic.
         self.heir.store(heir, Relaxed);
+    }
+
+    /// What waits behind this worker has been handed off, since it came to the switch point `turns`. By the watcher.
+    pub(super) fn note_hand_off(&self, turns: u32) {
+        // ORDERING: Relaxed; only told.
+        self.handed_off.store(u64::from(turns) + 1, Relaxed);
+    }
+
+    /// Has that been done since the switch point `turns`?
+    pub(super) fn was_handed_off(&self, turns: u32) -> bool {
+        // ORDERING: Relaxed; only told.
+        self.handed_off.load(Relaxed) == u64::from(turns) + 1
     }
 
     /// Who stands in for this worker, if anybody does.

@@ -103,7 +103,7 @@ pub(super) fn aims_at(watched: &Watched) -> bool {
     ptr::eq(AIM.load(Acquire), watched)
 }
 
-fn records() -> impl Iterator<Item = &'static Watched> {
+pub(super) fn records() -> impl Iterator<Item = &'static Watched> {
     // ORDERING: Acquire pairs with the Release in `enlist`; links behind the head were published before it.
     let mut next: *const Watched = HEAD.load(Acquire);
     core::iter::from_fn(move || {
@@ -326,7 +326,7 @@ fn futex_wake() {
 const STACK: usize = 512 << 10;
 
 fn spawn() -> bool {
-    if signal::number().is_none() {
+    if signal::number().is_none() && !crate::sanitize::sees_races() {
         eprintln!("gangway: every real-time signal is in use; threads that spin are not interrupted");
     }
     // SAFETY: plain POSIX calls on local, initialised objects. All signals are blocked in the new thread: the program's

@@ -102,6 +102,7 @@ fn adopt(worker: &'static Worker, identity: impl FnOnce() -> &'static Identity) 
     // SAFETY: the record is nobody else's; the calling kernel thread is its owner from here on.
     unsafe {
         let own = worker.own();
+        (*own).native.trail.forget_own_stack();
         (*own).current = &raw mut (*own).native;
         (*own).native_identity = identity;
         (*own).worn = identity;

@@ -47,7 +47,8 @@ lock_routines! {
 address_routines! {
     /// `omp_destroy_lock` (18.9.3): a lock holds nothing that had to be freed.
     fn omp_destroy_lock(lock: LockAddress) {
-        __kmpc_destroy_lock(null(), 0, lock.as_ptr());
+        // SAFETY: the same promise.
+        unsafe { __kmpc_destroy_lock(null(), 0, lock.as_ptr()) };
     }
 }
 

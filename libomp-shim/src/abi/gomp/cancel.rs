@@ -1,8 +1,10 @@
 //! Cancellation as gcc emits it.
 
 use core::ffi::c_int;
+use core::ptr;
 
 use crate::omp::cancel::{self, Construct};
+use crate::omp::check::meetings::{self, Kind};
 use crate::omp::thread::Here;
 
 fn construct(which: c_int) -> Construct {
@@ -30,5 +32,6 @@ pub extern "C" fn GOMP_cancellation_point(which: c_int) -> bool {
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_barrier_cancel() -> bool {
     let here = Here::get();
+    meetings::meets(here, Kind::Gomp, ptr::null());
     here.team().cancellable_barrier(here.thread)
 }

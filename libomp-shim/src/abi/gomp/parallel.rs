@@ -1,7 +1,9 @@
 //! `GOMP_parallel` and the barrier.
 
 use core::ffi::{c_uint, c_void};
+use core::ptr;
 
+use crate::omp::check::meetings::{self, Kind};
 use crate::omp::icv::ProcBind;
 use crate::omp::parallel::{self, Request};
 use crate::omp::team::{self, Body};
@@ -42,5 +44,7 @@ pub unsafe extern "C-unwind" fn GOMP_parallel(function: Function, data: *mut c_v
 /// `#pragma omp barrier` and implicit barriers.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_barrier() {
-    team::barrier(Here::get());
+    let here = Here::get();
+    meetings::meets(here, Kind::Gomp, ptr::null());
+    team::barrier(here);
 }

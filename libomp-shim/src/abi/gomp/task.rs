@@ -7,6 +7,7 @@ use core::ptr::{self, NonNull};
 use ult::debug::Entry;
 
 use super::parallel::Function;
+use crate::omp::check::events;
 use crate::omp::depend::{self, Dependence, Kind};
 use crate::omp::task::{self, Flags, Task};
 use crate::omp::taskgroup;
@@ -233,6 +234,7 @@ unsafe fn create_detachable(
         }
         set_code(task.as_ref(), function, block.cast());
     }
+    events::made(task, ptr::null());
     task
 }
 

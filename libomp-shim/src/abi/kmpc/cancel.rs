@@ -4,6 +4,7 @@ use core::ffi::c_int;
 
 use super::parallel::Location;
 use crate::omp::cancel::{self, Construct};
+use crate::omp::check::meetings::{self, Kind};
 use crate::omp::thread::Here;
 
 fn construct(kind: c_int) -> Construct {
@@ -28,7 +29,8 @@ pub extern "C" fn __kmpc_cancellationpoint(_: Location, _gtid: c_int, kind: c_in
 
 /// A barrier in a region that may be cancelled: not 0 if it has been.
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn __kmpc_cancel_barrier(_: Location, _gtid: c_int) -> c_int {
+pub extern "C-unwind" fn __kmpc_cancel_barrier(location: Location, _gtid: c_int) -> c_int {
     let here = Here::get();
+    meetings::meets(here, Kind::Kmpc, location);
     c_int::from(here.team().cancellable_barrier(here.thread))
 }

@@ -4,6 +4,7 @@
 use core::arch::naked_asm;
 use core::ffi::{c_int, c_void};
 
+use crate::omp::check::meetings::{self, Kind};
 use crate::omp::icv::{self, ProcBind};
 use crate::omp::parallel::{self, Region, Request};
 use crate::omp::report;
@@ -155,12 +156,13 @@ variadic_entry! {
 /// # Safety
 /// Called by the entry above.
 unsafe extern "C-unwind" fn fork_call(
-    _: Location,
+    location: Location,
     count: c_int,
     function: *const (),
     registers: *const *mut c_void,
     stack: *const *mut c_void,
 ) {
+    meetings::learn(function, location);
     let count = count.max(0) as usize;
     if count <= 3 {
         fork(function, registers, count);
@@ -196,12 +198,13 @@ unsafe extern "C-unwind" fn fork_teams(
 /// Called by compiled code.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_fork_call_if(
-    _: Location,
+    location: Location,
     count: c_int,
     function: *const (),
     condition: c_int,
     argument: *mut c_void,
 ) {
+    meetings::learn(function, location);
     if condition == 0 {
         let here = Here::get();
         // SAFETY: own thread only.
@@ -324,32 +327,39 @@ pub extern "C" fn __kmpc_end(_: Location) {}
 
 /// `barrier`.
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn __kmpc_barrier(_: Location, _gtid: c_int) {
-    team::barrier(Here::get());
+pub extern "C-unwind" fn __kmpc_barrier(location: Location, _gtid: c_int) {
+    let here = Here::get();
+    meetings::meets(here, Kind::Kmpc, location);
+    team::barrier(here);
 }
 
 /// A barrier whose primary thread goes on alone (true there) until `__kmpc_end_barrier_master`.
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn __kmpc_barrier_master(_: Location, _gtid: c_int) -> c_int {
+pub extern "C-unwind" fn __kmpc_barrier_master(location: Location, _gtid: c_int) -> c_int {
     let here = Here::get();
+    meetings::meets(here, Kind::Other, location);
     team::barrier(here);
     if here.thread.num() == 0 {
         return 1;
     }
+    meetings::meets(here, Kind::Other, location);
     team::barrier(here);
     0
 }
 
 /// Lets the other threads of `__kmpc_barrier_master` go on.
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn __kmpc_end_barrier_master(_: Location, _gtid: c_int) {
-    team::barrier(Here::get());
+pub extern "C-unwind" fn __kmpc_end_barrier_master(location: Location, _gtid: c_int) {
+    let here = Here::get();
+    meetings::meets(here, Kind::Other, location);
+    team::barrier(here);
 }
 
 /// A barrier after which the primary thread (true there) does something while the others go on.
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn __kmpc_barrier_master_nowait(_: Location, _gtid: c_int) -> c_int {
+pub extern "C-unwind" fn __kmpc_barrier_master_nowait(location: Location, _gtid: c_int) -> c_int {
     let here = Here::get();
+    meetings::meets(here, Kind::Other, location);
     team::barrier(here);
     c_int::from(here.thread.num() == 0)
 }

@@ -15,6 +15,7 @@ use core::ptr;
 use core::sync::atomic::Ordering;
 
 use super::parallel::Location;
+use crate::omp::check::meetings::{self, Kind};
 use crate::omp::lock::Lock;
 use crate::omp::reduction::{Way, choose};
 use crate::omp::team;
@@ -54,22 +55,24 @@ unsafe fn begin(location: Location, data: *mut c_void, combine: Option<Combine>,
             1
         }
         // SAFETY: `choose` takes the tree only with a combiner.
-        Way::Tree => unsafe { tree(here, data, combine) },
+        Way::Tree => unsafe { tree(here, location, data, combine) },
     }
 }
 
 /// # Safety
 /// Every thread of the team calls this with its own copies.
-unsafe fn tree(here: Here, data: *mut c_void, combine: Option<Combine>) -> c_int {
+unsafe fn tree(here: Here, location: Location, data: *mut c_void, combine: Option<Combine>) -> c_int {
     let slots = &here.team().contributions;
     // ORDERING: Relaxed; published by the barrier.
     slots[here.thread.num() as usize].0.store(data.cast(), Ordering::Relaxed);
     // In a cancelled region not all threads come. A thread that cancels does not come here afterwards, so when all have
     // arrived none will leave before thread 0 has ended the construct.
+    meetings::meets(here, Kind::KmpcReduce, location);
     if here.team().cancellable_barrier(here.thread) {
         return 0;
     }
     if here.thread.num() != 0 {
+        meetings::meets(here, Kind::KmpcReduce, location);
         team::barrier(here); // thread 0 ends the construct
         return 0;
     }
@@ -95,6 +98,7 @@ unsafe fn end(location: Location, lock: *mut Lock) -> Way {
         // SAFETY: taken in `begin`.
         Way::Critical => unsafe { super::sync::__kmpc_end_critical(location, 0, lock) },
         Way::Tree => {
+            meetings::meets(Here::get(), Kind::KmpcReduce, location);
             team::barrier(Here::get());
         }
         Way::Alone | Way::Atomic => {}
@@ -147,6 +151,7 @@ pub unsafe extern "C-unwind" fn __kmpc_end_reduce(location: Location, _gtid: c_i
     // SAFETY: as for this function. In a tree the others' barrier is the construct's.
     if unsafe { end(location, lock) } != Way::Tree {
         let here = Here::get();
+        meetings::meets(here, Kind::KmpcReduce, location);
         here.team().cancellable_barrier(here.thread);
     }
 }

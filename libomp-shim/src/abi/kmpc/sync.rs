@@ -2,7 +2,7 @@
 
 use core::ffi::{c_int, c_uint, c_void};
 use core::ptr::NonNull;
-use core::sync::atomic::{Ordering, fence};
+use core::sync::atomic::{AtomicU8, Ordering, fence};
 
 use crate::omp::lock::{Lock, NestHandle, NestLock};
 use crate::omp::thread::Here;
@@ -47,7 +47,10 @@ pub unsafe extern "C-unwind" fn __kmpc_end_critical(_: *const c_void, _: c_int, 
 pub extern "C-unwind" fn __kmpc_flush(_: *const c_void) {
     ult::sched::poll();
     // ORDERING: SeqCst is what `flush` without a clause means; it pairs with the program's other flushes.
+    static FLUSHES: AtomicU8 = AtomicU8::new(0);
+    ult::sanitize::before(&raw const FLUSHES);
     fence(Ordering::SeqCst);
+    ult::sanitize::after(&raw const FLUSHES);
 }
 
 /// `omp_init_lock`.
@@ -57,7 +60,7 @@ pub extern "C-unwind" fn __kmpc_flush(_: *const c_void) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_init_lock(_: *const c_void, _: c_int, lock: NonNull<Lock>) {
     // SAFETY: as the caller says; nobody uses it yet.
-    unsafe { lock.write(Lock::new()) };
+    unsafe { lock.write(Lock::made(lock.as_ptr())) };
 }
 
 /// `omp_init_lock_with_hint`.
@@ -67,12 +70,20 @@ pub unsafe extern "C-unwind" fn __kmpc_init_lock(_: *const c_void, _: c_int, loc
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_init_lock_with_hint(_: *const c_void, _: c_int, lock: NonNull<Lock>, _: usize) {
     // SAFETY: as in `__kmpc_init_lock`.
-    unsafe { lock.write(Lock::new()) };
+    unsafe { lock.write(Lock::made(lock.as_ptr())) };
 }
 
 /// `omp_destroy_lock`: a lock holds nothing that had to be freed.
+///
+/// # Safety
+/// `lock` is null, or an initialised lock that nobody uses any more.
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn __kmpc_destroy_lock(_: *const c_void, _: c_int, _: *mut Lock) {}
+pub unsafe extern "C-unwind" fn __kmpc_destroy_lock(_: *const c_void, _: c_int, lock: *mut Lock) {
+    if !lock.is_null() {
+        // SAFETY: as the caller says.
+        unsafe { Lock::at(lock) }.destroy("omp_destroy_lock");
+    }
+}
 
 /// `omp_set_lock`.
 ///

@@ -8,6 +8,7 @@ use ult::debug::Entry;
 
 use super::parallel::Location;
 use crate::omp::affinity::hint;
+use crate::omp::check::events;
 use crate::omp::depend::{self, Dependence, Kind};
 use crate::omp::device::{self, array, chain, choose};
 use crate::omp::device::place::{Announced, hints};
@@ -415,12 +416,14 @@ pub extern "C-unwind" fn __kmpc_end_taskgroup(_: Location, _gtid: c_int) {
 /// As [`__kmpc_omp_task`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_task_allow_completion_event(
-    _: Location,
+    location: Location,
     _gtid: c_int,
     task: *mut KmpTask,
 ) -> *mut c_void {
     // SAFETY: as for this function.
-    unsafe { task_of(task) }.as_ptr().cast()
+    let task = unsafe { task_of(task) };
+    events::made(task, location);
+    task.as_ptr().cast()
 }
 
 /// `kmp_task_affinity_info_t`: one item of an `affinity` clause.

@@ -1,8 +1,15 @@
-//! `GANGWAY_CHECK`: programs that cannot go on, told by name.
+//! `GANGWAY_CHECK`: programs that cannot go on, told by name, and misuse.
 //!
 //! | room | what lives there |
 //! |---|---|
 //! | [`waits`] | who waits for what in this process |
+//! | [`circles`] | tasks that wait for each other: by locks, `mutexinoutset`, `taskwait` and taskgroups |
+//! | [`locks`] | who has set which lock: locks unset, set again or destroyed by mistake |
+//! | [`meetings`] | threads of one team that wait in different places |
+//! | [`events`] | events of detachable tasks that nobody fulfils |
+//! | [`standstills`] | workers that stand still for long, and who waits behind them |
+//! | [`told`] | lines about misuse, each once per place |
+//! | [`place`], [`symbols`] | where in the program a call stands, and names of functions |
 //! | [`thing`] | what can be waited for, as ranks tell each other |
 //! | [`words`] | the same for people |
 //! | [`rounds`], [`wire`] | looks at all ranks; their messages |
@@ -22,9 +29,19 @@
 //! Rejected: probes that travel along the edges (Chandy, Misra and Haas 1983), which find cycles without a rank that knows all, but nothing where a future
 //! is simply forgotten, the usual mistake; a watch in each rank that tells of long waits (most are no mistake).
 
+use core::sync::atomic::{AtomicBool, Ordering};
+
+pub mod circles;
+pub mod events;
+pub mod locks;
+pub mod meetings;
+pub mod place;
 pub mod rounds;
+pub mod standstills;
 pub mod stuck;
+pub mod symbols;
 pub mod thing;
+pub mod told;
 pub mod verdict;
 pub mod waits;
 pub mod wire;
@@ -32,7 +49,31 @@ pub mod words;
 
 use super::env;
 
+/// `GANGWAY_CHECK` is set, and the environment has been read.
+static ON: AtomicBool = AtomicBool::new(false);
+
 /// Is `GANGWAY_CHECK` set?
 pub fn is_on() -> bool {
     env::settings().check
+}
+
+/// [`is_on`], where the caller is inside of OpenMP for long, so that the environment has been read. One load.
+#[inline(always)]
+pub fn watches() -> bool {
+    // ORDERING: Relaxed; pairs with `at_start`, a flag by itself.
+    ON.load(Ordering::Relaxed)
+}
+
+/// The settings have just been read.
+pub fn at_start(settings: &env::Settings) {
+    // ORDERING: Relaxed; as in `watches`.
+    ON.store(settings.check, Ordering::Relaxed);
+    if settings.check {
+        standstills::begin();
+    }
+}
+
+/// Is misuse noted? Not in the child of a fork: it has the notes of threads that do not exist there, and perhaps a lock that one of them held.
+pub fn is_noted() -> bool {
+    watches() && ult::pool::generation() == 0
 }

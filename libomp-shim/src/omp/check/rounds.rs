@@ -13,7 +13,7 @@ use mpi_bridge::table::Message;
 use super::thing::Sample;
 use super::verdict::Verdict;
 use super::wire::{Heard, written};
-use super::{waits, words};
+use super::{circles, waits, words};
 use crate::omp::device::rank::link::opened;
 use crate::omp::device::rank::wire::verb;
 use crate::omp::device::rank::{Cluster, cluster};
@@ -115,7 +115,7 @@ fn sample() -> Sample {
     let leaving = cluster().is_some_and(Cluster::has_run_main).then(std::process::id);
     let is_idle = |thread: i32| held.contains(&thread) || leaving == Some(thread as u32);
     let code = all.into_iter().map(|(waiting, promise)| words::of_code(waiting, promise));
-    let mut waits: Vec<_> = code.chain(persistent::stuck::waits()).chain(object::stuck::waits()).collect();
+    let mut waits: Vec<_> = code.chain(persistent::stuck::waits()).chain(object::stuck::waits()).chain(circles::all()).collect();
     let more = waits.len().saturating_sub(MOST_WAITS) as u64;
     waits.truncate(MOST_WAITS);
     Sample { runs: ult::worker::somebody_runs(is_idle), sent, handled, transfers, taken: SERVER.taken(), waits, more }

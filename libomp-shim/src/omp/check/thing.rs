@@ -17,6 +17,12 @@ pub enum Thing {
     Hold(u32, u64),
     /// A library's message with another rank.
     Message(Message),
+    /// A lock of a rank is unset, by its address.
+    Lock(u32, u64),
+    /// A mutex of a `mutexinoutset` is free, by its address.
+    Set(u32, u64),
+    /// A task ends, by its address.
+    Task(u32, u64),
 }
 
 /// A message of a library, as the one sees it who waits for it.
@@ -72,6 +78,9 @@ impl Thing {
             Self::Object(handle) => [[4, 0], handle.words()],
             Self::Hold(rank, number) => [[5, 0], [rank.into(), number]],
             Self::Message(Message { rank, tag, end }) => [[6 + end as u64, 0], [u64::from(rank as u32), u64::from(tag as u32)]],
+            Self::Lock(rank, address) => [[9, 0], [rank.into(), address]],
+            Self::Set(rank, address) => [[10, 0], [rank.into(), address]],
+            Self::Task(rank, address) => [[11, 0], [rank.into(), address]],
         };
         [kind[0], a, b]
     }
@@ -86,6 +95,9 @@ impl Thing {
             4 => Self::Object(handle),
             5 => Self::Hold(a as u32, b),
             6..=8 => Self::Message(Message { rank: a as u32 as i32, tag: b as u32 as i32, end: End::from_number(kind as i32 - 6) }),
+            9 => Self::Lock(a as u32, b),
+            10 => Self::Set(a as u32, b),
+            11 => Self::Task(a as u32, b),
             _ => return None,
         })
     }
@@ -150,7 +162,8 @@ mod tests {
         let handle = Handle { rank: 70_000, id: u32::MAX, generation: 1 << 50 };
         let message = |rank, tag, end| Thing::Message(Message { rank, tag, end });
         let things = [Thing::Value(handle), Thing::Execution(handle), Thing::Transfer(5, u64::MAX), Thing::Object(handle), Thing::Hold(7, 1 << 40)];
-        for thing in things.into_iter().chain([message(-1, -1, End::Unknown), message(-1, -1, End::Receives), message(3, i32::MAX, End::Sends)]) {
+        let local = [Thing::Lock(1, 1 << 50), Thing::Set(2, 3), Thing::Task(4, u64::MAX)];
+        for thing in things.into_iter().chain(local).chain([message(-1, -1, End::Unknown), message(-1, -1, End::Receives), message(3, i32::MAX, End::Sends)]) {
             assert_eq!(Thing::from_words(thing.words()), Some(thing));
         }
         assert_eq!(Thing::from_words([0; 3]), None);

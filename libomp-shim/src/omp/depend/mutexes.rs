@@ -5,9 +5,11 @@
 //! Tried and rejected: taking all or none (whoever gives some back must wake those who queued meanwhile), and trying at the
 //! moment a thread wants to start the task (threads then look at tasks they cannot start).
 
+use core::ptr;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex as StdMutex, MutexGuard};
 
+use super::super::check::{self, circles};
 use super::node::{Node, NodeRef, Rare};
 
 /// Of one set.
@@ -31,6 +33,9 @@ impl Mutex {
 /// Sets the mutexes of a node that is being entered.
 pub(super) fn set(node: &Node, mut mutexes: Vec<Arc<Mutex>>) {
     mutexes.sort_by_key(Arc::as_ptr);
+    if check::watches() {
+        circles::joins_sets(ptr::from_ref(node).addr(), node.task());
+    }
     node.set_mutexes(mutexes);
 }
 
@@ -49,10 +54,12 @@ fn acquire_all(node: &Node, rare: &Rare) -> bool {
         let mut state = mutex.lock();
         if state.held && !ult::mutant!(mutexinoutset_shared) {
             state.line.push_back(NodeRef::new(node));
+            circles::acquires(ptr::from_ref(node).addr(), Arc::as_ptr(mutex).addr(), false);
             return false;
         }
         state.held = true;
         rare.held.set(rare.held.get() + 1);
+        circles::acquires(ptr::from_ref(node).addr(), Arc::as_ptr(mutex).addr(), true);
     }
     true
 }
@@ -61,6 +68,7 @@ fn acquire_all(node: &Node, rare: &Rare) -> bool {
 #[inline]
 pub(super) fn release(node: &Node, free: impl FnMut(&Node)) {
     if let Some(rare) = node.rare() {
+        circles::leaves_sets(ptr::from_ref(node).addr());
         release_all(rare, free);
     }
 }
@@ -77,6 +85,7 @@ fn release_all(rare: &Rare, mut free: impl FnMut(&Node)) {
             && let Some(rare) = heir.get().rare()
         {
             rare.held.set(rare.held.get() + 1);
+            circles::acquires(ptr::from_ref(heir.get()).addr(), Arc::as_ptr(&mutex).addr(), true);
             if acquire_all(heir.get(), rare) {
                 free(heir.get());
             }

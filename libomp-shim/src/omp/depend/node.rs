@@ -29,6 +29,7 @@ use std::sync::Arc;
 
 use placement::order::Id;
 use ult::blocks;
+use ult::sanitize;
 use ult::worker::Worker;
 
 use super::super::device::place::turns;
@@ -121,6 +122,8 @@ pub(super) struct Rare {
     pub(super) mutexes: Cell<Vec<Arc<Mutex>>>,
     /// How many of them it holds.
     pub(super) held: Cell<usize>,
+    /// Those that it depends on, until it begins, where a detector of races is told of them.
+    after: Cell<Vec<NodeRef>>,
     /// Of a task whose work is queued on a device.
     queues: OnceCell<Box<Queues>>,
     /// The task's place in the order of regions on GPUs, where such tasks have one.
@@ -224,6 +227,15 @@ impl Node {
         Goal::Wait(unsafe { &*self.goal.map_addr(|a| a & !WAIT).cast::<Worker>() })
     }
 
+    /// The task that is queued when the node is ready; none where somebody waits for that. The task must not be complete.
+    pub(super) fn task(&self) -> Option<&Task> {
+        match self.goal() {
+            // SAFETY: the caller's promise: it is alive.
+            Goal::Task(task) => Some(unsafe { &*task.as_ptr() }),
+            Goal::Wait(_) => None,
+        }
+    }
+
     /// What few nodes have.
     #[inline]
     pub(super) fn rare(&self) -> Option<&Rare> {
@@ -279,6 +291,9 @@ impl Node {
     /// False if the list is closed.
     #[inline]
     fn hang_edge(&self, successor: &TableRef) -> bool {
+        if sanitize::sees_races() {
+            successor.get().note_after(self);
+        }
         let list = match (self.rare(), successor.get().rare()) {
             (Some(mine), Some(its)) => self.list_for(mine, its),
             _ => &self.successors,
@@ -314,6 +329,44 @@ impl Node {
             }
             _ => &self.successors,
         }
+    }
+
+    /// For a detector of races: this node's task comes after that of `before`, complete or not. By the generating task.
+    #[cold]
+    fn note_after(&self, before: &Self) {
+        let after = &self.rare.get_or_init(Box::default).after;
+        let mut list = after.take();
+        list.push(NodeRef::new(before));
+        after.set(list);
+    }
+
+    /// The task begins, or what waited for the node goes on: after those noted, and after who held its mutexes.
+    pub(in crate::omp) fn tell_begin(&self) {
+        let Some(rare) = self.rare() else { return };
+        for node in rare.after.take() {
+            sanitize::after(node.get());
+        }
+        self.for_each_mutex(sanitize::after);
+    }
+
+    /// What the running code has done comes before those that depend on the task, and before who holds its mutexes next. Before the
+    /// task is complete.
+    pub(in crate::omp) fn tell_end(&self) {
+        sanitize::before(self);
+        self.for_each_mutex(sanitize::before);
+    }
+
+    fn for_each_mutex(&self, tell: impl Fn(*const Mutex)) {
+        if let Some(rare) = self.rare() {
+            let mutexes = rare.mutexes.take();
+            mutexes.iter().for_each(|mutex| tell(Arc::as_ptr(mutex)));
+            rare.mutexes.set(mutexes);
+        }
+    }
+
+    /// For a detector of races: the table forgets the node, whose task is complete, so later ones are ordered through their creator.
+    pub(super) fn tell_forgotten(&self) {
+        sanitize::after(self);
     }
 
     #[inline]

@@ -122,6 +122,7 @@ impl Slots {
                 at += 1;
             } else {
                 forgotten(self.slots[at].address);
+                self.slots[at].sets.tell_forgotten();
                 self.remove(at);
             }
         }

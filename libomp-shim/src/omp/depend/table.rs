@@ -126,6 +126,11 @@ impl Sets {
         self.current.iter().rev().any(is_incomplete) || self.previous.iter().any(is_incomplete)
     }
 
+    /// All of them are complete, and are forgotten.
+    pub(super) fn tell_forgotten(&self) {
+        self.all().for_each(|node| node.get().tell_forgotten());
+    }
+
     /// The first task here comes after `all_memory`.
     fn follow(&mut self, all_memory: &TableRef) {
         self.kind = Some(Kind::Out);
@@ -207,7 +212,13 @@ impl Sets {
     fn forget_completed(&mut self) {
         let current = &mut self.current;
         if current.len() == current.capacity() && current.len() >= 8 {
-            current.retain(|n| !n.get().is_complete());
+            current.retain(|n| {
+                let is_complete = n.get().is_complete();
+                if is_complete {
+                    n.get().tell_forgotten();
+                }
+                !is_complete
+            });
         }
     }
 }

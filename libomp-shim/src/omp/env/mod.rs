@@ -46,7 +46,7 @@ pub use self::vars::Vars;
 use super::affinity::topology::{self, Cpu};
 use super::affinity::Places;
 use super::icv::{GangSched, Icv, ProcBind};
-use super::{display, report, stats, storage};
+use super::{check, display, report, stats, storage};
 
 /// `max-task-priority-var` where `OMP_MAX_TASK_PRIORITY` does not set it: priorities count as given. The standard's
 /// initial value is 0, with which no program's priorities count before its user has read the manual; as a priority is a
@@ -155,7 +155,7 @@ pub struct Settings {
     pub devices: DeviceKinds,
     /// `GANGWAY_STATS`: print the counters of [`super::stats`] at exit.
     pub stats: bool,
-    /// `GANGWAY_CHECK`: say who waits in vain ([`super::check`]).
+    /// `GANGWAY_CHECK`: say who waits in vain, and what is misused ([`super::check`]).
     pub check: bool,
     /// `GANGWAY_STALL_SIGNAL`: a real-time signal for interrupting workers; `None` = the first free one.
     pub stall_signal: Option<i32>,
@@ -218,6 +218,7 @@ pub fn settings() -> &'static Settings {
         display::at_start(&settings);
         storage::at_start(&settings);
         stats::at_start(&settings);
+        check::at_start(&settings);
         settings
     })
 }

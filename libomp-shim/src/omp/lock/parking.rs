@@ -18,7 +18,8 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use ult::sched::{Spin, Wait};
 use ult::worker::{self, Worker};
 
-use super::{LOCKED, Lock, QUEUED};
+use super::{CHECKED, LOCKED, Lock, QUEUED};
+use crate::omp::check;
 
 /// Waits for its turn.
 const WAITING: u32 = 0;
@@ -255,7 +256,7 @@ fn compete(lock: &Lock, waiter: &Waiter) -> bool {
             waiter.state.store(WAITING, Ordering::Relaxed);
             return false;
         }
-        if lock.take(seen, LOCKED | others) {
+        if lock.take(seen, seen & CHECKED | LOCKED | others) {
             bucket.remove(waiter);
             return true;
         }
@@ -266,6 +267,9 @@ fn compete(lock: &Lock, waiter: &Waiter) -> bool {
 #[cold]
 #[inline(never)]
 pub(super) fn release(lock: &Lock) {
+    if lock.is_checked() {
+        check::locks::unsets(lock.address());
+    }
     let bucket = bucket(lock);
     let Some(waiter) = bucket.first(lock, ptr::null()) else {
         // Misuse, or a waiter of the parent process.

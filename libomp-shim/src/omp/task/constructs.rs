@@ -5,9 +5,10 @@
 use core::ptr::{self, NonNull};
 use core::sync::atomic::Ordering;
 
+use super::super::check::circles::{self, For};
 use super::super::device::keep;
 use super::super::thread::Here;
-use super::super::{queue, yielding};
+use super::super::{queue, races, yielding};
 use super::counts::WAITING;
 use super::{Flags, Task, run_at_once};
 
@@ -21,6 +22,7 @@ pub fn announce(here: Here, task: &Task) {
     if let Some(group) = unsafe { task.member_of.get().as_ref() } {
         group.enter();
     }
+    ult::sanitize::before(task);
 }
 
 /// Creates a task without dependences: deferred, or run at once where [`is_included`] says so, or because there are enough
@@ -120,6 +122,7 @@ pub fn taskwait(here: Here) {
     if here.task.children() != 0 {
         wait_for_children(here);
     }
+    races::has_waited_for_children(here.task);
     keep::host_looks();
 }
 
@@ -130,6 +133,7 @@ fn wait_for_children(here: Here) {
     if task.children() == 0 {
         return;
     }
+    let _noted = circles::waits(|| For::Children);
     task.add_pending();
     // ORDERING: Release, for `drop_child_of_untied`: who sees the bit sees the thread that waits. Otherwise only its place
     // in the word's modification order matters, see `drop_child`.

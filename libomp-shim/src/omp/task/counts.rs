@@ -54,6 +54,12 @@ impl Task {
         self.counts.fetch_add(pending * CHILD, Ordering::Relaxed);
     }
 
+    /// Does the task sleep, or is it about to, until it has no incomplete children?
+    pub(super) fn waits_for_children(&self) -> bool {
+        // ORDERING: Relaxed; only told.
+        self.counts.load(Ordering::Relaxed) & WAITING != 0
+    }
+
     #[inline(always)]
     pub(super) fn count_child(&self) {
         let pending = self.pending.get() + 1;

@@ -8,9 +8,11 @@ use core::sync::atomic::Ordering;
 use ult::sched::Job;
 
 use super::super::affinity::hint;
+use super::super::check::events;
 use super::super::depend::{self, DependTable};
 use super::super::device::{chain, keep};
 use super::super::queue;
+use super::super::races;
 use super::super::taskgroup::Taskgroup;
 use super::super::thread::{Here, Thread};
 use super::counts::{REFERENCE, free, leave_parent, leave_uncounted};
@@ -109,6 +111,7 @@ unsafe fn end_included_late(thread: &Thread, task: NonNull<Task>) {
         let task = task.as_ref();
         DependTable::discard(&task.children_depend);
         if let Some(node) = task.node.get() {
+            races::task_ends(task);
             queue::push_ready(thread, depend::complete(node, Some(thread), task.team()));
         }
         leave_uncounted(task);
@@ -193,6 +196,7 @@ unsafe fn execute(thread: &Thread, task: NonNull<Task>, whole: bool) -> Option<N
     // SAFETY: the task's own reference keeps it until `complete`.
     let task_ref = unsafe { task.as_ref() };
     begin(thread, task_ref);
+    races::task_begins(task_ref);
     task_ref.base.set(0);
     // SAFETY: the task stays alive while it runs; this kernel thread hosts the thread.
     let before = unsafe { Here::set(thread, task_ref) };
@@ -204,6 +208,7 @@ unsafe fn execute(thread: &Thread, task: NonNull<Task>, whole: bool) -> Option<N
         // SAFETY: the body is done, and this is the only place that ends it.
         return unsafe { finish(thread, task) };
     }
+    ult::sanitize::before(task_ref); // the next part comes after this one
     queue::push(thread, task);
     None
 }
@@ -237,6 +242,7 @@ unsafe fn run_body(thread: &Thread, task: &Task, whole: bool) -> bool {
 /// Somebody may fulfil it all the same, at any time, so the block is never freed.
 fn give_up_event(task: &Task) {
     if task.flags().has(Flags::DETACH) {
+        events::fulfilled(task);
         // ORDERING: Relaxed; a reference that nobody drops.
         task.counts.fetch_add(REFERENCE, Ordering::Relaxed);
         // ORDERING: AcqRel, as in `fulfill`.
@@ -320,6 +326,7 @@ unsafe fn finish(thread: &Thread, task: NonNull<Task>) -> Option<NonNull<Task>> 
     // SAFETY: the task's own reference is ours.
     let task_ref = unsafe { task.as_ref() };
     DependTable::discard(&task_ref.children_depend);
+    races::task_ends(task_ref);
     if task_ref.flags().has(Flags::DETACH) && !ult::mutant!(detach_completes_at_once) {
         task_ref.settle();
         // ORDERING: AcqRel; pairs with the same in `fulfill`: whoever comes second sees what the first wrote.
@@ -332,6 +339,27 @@ unsafe fn finish(thread: &Thread, task: NonNull<Task>) -> Option<NonNull<Task>> 
     unsafe { complete(Some(thread), task) }
 }
 
+impl Task {
+    /// Has the code of this detachable task ended, and its event not been fulfilled?
+    pub fn awaits_event(&self) -> bool {
+        // ORDERING: Relaxed; only told.
+        self.event.load(Ordering::Relaxed) == EVENT_BODY_DONE
+    }
+
+    /// Who waits for this incomplete task, in words.
+    pub fn waiter(&self) -> Option<&'static str> {
+        // SAFETY: a taskgroup is open while it has members.
+        let group = unsafe { self.member_of.get().as_ref() };
+        if self.parent().is_some_and(Task::waits_for_children) {
+            Some("a taskwait")
+        } else if group.is_some_and(Taskgroup::is_waited_for) {
+            Some("the end of a taskgroup")
+        } else {
+            self.team().is_closing().then_some("a barrier, or the end of the region,")
+        }
+    }
+}
+
 /// `omp_fulfill_event` (5.2 §18.11.1): completes the task if its body has ended. Any thread may call it, once.
 ///
 /// # Safety
@@ -339,6 +367,8 @@ unsafe fn finish(thread: &Thread, task: NonNull<Task>) -> Option<NonNull<Task>> 
 pub unsafe fn fulfill(task: NonNull<Task>) {
     // SAFETY: an unfulfilled detachable task is not complete, hence alive.
     let task_ref = unsafe { task.as_ref() };
+    races::task_ends(task_ref);
+    events::fulfilled(task_ref);
     // ORDERING: AcqRel, pairs with `body_done`.
     let before = task_ref.event.fetch_or(EVENT_FULFILLED, Ordering::AcqRel);
     if before != EVENT_BODY_DONE {

@@ -24,15 +24,18 @@ impl Team {
     #[inline(always)]
     fn pass(&self, thread: &Thread) -> bool {
         let size = self.size();
+        // ORDERING: Relaxed; the value cannot change before this thread has arrived.
+        let passed = self.passed.0.load(Ordering::Relaxed);
+        self.comes_to_barrier(passed);
         if size == 1 {
             self.await_quiet(thread);
+            self.has_passed_barrier(passed);
             self.pass_alone();
             return true;
         }
-        // ORDERING: Relaxed; the value cannot change before this thread has arrived.
-        let passed = self.passed.0.load(Ordering::Relaxed);
         if self.arrive() == size {
             self.await_quiet(thread);
+            self.has_passed_barrier(passed);
             self.release(passed);
             if thread.num() != 0 {
                 ult::sched::let_released_go_first(self.housing == Housing::Grown);
@@ -40,6 +43,7 @@ impl Team {
             return true;
         }
         if !(ult::mutant!(barrier_passed_early) && thread.num() == 1) { self.await_release(thread, passed) }
+        self.has_passed_barrier(passed);
         false
     }
 
@@ -82,6 +86,7 @@ impl Team {
         }
         // ORDERING: Relaxed, as in `barrier`.
         let passed = self.passed.0.load(Ordering::Relaxed);
+        self.comes_to_barrier(passed);
         if size == 1 || self.arrive() == size {
             self.await_quiet(thread);
             if size == 1 {
@@ -93,8 +98,14 @@ impl Team {
             // ORDERING: Acquire, pairs with `release`.
             self.help_at_barrier(thread, &|| self.passed.0.load(Ordering::Acquire) != passed || self.is_cancelled());
         }
+        self.has_passed_barrier(passed);
         keep::host_looks();
         self.is_cancelled()
+    }
+
+    /// The first of two events for a detector of races, eight bytes apart.
+    pub(in crate::omp) fn barrier_event(&self) -> *const u8 {
+        (&raw const self.arrived.0).cast()
     }
 
     /// How many barriers the team has passed: constant while its threads are inside one worksharing construct.

@@ -12,6 +12,7 @@ use core::ptr;
 use core::sync::atomic::{Ordering, fence};
 
 use ult::gang::GangTag;
+use ult::sanitize::{after, before};
 use ult::worker::Worker;
 
 use super::waiting::Place;
@@ -48,9 +49,27 @@ impl Team {
         ult::arch::fetch_to_write(ptr::from_ref(&self.ending).cast());
     }
 
+    /// What members have done comes before what thread 0 does after the join: the event of that.
+    pub(in crate::omp) fn join_event(&self) -> *const u8 {
+        (&raw const self.ending.0).cast()
+    }
+
+    /// The calling member begins, or ends, its share of a region.
+    #[inline(always)]
+    pub(in crate::omp) fn share_begins(&self) {
+        after(&raw const self.start);
+    }
+
+    /// As [`Team::share_begins`].
+    #[inline(always)]
+    pub(in crate::omp) fn share_ends(&self) {
+        before(self.join_event());
+    }
+
     /// Starts a region that the plan describes: one store, and a wake for each member that sleeps.
     pub fn start_region(&self) {
         let size = self.size();
+        before(&raw const self.start);
         // ORDERING: Relaxed; only the forking thread writes the epoch.
         let next = (self.start.0.epoch.load(Ordering::Relaxed) >> 16) + 1;
         // ORDERING: Release, pairs with the Acquire in `next_region`: the plan is complete.
@@ -103,6 +122,7 @@ impl Team {
             self.help_while(thread, &joined, &|| true, self.spin(), Place::Join);
         }
         self.await_quiet(thread);
+        self.has_joined();
         if size == 1 {
             return;
         }

@@ -77,6 +77,12 @@ impl Team {
         self.closer.store(ptr::null_mut(), Ordering::Relaxed);
     }
 
+    /// Does somebody wait in [`Team::await_quiet`]?
+    pub fn is_closing(&self) -> bool {
+        // ORDERING: Relaxed; only told.
+        !self.closer.load(Ordering::Relaxed).is_null()
+    }
+
     /// Are all tasks of the team complete? Exact once every thread of the team waits at a barrier.
     ///
     /// Completions are summed first, creations afterwards. Both only grow, and a task is created before it completes;

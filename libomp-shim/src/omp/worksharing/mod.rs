@@ -173,7 +173,7 @@ impl WorkShare {
         let blocks = [self.memory.swap(ptr::null_mut(), Ordering::Relaxed), self.table.swap(ptr::null_mut(), Ordering::Relaxed).cast()];
         for block in blocks.into_iter().filter(|b| !b.is_null()) {
             // SAFETY: blocks in `memory` and `table` come from libc's allocator.
-            unsafe { libc::free(block.cast()) };
+            ult::sanitize::unnoticed(|| unsafe { libc::free(block.cast()) });
         }
     }
 
@@ -187,7 +187,7 @@ impl WorkShare {
 /// Zeroed memory for a construct, from libc's allocator; `bytes` may be 0.
 pub fn zeroed(bytes: usize) -> *mut u8 {
     // SAFETY: no precondition.
-    let block = unsafe { libc::calloc(bytes.max(1), 1) };
+    let block = ult::sanitize::unnoticed(|| unsafe { libc::calloc(bytes.max(1), 1) });
     if block.is_null() {
         report::fatal(format_args!("no memory for the {bytes} bytes a worksharing construct shares; the program stops"));
     }

@@ -81,6 +81,7 @@ fn await_turn(here: Here, share: &WorkShare, from: u64) {
     if share.ordered.0.load(Ordering::Acquire) < from {
         await_turn_cold(here, share, from);
     }
+    ult::sanitize::after(&raw const share.ordered);
 }
 
 #[cold]
@@ -115,6 +116,7 @@ fn pass_one(here: Here) {
 }
 
 fn pass(here: Here, share: &WorkShare, to: u64) {
+    ult::sanitize::before(&raw const share.ordered);
     // ORDERING: Release, pairs with the Acquire in `await_turn`.
     share.ordered.0.store(to, Ordering::Release);
     here.team().wake_all();

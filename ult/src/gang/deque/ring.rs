@@ -128,7 +128,7 @@ impl<T> Ring<T> {
         // SAFETY: window rule: null before the first push, else alive as long as the queue.
         match unsafe { old.as_ref() } {
             Some(buffer) if tail - head + more <= buffer.slots.len() => buffer,
-            old => self.grow(old, head, tail, more),
+            _ => self.grow(old, head, tail, more),
         }
     }
 
@@ -141,10 +141,11 @@ impl<T> Ring<T> {
     /// Replaces the buffer by one twice as large, or larger. The old one is never written again and stays allocated, so that a taker
     /// that still holds it reads the right element or loses the race: all old ones together are smaller than the newest.
     #[cold]
-    fn grow(&self, old: Option<&Buffer<T>>, head: usize, tail: usize, more: usize) -> &Buffer<T> {
+    fn grow(&self, previous: *mut Buffer<T>, head: usize, tail: usize, more: usize) -> &Buffer<T> {
+        // SAFETY: window rule, as in `buffer_with_room`. The pointer is kept as it is: the queue's end frees by it.
+        let old = unsafe { previous.as_ref() };
         let least = old.map_or(FIRST_CAPACITY, |old| old.slots.len() * 2);
         let capacity = least.max((tail - head + more).next_power_of_two());
-        let previous = old.map_or(ptr::null_mut(), |old| ptr::from_ref(old).cast_mut());
         let new = Buffer::allocate(capacity, previous);
         // SAFETY: just allocated; nobody else knows it.
         let buffer = unsafe { &*new };

@@ -7,6 +7,7 @@ use core::ffi::{c_long, c_uint, c_ulonglong, c_void};
 use core::ptr;
 
 use super::shared;
+use crate::omp::check::meetings::{self, Kind};
 use crate::omp::report;
 use crate::omp::team;
 use crate::omp::thread::Here;
@@ -147,16 +148,28 @@ unsafe fn counts_of<'a, T>(ncounts: c_uint, counts: *const T) -> &'a [u64] {
 /// The end of a loop: a barrier.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_loop_end() {
+    end(Kind::GompLoop);
+}
+
+/// The end of a construct of that kind: a barrier.
+pub fn end(kind: Kind) {
     let here = Here::get();
     leave(here);
+    meetings::meets(here, kind, ptr::null());
     team::barrier(here);
 }
 
 /// The end of a loop in a region that may be cancelled: a barrier; true when the region has been cancelled.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_loop_end_cancel() -> bool {
+    end_cancellable(Kind::GompLoop)
+}
+
+/// As [`end`], in a region that may be cancelled: true when it has been.
+pub fn end_cancellable(kind: Kind) -> bool {
     let here = Here::get();
     leave(here);
+    meetings::meets(here, kind, ptr::null());
     here.team().cancellable_barrier(here.thread)
 }
 

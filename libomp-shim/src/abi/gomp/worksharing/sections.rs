@@ -3,8 +3,9 @@
 use core::ffi::{c_uint, c_void};
 
 use super::combined::sections_of;
-use super::loops::{GOMP_loop_end, GOMP_loop_end_cancel, GOMP_loop_end_nowait};
+use super::loops::{GOMP_loop_end_nowait, end, end_cancellable};
 use super::shared;
+use crate::omp::check::meetings::Kind;
 use crate::omp::thread::Here;
 use crate::omp::worksharing::dispatch;
 
@@ -48,13 +49,13 @@ fn next(here: Here) -> c_uint {
 /// The end of `sections`: a barrier.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_sections_end() {
-    GOMP_loop_end();
+    end(Kind::GompSections);
 }
 
 /// The end of `sections` in a region that may be cancelled; true when it has been.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_sections_end_cancel() -> bool {
-    GOMP_loop_end_cancel()
+    end_cancellable(Kind::GompSections)
 }
 
 /// The end of `sections` with `nowait`.

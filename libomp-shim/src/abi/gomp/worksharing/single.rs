@@ -5,6 +5,7 @@ use core::ptr;
 use core::sync::atomic::Ordering;
 
 use super::shared;
+use crate::omp::check::meetings::{self, Kind};
 use crate::omp::team;
 use crate::omp::thread::Here;
 use crate::omp::worksharing;
@@ -23,6 +24,7 @@ pub extern "C-unwind" fn GOMP_single_copy_start() -> *mut c_void {
     if worksharing::single(here) {
         return ptr::null_mut();
     }
+    meetings::meets(here, Kind::GompCopy, ptr::null());
     team::barrier(here);
     // ORDERING: Relaxed; ordered by the barrier. The next broadcast comes after the construct's closing barrier.
     here.team().broadcast.load(Ordering::Relaxed).cast()
@@ -34,6 +36,7 @@ pub extern "C-unwind" fn GOMP_single_copy_end(data: *mut c_void) {
     let here = Here::get();
     // ORDERING: Relaxed; published by the barrier.
     here.team().broadcast.store(data.cast(), Ordering::Relaxed);
+    meetings::meets(here, Kind::GompCopy, ptr::null());
     team::barrier(here);
 }
 

@@ -4,6 +4,7 @@ use core::ffi::c_void;
 use core::sync::atomic::Ordering;
 
 use super::Ident;
+use crate::omp::check::meetings::{self, Kind};
 use crate::omp::team;
 use crate::omp::thread::Here;
 use crate::omp::worksharing;
@@ -27,13 +28,14 @@ pub type Copy = unsafe extern "C-unwind" fn(to: *mut c_void, from: *mut c_void);
 /// Called by compiled code, by every thread of the team.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_copyprivate(
-    _: *const Ident, _: i32, _size: usize, data: *mut c_void, copy: Copy, did_it: i32,
+    location: *const Ident, _: i32, _size: usize, data: *mut c_void, copy: Copy, did_it: i32,
 ) {
     let here = Here::get();
     if did_it != 0 {
         // ORDERING: Relaxed; published by the barrier.
         here.team().broadcast.store(data.cast(), Ordering::Relaxed);
     }
+    meetings::meets(here, Kind::KmpcCopy, location.cast());
     team::barrier(here);
     if did_it == 0 && !ult::mutant!(copyprivate_not_copied) {
         // ORDERING: Relaxed; ordered by the barrier.
@@ -41,18 +43,20 @@ pub unsafe extern "C-unwind" fn __kmpc_copyprivate(
         // SAFETY: the compiler's function for the compiler's data; the owner waits at the next barrier.
         unsafe { copy(data, from.cast()) };
     }
+    meetings::meets(here, Kind::KmpcCopy, location.cast());
     team::barrier(here);
 }
 
 /// `copyprivate` in two steps: returns the address of the executing thread's data (which is the one that passes a
 /// `data` that is not null); the code generated around it copies, and ends with a barrier.
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn __kmpc_copyprivate_light(_: *const Ident, _: i32, data: *mut c_void) -> *mut c_void {
+pub extern "C-unwind" fn __kmpc_copyprivate_light(location: *const Ident, _: i32, data: *mut c_void) -> *mut c_void {
     let here = Here::get();
     if !data.is_null() {
         // ORDERING: Relaxed; published by the barrier.
         here.team().broadcast.store(data.cast(), Ordering::Relaxed);
     }
+    meetings::meets(here, Kind::KmpcCopy, location.cast());
     team::barrier(here);
     // ORDERING: Relaxed; ordered by the barrier.
     here.team().broadcast.load(Ordering::Relaxed).cast()

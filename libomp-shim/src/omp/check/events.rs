@@ -1,0 +1,70 @@
+//! Events of detachable tasks (5.2 §12.5.4) that nobody fulfils: told when the process ends, of tasks whose own code has ended.
+//!
+//! A task that has not come to its end is not told of: what fulfils its event may be yet to come.
+
+use core::ffi::{c_int, c_void};
+use core::ptr::NonNull;
+use std::collections::HashMap;
+use std::sync::{Mutex, Once, PoisonError};
+
+use super::place::{Place, Source};
+use super::told::{About, tell_of};
+use crate::omp::exit;
+use crate::omp::task::Task;
+
+/// Tasks whose events are still to be fulfilled, by address, and where they were made.
+static OPEN: Mutex<Option<HashMap<usize, Place>>> = Mutex::new(None);
+
+fn with<R>(look: impl FnOnce(&mut HashMap<usize, Place>) -> R) -> R {
+    look(OPEN.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default())
+}
+
+/// The calling code makes a detachable task; `location`: null or clang's `ident_t`.
+#[inline(always)]
+pub fn made(task: NonNull<Task>, location: *const c_void) {
+    if super::watches() {
+        note(task, Source::at(location));
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn note(task: NonNull<Task>, source: Source) {
+    static AT_EXIT: Once = Once::new();
+    if super::is_noted() {
+        AT_EXIT.call_once(|| exit::call(look));
+        with(|open| open.insert(task.addr().get(), Place::of_caller(source)));
+    }
+}
+
+/// The event of `task` is fulfilled, or will not be waited for.
+#[inline(always)]
+pub fn fulfilled(task: *const Task) {
+    if super::watches() {
+        forget(task.addr());
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn forget(task: usize) {
+    if super::is_noted() {
+        with(|open| open.remove(&task));
+    }
+}
+
+/// The program ends.
+unsafe extern "C" fn look(_: c_int, _: *mut c_void) {
+    if !super::is_noted() {
+        return;
+    }
+    let open: Vec<(usize, Place)> = with(|open| open.iter().map(|(&task, &place)| (task, place)).collect());
+    for (task, place) in open {
+        // SAFETY: a task whose event is not fulfilled is not complete, hence alive.
+        let task = unsafe { &*(task as *const Task) };
+        if task.awaits_event() {
+            let waits = task.waiter().map_or_else(String::new, |who| format!(", and {who} waits for it"));
+            tell_of(About::Event, place, format_args!("nobody has fulfilled the event of the task made at {place}{waits}; the program ends"));
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Locks that are misused: who has set which lock, and where.
+//!
+//! Locks that are made under `GANGWAY_CHECK` carry a bit in their word (`lock::CHECKED`), so that each of their operations fails its first
+//! compare-and-swap and comes by here; other locks have no way here at all.
+//!
+//! An owner is a task (5.2 §18.9). A lock that is handed from one task to the next without being unset is misused even where both are tasks
+//! of one thread. `critical` has no owner that could be wrong, and is not noted.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use super::place::{Place, Source};
+use super::told::{About, Party, tell_of};
+
+/// Who has set a lock.
+#[derive(Clone, Copy)]
+pub struct Holder {
+    /// The task.
+    pub who: Party,
+    /// Where it has.
+    pub place: Place,
+    /// Somebody else has unset it since, which has been told.
+    is_robbed: bool,
+}
+
+impl Holder {
+    fn me() -> Self {
+        Self { who: Party::me(), place: Place::of_caller(Source::NONE), is_robbed: false }
+    }
+}
+
+/// Locks that are set, by address.
+static HELD: Mutex<Option<HashMap<usize, Holder>>> = Mutex::new(None);
+
+fn with<R>(look: impl FnOnce(&mut HashMap<usize, Holder>) -> R) -> R {
+    look(HELD.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default())
+}
+
+fn holder(lock: usize) -> Option<Holder> {
+    with(|held| held.get(&lock).copied()).filter(|holder| !holder.is_robbed)
+}
+
+/// Has the running task set it?
+pub fn is_mine(lock: usize) -> bool {
+    holder(lock).is_some_and(|holder| holder.who.is(&Party::me()))
+}
+
+/// All locks that are set.
+pub fn all() -> Vec<(usize, Holder)> {
+    with(|held| held.iter().filter(|(_, holder)| !holder.is_robbed).map(|(&lock, &holder)| (lock, holder)).collect())
+}
+
+/// The running task is about to set the lock, and will wait if somebody has. What this returns is for [`has_set`].
+pub fn about_to_set(lock: usize) -> Option<Holder> {
+    if !super::is_noted() {
+        return None;
+    }
+    let me = Holder::me();
+    if let Some(before) = holder(lock).filter(|before| before.who.is(&me.who)) {
+        tell_of(
+            About::SetTwice,
+            me.place,
+            format_args!("{} sets a lock that it has set already, at {}; set before at {}; it waits for ever", me.who, me.place, before.place),
+        );
+    }
+    Some(me)
+}
+
+/// The running task has set it.
+pub fn has_set(lock: usize, me: Option<Holder>) {
+    if let Some(me) = me {
+        with(|held| held.insert(lock, me));
+    }
+}
+
+/// The running task has set a lock by asking whether it is free.
+#[cold]
+#[inline(never)]
+pub fn has_tested(lock: usize) {
+    if super::is_noted() {
+        has_set(lock, Some(Holder::me()));
+    }
+}
+
+/// The running task is about to unset the lock for good.
+#[cold]
+#[inline(never)]
+pub fn unsets(lock: usize) {
+    if super::is_noted() {
+        look_at_owner(lock, "omp_unset_lock");
+        let me = Party::me();
+        with(|held| match held.get_mut(&lock) {
+            Some(holder) if !holder.who.is(&me) => holder.is_robbed = true,
+            _ => drop(held.remove(&lock)),
+        });
+    }
+}
+
+/// The running task is about to unset a nestable lock, perhaps not for good.
+#[cold]
+#[inline(never)]
+pub fn unsets_nest(lock: usize) {
+    if super::is_noted() {
+        look_at_owner(lock, "omp_unset_nest_lock");
+    }
+}
+
+fn look_at_owner(lock: usize, routine: &str) {
+    let (me, holder) = (Party::me(), with(|held| held.get(&lock).copied()));
+    if holder.is_some_and(|holder| holder.who.is(&me)) {
+        return;
+    }
+    let place = Place::of_caller(Source::NONE);
+    match holder.filter(|holder| !holder.is_robbed) {
+        None => tell_of(About::Unset, place, format_args!("{routine} of a lock that nobody has set, by {me}, at {place}; nothing is unset")),
+        Some(Holder { who, place: before, .. }) => {
+            tell_of(About::Unset, place, format_args!("{routine} of a lock that {who} has set, by {me}, at {place}; set at {before}; it is unset all the same"));
+        }
+    }
+}
+
+/// The lock is destroyed; `is_locked`: its word says that somebody has set it.
+pub fn destroyed(lock: usize, is_locked: bool, routine: &str) {
+    if !super::is_noted() {
+        return;
+    }
+    let holder = with(|held| held.remove(&lock));
+    if let (true, Some(Holder { who, place: before, is_robbed: false })) = (is_locked, holder) {
+        let place = Place::of_caller(Source::NONE);
+        tell_of(About::Destroyed, place, format_args!("{routine} of a lock that {who} has set, at {place}; set at {before}; it is destroyed all the same"));
+    }
+}
+
+/// A new lock stands there.
+pub fn made(lock: usize) {
+    if super::is_noted() {
+        with(|held| held.remove(&lock));
+    }
+}

@@ -1,0 +1,307 @@
+//! Threads of one team that wait in different places: in two barriers, or one in a barrier and one at the end of the region.
+//!
+//! What is told is certain, so much else is not. Both compilers make several calls out of one barrier (inlining, copies of loops, templates), so that two
+//! return addresses say nothing. Two places differ
+//!
+//! * if one is the end of the region: who is there comes to no barrier any more;
+//! * if compiled code has called for different constructs: gcc's calls are one for `barrier` and the ends of loops and `single` whose threads need
+//!   nothing from the runtime, one for the ends of other loops, one for those of sections; clang says what each is for;
+//! * if clang says a line for both (`-g`), and they are two.
+//!
+//! In cancelled regions and in the child of a fork nothing is told: threads leave barriers early.
+
+use core::ffi::c_void;
+use core::fmt;
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use super::place::{Place, Source};
+use super::symbols;
+use super::told::{About, tell};
+use crate::omp::team::Team;
+use crate::omp::thread::{Here, Thread};
+
+/// Which call of compiled code has come to a barrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `GOMP_barrier`.
+    Gomp,
+    /// `GOMP_loop_end`.
+    GompLoop,
+    /// `GOMP_sections_end`.
+    GompSections,
+    /// `GOMP_single_copy_*`.
+    GompCopy,
+    /// `__kmpc_barrier`: what it is for is said by its source.
+    Kmpc,
+    /// `__kmpc_copyprivate*`.
+    KmpcCopy,
+    /// `__kmpc_reduce*`.
+    KmpcReduce,
+    /// What nothing is known of.
+    Other,
+}
+
+/// Flags of `ident_t`: what a barrier is for.
+const EXPLICIT: i32 = 0x20;
+const IMPLICIT: i32 = 0x1C0;
+const FOR: i32 = 0x40;
+const SECTIONS: i32 = 0xC0;
+const SINGLE: i32 = 0x140;
+
+impl Kind {
+    fn is_gcc(self) -> bool {
+        matches!(self, Self::Gomp | Self::GompLoop | Self::GompSections | Self::GompCopy)
+    }
+}
+
+/// Where a thread waits for its team.
+#[derive(Clone, Copy)]
+struct Meeting {
+    thread: u32,
+    kind: Kind,
+    place: Place,
+}
+
+impl Meeting {
+    /// What clang says that the barrier is for; 0: nothing.
+    fn purpose(&self) -> i32 {
+        if self.kind == Kind::Kmpc { self.place.source.flags() & (EXPLICIT | IMPLICIT) } else { 0 }
+    }
+
+    /// Are they certainly not one barrier?
+    fn differs(&self, other: &Self) -> bool {
+        if [self.kind, other.kind].contains(&Kind::Other) || self.kind.is_gcc() != other.kind.is_gcc() {
+            return false;
+        }
+        let purposes = (self.purpose(), other.purpose());
+        let lines = self.place.source.spot().zip(other.place.source.spot());
+        self.kind != other.kind
+            || (purposes.0 != 0 && purposes.1 != 0 && purposes.0 != purposes.1)
+            || (self.kind == Kind::Kmpc && lines.is_some_and(|(one, two)| one.differs(&two)))
+    }
+}
+
+impl fmt::Display for Meeting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match (self.kind, self.purpose()) {
+            (Kind::Kmpc, EXPLICIT) => "in a barrier",
+            (Kind::GompLoop, _) | (Kind::Kmpc, FOR) => "at the end of a loop",
+            (Kind::GompSections, _) | (Kind::Kmpc, SECTIONS) => "at the end of sections",
+            (Kind::GompCopy | Kind::KmpcCopy, _) | (Kind::Kmpc, SINGLE) => "at the end of a single",
+            (Kind::KmpcReduce, _) => "in a reduction",
+            (Kind::Gomp, _) => "in a barrier, or at the end of a loop or single,",
+            _ => "in a barrier of some kind",
+        };
+        write!(f, "thread {} waits {what} at {}", self.thread, self.place)
+    }
+}
+
+/// What is known of the threads of a region.
+struct Region {
+    epoch: u64,
+    /// The present barrier, by how many there were before it, and who has come to it first.
+    phase: u64,
+    first: Option<Meeting>,
+    /// How many have.
+    met: u32,
+    /// A thread that has come to the end, and how many have.
+    joined: Option<u32>,
+    ended: u32,
+    function: usize,
+}
+
+impl Region {
+    fn new(team: &Team) -> Self {
+        let function = team.plan().body.function.addr();
+        Self { epoch: team.epoch(), phase: team.phase(), first: None, met: 0, joined: None, ended: 0, function }
+    }
+}
+
+#[derive(Default)]
+struct Book {
+    /// By address of the team.
+    regions: HashMap<usize, Region>,
+    /// By the outlined function: the construct.
+    sources: HashMap<usize, Source>,
+}
+
+static BOOK: Mutex<Option<Book>> = Mutex::new(None);
+
+fn with<R>(look: impl FnOnce(&mut Book) -> R) -> R {
+    look(BOOK.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default())
+}
+
+impl Book {
+    /// What is known of the region that runs.
+    fn region(&mut self, team: &Team) -> &mut Region {
+        let phase = team.phase();
+        let region = self.regions.entry(address(team)).or_insert_with(|| Region::new(team));
+        if region.epoch != team.epoch() {
+            *region = Region::new(team);
+        }
+        if region.phase != phase {
+            (region.phase, region.first, region.met) = (phase, None, 0);
+        }
+        region
+    }
+}
+
+fn address(team: &Team) -> usize {
+    core::ptr::from_ref(team).addr()
+}
+
+// ---- what the fronts say --------------------------------------------------------------------------------------------------
+
+/// The running thread is about to wait in a barrier of its team that compiled code has called for; `location`: null or clang's `ident_t`.
+#[inline(always)]
+pub fn meets(here: Here, kind: Kind, location: *const c_void) {
+    if super::watches() {
+        look_at_barrier(here.thread, kind, Source::at(location));
+    }
+}
+
+/// The region with this outlined function is the construct of that `ident_t`.
+#[inline(always)]
+pub fn learn(function: *const (), location: *const c_void) {
+    if super::watches() && !location.is_null() {
+        keep_source(function.addr(), Source::at(location));
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn keep_source(function: usize, source: Source) {
+    if super::is_noted() {
+        with(|book| book.sources.insert(function, source));
+    }
+}
+
+// ---- what the team says -------------------------------------------------------------------------------------------------
+
+/// The running thread has come to the end of its region.
+#[inline(always)]
+pub fn joins(thread: &Thread) {
+    if super::watches() {
+        look_at_join(thread);
+    }
+}
+
+/// The region is over: all its threads have come to its end.
+#[inline(always)]
+pub fn is_over(team: &Team) {
+    if super::watches() {
+        forget(team);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn forget(team: &Team) {
+    if super::is_noted() {
+        with(|book| book.regions.remove(&address(team)));
+    }
+}
+
+/// Can threads of the team wait for each other, and all of them come to where they do?
+fn is_looked_at(team: &Team) -> bool {
+    super::is_noted() && team.size() > 1 && !team.is_abandoned()
+}
+
+#[cold]
+#[inline(never)]
+fn look_at_barrier(thread: &Thread, kind: Kind, source: Source) {
+    let team = thread.team();
+    if !is_looked_at(team) {
+        return;
+    }
+    let me = Meeting { thread: thread.num(), kind, place: Place::of_caller(source) };
+    let (first, joined) = with(|book| {
+        let region = book.region(team);
+        region.met += 1;
+        (*region.first.get_or_insert(me), region.joined)
+    });
+    if let Some(other) = joined {
+        return tell_end(team, &me, other);
+    }
+    if me.differs(&first) {
+        let addresses = (first.place.address, me.place.address);
+        tell(About::Meeting, addresses, format_args!("threads of a team wait in different places: {first}; {me}; they are let through together"));
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn look_at_join(thread: &Thread) {
+    let team = thread.team();
+    if !is_looked_at(team) {
+        return;
+    }
+    let first = with(|book| {
+        let region = book.region(team);
+        region.joined.get_or_insert(thread.num());
+        region.ended += 1;
+        region.first
+    });
+    if let Some(first) = first {
+        tell_end(team, &first, thread.num());
+    }
+}
+
+/// One thread waits for the others, one of which is at the end already. If the region has been cancelled since, it waits no more.
+fn tell_end(team: &Team, waiting: &Meeting, joined: u32) {
+    if team.is_cancelled() {
+        return;
+    }
+    let function = team.plan().body.function.addr();
+    let region = region_name(function);
+    let addresses = (waiting.place.address, function);
+    tell(
+        About::Meeting,
+        addresses,
+        format_args!("threads of a team wait in different places: {waiting}; thread {joined} at the end of the region {region}; the region does not end"),
+    );
+}
+
+/// The region with this outlined function, in words.
+pub fn region_name(function: usize) -> String {
+    let source = with(|book| book.sources.get(&function).copied()).and_then(Source::spot);
+    source.map_or_else(|| symbols::name(function), |spot| spot.to_string())
+}
+
+/// How many threads wait for the others of a region with this outlined function, and where, in words.
+pub fn who_waits(function: usize) -> Vec<String> {
+    with(|book| {
+        let regions = book.regions.values().filter(|region| region.function == function);
+        regions
+            .flat_map(|region| {
+                let met = region.first.map(|first| format!("{} of its threads in a barrier at {}", region.met, first.place));
+                let ended = (region.ended != 0).then(|| format!("{} of its threads at the end of the region", region.ended));
+                [met, ended]
+            })
+            .flatten()
+            .collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn meeting(kind: Kind) -> Meeting {
+        Meeting { thread: 0, kind, place: Place { address: 1, source: Source::NONE } }
+    }
+
+    #[test]
+    fn calls_for_different_constructs_differ_and_what_is_not_known_does_not() {
+        let differ = |one, other| meeting(one).differs(&meeting(other));
+        assert!(differ(Kind::Gomp, Kind::GompLoop) && differ(Kind::GompSections, Kind::GompLoop) && differ(Kind::Kmpc, Kind::KmpcCopy));
+        assert!(!differ(Kind::Gomp, Kind::Gomp) && !differ(Kind::Gomp, Kind::Other) && !differ(Kind::Gomp, Kind::Kmpc));
+    }
+
+    #[test]
+    fn addresses_do_not_matter() {
+        let other = Meeting { place: Place { address: 2, ..meeting(Kind::Gomp).place }, ..meeting(Kind::Gomp) };
+        assert!(!other.differs(&meeting(Kind::Gomp)));
+    }
+}

@@ -1,0 +1,177 @@
+//! Where in the program a call stands, for lines that tell of it.
+//!
+//! What lives here: finding the code that has called the library, and clang's words for it. What may not: names of functions
+//! ([`super::symbols`]).
+//!
+//! A call's place is the first return address on the stack that is not the library's, found by the unwinder: nothing has to be passed down through
+//! the fronts, and nothing is paid where nobody asks. Where clang's `ident_t` says a file and a line (it does with `-g`), that comes before the address.
+//!
+//! Rejected: return addresses taken at each entry point, in assembly: a wrapper around some forty functions for a few
+//! lines on standard error.
+
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::fmt;
+use std::sync::OnceLock;
+
+use super::symbols;
+
+unsafe extern "C-unwind" {
+    /// Calls `visit` for each frame from the caller's on, until that says that it has seen enough (libgcc's unwinder).
+    fn _Unwind_Backtrace(visit: unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int, argument: *mut c_void) -> c_int;
+    fn _Unwind_GetIP(frame: *mut c_void) -> usize;
+}
+
+/// `_URC_NO_REASON`, and a reason to stop.
+const ON: c_int = 0;
+const ENOUGH: c_int = 4;
+
+/// What clang says of a construct: `ident_t`, of which the flags and the words matter.
+#[repr(C)]
+struct Ident {
+    reserved: i32,
+    flags: i32,
+    reserved_too: [i32; 2],
+    /// `;file;function;line;column;;`
+    words: *const c_char,
+}
+
+/// What clang's `ident_t` says, kept by its address: it is a constant of the program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Source(usize);
+
+impl Source {
+    /// Of code that says nothing (gcc's).
+    pub const NONE: Self = Self(0);
+
+    /// What a front was passed by compiled code: null or the compiler's constant `ident_t`.
+    pub fn at(location: *const c_void) -> Self {
+        Self(location.addr())
+    }
+
+    fn ident(self) -> Option<&'static Ident> {
+        // SAFETY: null, or a constant of the program: fronts pass on what compiled code has passed them, nobody else has any.
+        unsafe { (self.0 as *const Ident).as_ref() }
+    }
+
+    /// The flags; 0 where nothing is said.
+    pub fn flags(self) -> i32 {
+        self.ident().map_or(0, |ident| ident.flags)
+    }
+
+    /// File, function, line and column, where they are said.
+    pub fn spot(self) -> Option<Spot> {
+        let words = self.ident()?.words;
+        // SAFETY: null or the compiler's constant string.
+        let text = (!words.is_null()).then(|| unsafe { CStr::from_ptr(words) })?.to_str().ok()?;
+        spot(text)
+    }
+}
+
+/// A line of source code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spot {
+    file: &'static str,
+    function: &'static str,
+    line: u32,
+    column: u32,
+}
+
+impl Spot {
+    /// Are they certainly two? A function that is inlined, or made from a template, several times is on the same line each time, and a header may have more than one path.
+    pub fn differs(&self, other: &Self) -> bool {
+        let name = |file: &'static str| file.rsplit('/').next();
+        (self.line, self.column) != (other.line, other.column) || name(self.file) != name(other.file)
+    }
+}
+
+fn spot(words: &'static str) -> Option<Spot> {
+    let mut words = words.strip_prefix(';')?.split(';');
+    let (file, function) = (words.next()?, words.next()?);
+    let mut number = || words.next()?.parse().ok();
+    let (line, column) = (number()?, number()?);
+    (line != 0).then_some(Spot { file, function, line, column })
+}
+
+impl fmt::Display for Spot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{} in {}", self.file, self.line, self.column, self.function)
+    }
+}
+
+/// A place in the program that has called the library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// A return address, or a function's where the place is one; 0 if there is none to be found.
+    pub address: usize,
+    /// What the compiler says of it.
+    pub source: Source,
+}
+
+impl Place {
+    /// The code of the program that has called the library on this stack; `source`: what the compiler has passed.
+    #[cold]
+    pub fn of_caller(source: Source) -> Self {
+        let mut address = 0;
+        walk(&mut |ip| {
+            address = ip;
+            is_own(ip)
+        });
+        Self { address: if is_own(address) { 0 } else { address }, source }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.source.spot() {
+            Some(spot) => spot.fmt(f),
+            // The call, not what comes after it: it may be the last of its function.
+            None => f.write_str(&symbols::name(self.address.saturating_sub(1))),
+        }
+    }
+}
+
+/// Tells the return addresses of this stack, the newest first, until one does not interest any more.
+fn walk(mut interests: &mut dyn FnMut(usize) -> bool) {
+    // SAFETY: the callback gets the closure's address back, during the call.
+    unsafe { _Unwind_Backtrace(visit, (&raw mut interests).cast()) };
+}
+
+unsafe extern "C" fn visit(frame: *mut c_void, argument: *mut c_void) -> c_int {
+    // SAFETY: the unwinder's frame, and `walk`'s closure.
+    let interests = unsafe { (*argument.cast::<&mut dyn FnMut(usize) -> bool>())(_Unwind_GetIP(frame)) };
+    if interests { ON } else { ENOUGH }
+}
+
+/// Is that address in this library?
+pub fn is_own(address: usize) -> bool {
+    static OWN: OnceLock<(usize, usize)> = OnceLock::new();
+    let (start, end) = *OWN.get_or_init(|| symbols::object_around(walk as *const () as usize));
+    (start..end).contains(&address)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clangs_words_are_read() {
+        let spot = spot(";src/a.c;solve;12;3;;").expect("a line");
+        assert_eq!(spot.to_string(), "src/a.c:12:3 in solve");
+        assert!(super::spot(";unknown;unknown;0;0;;").is_none() && super::spot("").is_none());
+    }
+
+    #[test]
+    fn lines_differ_and_paths_do_not_matter() {
+        let at = |words| spot(words).expect("a line");
+        assert!(!at(";a/x.h;f<int>;3;1;;").differs(&at(";./x.h;f<long>;3;1;;")));
+        assert!(at(";x.h;f;3;1;;").differs(&at(";x.h;f;4;1;;")) && at(";x.h;f;3;1;;").differs(&at(";y.h;f;3;1;;")));
+    }
+
+    #[test]
+    fn the_stack_is_walked_beyond_the_library() {
+        // The test's code and the library's are one object here: what calls it is the C library's.
+        let place = Place::of_caller(Source::NONE);
+        assert!(is_own(walk as *const () as usize) && !is_own(libc::getpid as *const () as usize));
+        assert!(place.address != 0 && !is_own(place.address), "{place}");
+    }
+}

@@ -1,0 +1,88 @@
+//! Standstills: a worker that has not come to a switch point for a second although somebody waited behind it.
+//!
+//! The stall monitor of `ult` helps those who wait, within milliseconds; it does not help the code that blocks, and whoever meets that in a barrier waits on.
+//! So it is told: where the code is, and who waits. A kernel thread looks every half a second, and interrupts nobody.
+//!
+//! Not told: code that computes for long with nobody behind it, and code that the monitor has switched out (it goes on later).
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use ult::stall::{Standing, standing};
+
+use super::told::{About, tell};
+use super::{meetings, place, symbols};
+use crate::omp::report;
+
+/// Between two looks.
+const EVERY: Duration = Duration::from_millis(500);
+/// So long a standstill is told of.
+const LONG: Duration = Duration::from_secs(1);
+/// Functions that a line names.
+const NAMED: usize = 6;
+
+/// Looks from now on.
+pub fn begin() {
+    let thread = std::thread::Builder::new().name("gangway-stills".into()).stack_size(1 << 20).spawn(look_again_and_again);
+    if let Err(why) = thread {
+        report::warn(format_args!("GANGWAY_CHECK: no thread to look with: {why}; standstills are not told"));
+    }
+}
+
+fn look_again_and_again() {
+    take_no_signals();
+    // By worker: since when it stands, and at which switch point.
+    let mut since: HashMap<usize, (Instant, u32)> = HashMap::new();
+    loop {
+        std::thread::sleep(EVERY);
+        let now = Instant::now();
+        let all: Vec<Standing> = standing().collect();
+        since.retain(|worker, (_, turns)| all.iter().any(|one| one.worker() == *worker && one.turns == *turns));
+        for one in &all {
+            let (began, _) = *since.entry(one.worker()).or_insert((now, one.turns));
+            if now - began >= LONG {
+                tell_of_it(one);
+            }
+        }
+    }
+}
+
+/// They are for the program's threads.
+fn take_no_signals() {
+    // SAFETY: a local set, filled here.
+    unsafe {
+        let mut all: libc::sigset_t = core::mem::zeroed();
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, core::ptr::null_mut());
+    }
+}
+
+fn tell_of_it(one: &Standing) {
+    let (stack, sleeps) = (one.stack(), one.sleeps());
+    if !one.goes_on_standing() {
+        return;
+    }
+    let program = stack.iter().copied().find(|&address| ult::stall::is_program_code(address)).unwrap_or(0);
+    let does = if sleeps { "sleeps in the kernel" } else { "runs" };
+    let what = format_args!(
+        "code of {} has not come to a switch point for a second, and {does}, at {}; {}",
+        if one.region == 0 { "no region".into() } else { format!("the region {}", meetings::region_name(one.region)) },
+        calls(&stack),
+        behind(one),
+    );
+    tell(About::Standstill, (one.region, program), what);
+}
+
+/// Where the code is, and what has called it.
+fn calls(stack: &[usize]) -> String {
+    let mut names: Vec<String> = stack.iter().filter(|&&address| !place::is_own(address)).map(|&address| symbols::name(address.saturating_sub(1))).collect();
+    names.dedup();
+    names.truncate(NAMED);
+    if names.is_empty() { "a place that is not known".into() } else { names.join(" < ") }
+}
+
+fn behind(one: &Standing) -> String {
+    let waiting = meetings::who_waits(one.region);
+    let queued = if one.is_stood_in_for { "what was queued behind it goes on elsewhere" } else { "somebody is queued behind it" };
+    if waiting.is_empty() { queued.into() } else { format!("{queued}; for it wait {}", waiting.join(", ")) }
+}

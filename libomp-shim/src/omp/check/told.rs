@@ -1,0 +1,91 @@
+//! Lines about misuse: each once per place.
+
+use core::fmt;
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+
+use super::place::Place;
+use crate::omp::report;
+use crate::omp::task::Task;
+use crate::omp::thread::Here;
+
+/// What a line is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum About {
+    /// A lock that its owner sets again.
+    SetTwice,
+    /// A lock unset by somebody who has not set it.
+    Unset,
+    /// A lock destroyed while somebody has set it.
+    Destroyed,
+    /// Threads of a team in two places.
+    Meeting,
+    /// An event that nobody has fulfilled.
+    Event,
+    /// A worker that does not get on.
+    Standstill,
+}
+
+static TOLD: Mutex<Option<HashSet<(About, usize, usize)>>> = Mutex::new(None);
+
+/// Writes `GANGWAY_CHECK: <what>`, unless the same has been said of these two addresses.
+pub fn tell(about: About, (one, other): (usize, usize), what: impl fmt::Display) {
+    let key = (about, one.min(other), one.max(other));
+    let is_new = TOLD.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().insert(key);
+    if is_new && !is_kept_quiet(about) {
+        report::warn(format_args!("GANGWAY_CHECK: {what}"));
+    }
+}
+
+/// Mutants say nothing.
+fn is_kept_quiet(about: About) -> bool {
+    match about {
+        About::SetTwice | About::Unset | About::Destroyed => ult::mutant!(lock_misuse_not_told),
+        About::Meeting => ult::mutant!(meeting_not_told),
+        About::Event => ult::mutant!(event_not_told),
+        About::Standstill => ult::mutant!(standstill_not_told),
+    }
+}
+
+/// [`tell`], of one place.
+pub fn tell_of(about: About, place: Place, what: impl fmt::Display) {
+    tell(about, (place.address, place.address), what);
+}
+
+/// A task, for people and for comparison; it may have ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Party {
+    task: usize,
+    thread: u32,
+    is_explicit: bool,
+}
+
+impl Party {
+    /// The running task. Makes the caller an initial thread where it has not met OpenMP.
+    pub fn me() -> Self {
+        let here = Here::get();
+        Self { task: Self::number(here.task), thread: here.thread.num(), is_explicit: here.task.is_explicit() }
+    }
+
+    /// What [`Party::is`] compares.
+    pub fn number(task: &Task) -> usize {
+        core::ptr::from_ref(task).addr()
+    }
+
+    /// The same task? Or a later one in its place: nobody is left then who could unset what it has set.
+    pub fn is(&self, other: &Self) -> bool {
+        self.task == other.task
+    }
+
+    /// Its number.
+    pub fn task(&self) -> usize {
+        self.task
+    }
+}
+
+impl fmt::Display for Party {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of = if self.is_explicit { "a task of " } else { "" };
+        write!(f, "{of}thread {}", self.thread)
+    }
+}

@@ -1,0 +1,96 @@
+//! What a detector of races is told of OpenMP's constructs: which of the program's actions come before which.
+//!
+//! What lives here: the events that stand for fork, join, barrier, the ends of tasks and dependences, each an address of something
+//! of ours ([`ult::sanitize::before`]). Where an event is one call with an obvious address (a lock, `ordered`) it stands beside the construct. What
+//! may not: telling the detector ([`ult::sanitize`]).
+//!
+//! Only what the specification orders is told. That the runtime itself orders more (who takes a chunk of a loop, or a task from a
+//! deque, comes after who put it there) would hide races that another schedule has. The argument for each is in `docs/protocols/sanitize.md`.
+//!
+//! Barriers take turns at two events: who leaves a barrier late must not come after what others have done since, and those cannot be at the next
+//! but one before it has left.
+
+use core::ptr;
+
+use ult::sanitize::{after, before};
+
+use super::task::Task;
+use super::team::Team;
+
+impl Team {
+    /// The event of the barrier after so many, of the tasks that complete before it, and of those of the region's end.
+    fn turn(&self, passed: u64) -> *const u8 {
+        self.barrier_event().wrapping_add(8 * (passed & 1) as usize)
+    }
+
+    /// The calling thread arrives at the barrier after so many.
+    #[inline(always)]
+    pub(super) fn comes_to_barrier(&self, passed: u64) {
+        before(self.turn(passed));
+    }
+
+    /// It goes on after that barrier.
+    #[inline(always)]
+    pub(super) fn has_passed_barrier(&self, passed: u64) {
+        after(self.turn(passed));
+    }
+
+    /// Thread 0 has waited for the end of the region.
+    #[inline(always)]
+    pub(super) fn has_joined(&self) {
+        after(self.join_event());
+        after(self.turn(self.phase()));
+    }
+}
+
+/// What the running code has done so far comes before whatever waits for the end of `task`: at its end, and when its event is fulfilled.
+/// The task is not complete yet.
+#[inline(always)]
+pub(super) fn task_ends(task: &Task) {
+    if ult::sanitize::sees_races() {
+        tell_end(task);
+    }
+}
+
+#[cold]
+fn tell_end(task: &Task) {
+    if let Some(node) = task.node() {
+        // SAFETY: the task's reference on its node is dropped when it is complete.
+        unsafe { node.as_ref() }.tell_end();
+    }
+    if let Some(parent) = task.parent() {
+        before(children(parent));
+    }
+    if !task.member_of().is_null() {
+        before(task.member_of());
+    }
+    before(task.team().turn(task.team().phase()));
+}
+
+/// `task` begins, or a part of it, on the calling thread: after its creation, and after those that it depends on.
+#[inline(always)]
+pub(super) fn task_begins(task: &Task) {
+    if ult::sanitize::sees_races() {
+        tell_begin(task);
+    }
+}
+
+#[cold]
+fn tell_begin(task: &Task) {
+    after(task);
+    if let Some(node) = task.node() {
+        // SAFETY: as in `tell_end`.
+        unsafe { node.as_ref() }.tell_begin();
+    }
+}
+
+/// The running `task` has no incomplete children.
+#[inline(always)]
+pub(super) fn has_waited_for_children(task: &Task) {
+    after(children(task));
+}
+
+/// The event of the ends of a task's children; the task itself is that of its creation.
+fn children(task: &Task) -> *const u8 {
+    ptr::from_ref(task).cast::<u8>().wrapping_add(8)
+}
