@@ -37,7 +37,7 @@ fn the_library_says_what_it_sees() {
     let (status, said, complaints) = outcome(gangway(&library, &at).arg("info").envs([("GANGWAY_TLS", "kernel"), ("GANGWAY_HOST_DEVICES", "1")]));
     let value = |name: &str| said.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
     assert_eq!((status, complaints.as_str()), (Some(0), ""), "{said}");
-    assert_eq!((value("thread storage"), value("devices"), value("GANGWAY_TLS")), (Some("kernel (GANGWAY_TLS=kernel)"), Some("0: CPU of rank 0"), Some("KERNEL")));
+    assert_eq!((value("thread storage"), value("devices"), value("GANGWAY_TLS")), (Some("kernel (GANGWAY_TLS says so)"), Some("0: CPU of rank 0"), Some("KERNEL")));
     assert!(value("processors").is_some_and(|v| v.contains("cores")) && value("OMP_SCHEDULE").is_none(), "{said}");
     let (status, said, _) = outcome(gangway(&library, &at).args(["info", "--json"]));
     assert!(status == Some(0) && said.starts_with("{\"version\": ") && said.contains("\"OMP_SCHEDULE\": "), "{said}");

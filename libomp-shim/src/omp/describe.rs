@@ -4,11 +4,11 @@
 
 use std::fmt::Write as _;
 
-use ult::identity::{self, Support};
 use ult::topology::{self, Cpu};
 
 use super::display::{self, OPENMP_VERSION};
-use super::env::{Settings, Tls, settings};
+use super::env::{Settings, settings};
+use super::storage::Storage;
 
 /// All of it. Reads the machine's topology.
 pub fn lines() -> String {
@@ -41,15 +41,12 @@ pub fn lines() -> String {
     text
 }
 
-/// How threads that share a worker keep their thread-local storage apart, and what decided that.
+/// How threads that share a worker keep their thread-local storage apart, by `GANGWAY_TLS`'s words, and what decided that.
 fn storage(settings: &Settings) -> (&'static str, String) {
-    let named = |mode: &str| format!("GANGWAY_TLS={mode}");
-    match (settings.tls, identity::support()) {
-        (Tls::Kernel, _) => ("kernel", named("kernel")),
-        (Tls::Shared, _) => ("shared", named("shared")),
-        (Tls::Auto | Tls::Donor, Support::Direct) => ("donor", "the processor's instruction sets the thread pointer".into()),
-        (Tls::Auto | Tls::Donor, Support::Syscall) => ("donor", "a system call sets the thread pointer".into()),
-        (Tls::Auto | Tls::Donor, Support::None(why)) => ("kernel", why.into()),
+    match Storage::of(settings) {
+        Storage::Borrowed(how) => ("donor", format!("changed by {how}")),
+        Storage::Kernel(why) => ("kernel", why.into()),
+        Storage::Shared => ("shared", "GANGWAY_TLS says so".into()),
     }
 }
 
