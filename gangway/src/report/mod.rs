@@ -20,6 +20,7 @@ mod timeline;
 mod trace;
 
 use std::fs;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
@@ -37,13 +38,12 @@ pub fn run(options: &ArgMatches) -> Result<(), Failure> {
     let path = path::find(&trace, &timeline);
     let summary = Summary::of(&trace, &timeline, &path);
     let advice = advice::of(&summary);
-    for line in &advice {
-        println!("{}", line.text);
-    }
     let out = options.get_one::<PathBuf>("out").cloned().unwrap_or_else(|| file.with_extension("html"));
     let page = page::of(&trace, &timeline, &path, &summary, &advice);
     fs::write(&out, page).map_err(|e| failure(&out, &e.to_string()))?;
-    println!("{}", out.display());
+    // Who reads this may have seen enough: the page is there all the same.
+    let said: String = advice.iter().map(|line| format!("{}\n", line.text)).collect();
+    let _ = writeln!(io::stdout(), "{said}{}", out.display());
     Ok(())
 }
 

@@ -197,6 +197,7 @@ unsafe fn run_on_own_data_told(here: Here, function: Function, data: *mut c_void
     let task = Task::included::<true>(here, run, flags);
     // SAFETY: fresh, and the compiler's array.
     let task_ref = unsafe { task.as_ref() };
+    trace::note_task(task_ref, ptr::null(), function as usize);
     // SAFETY: as above.
     unsafe { tell(here, task_ref, true, depend) };
     // SAFETY: the compiler's function on its data.

@@ -11,7 +11,8 @@ use super::transfer::settle;
 use super::{Slot, array, chain, fail};
 use crate::omp::target;
 use crate::omp::thread::Here;
-use crate::omp::trace::{self, Cause};
+use crate::omp::tool::event::{End, Target};
+use crate::omp::tool::hook;
 
 /// A target region, as both fronts describe it.
 pub struct Region<'a> {
@@ -39,8 +40,8 @@ pub struct Region<'a> {
 /// # Safety
 /// Code, items and arguments belong together, and the storage of the items is valid on the host.
 pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>, keeps: bool) {
-    let _span = trace::span(Cause::Target, slot.number.into());
     let here = Here::get();
+    hook::other::target(here, Target::Region, End::Begin, slot.number);
     let running = slot.begin();
     if promise.is_none() {
         writers::note(region.items, slot.number);
@@ -85,6 +86,7 @@ pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>
     // SAFETY: as the caller says.
     unsafe { end_of_region(slot, items, &entered, &brought, keeps) };
     drop(blocks);
+    hook::other::target(Here::get(), Target::Region, End::End, slot.number);
 }
 
 /// Leaves what [`map::enter`] entered.
@@ -92,9 +94,11 @@ pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>
 /// # Safety
 /// As [`run`].
 pub unsafe fn end(slot: &Slot, items: &[Item], entered: &Entered) {
-    let others = array::lists::let_go(slot, items);
-    // SAFETY: as the caller says.
-    unsafe { end_of_region(slot, others.as_deref().unwrap_or(items), entered, &Brought::default(), false) };
+    told(slot, Target::ExitData, || {
+        let others = array::lists::let_go(slot, items);
+        // SAFETY: as the caller says.
+        unsafe { end_of_region(slot, others.as_deref().unwrap_or(items), entered, &Brought::default(), false) };
+    });
 }
 
 /// [`end`], with what the region has brought along.
@@ -129,10 +133,11 @@ fn leaving(item: &Item, absent: bool) -> Option<Item> {
 /// # Safety
 /// The storage of the items is valid on the host.
 pub unsafe fn enter_data(slot: &Slot, items: &[Item]) -> Entered {
-    let _span = trace::span(Cause::EnterData, slot.number.into());
-    let others = array::lists::keep(Here::get(), slot, items);
-    // SAFETY: as the caller says.
-    or_fail(slot, "mapping", unsafe { map::enter(slot, others.as_deref().unwrap_or(items)) })
+    told(slot, Target::EnterData, || {
+        let others = array::lists::keep(Here::get(), slot, items);
+        // SAFETY: as the caller says.
+        or_fail(slot, "mapping", unsafe { map::enter(slot, others.as_deref().unwrap_or(items)) })
+    })
 }
 
 /// `target data` ends where only the list is known again, or `target exit data`.
@@ -140,10 +145,11 @@ pub unsafe fn enter_data(slot: &Slot, items: &[Item]) -> Entered {
 /// # Safety
 /// As [`enter_data`].
 pub unsafe fn exit_data(slot: &Slot, items: &[Item]) {
-    let _span = trace::span(Cause::ExitData, slot.number.into());
-    let others = array::lists::let_go(slot, items);
-    // SAFETY: as the caller says.
-    or_fail(slot, "the end of a mapping", unsafe { map::leave(slot, others.as_deref().unwrap_or(items), &Brought::default()) });
+    told(slot, Target::ExitData, || {
+        let others = array::lists::let_go(slot, items);
+        // SAFETY: as the caller says.
+        or_fail(slot, "the end of a mapping", unsafe { map::leave(slot, others.as_deref().unwrap_or(items), &Brought::default()) });
+    });
 }
 
 /// `target update`.
@@ -151,10 +157,19 @@ pub unsafe fn exit_data(slot: &Slot, items: &[Item]) {
 /// # Safety
 /// As [`enter_data`].
 pub unsafe fn update(slot: &Slot, items: &[Item]) {
-    let _span = trace::span(Cause::Update, slot.number.into());
-    array::lists::update(Here::get(), items);
-    // SAFETY: as the caller says.
-    or_fail(slot, "target update", unsafe { map::update(slot, items) });
+    told(slot, Target::Update, || {
+        array::lists::update(Here::get(), items);
+        // SAFETY: as the caller says.
+        or_fail(slot, "target update", unsafe { map::update(slot, items) });
+    });
+}
+
+/// Tells of a construct of this kind around `construct`.
+fn told<T>(slot: &Slot, kind: Target, construct: impl FnOnce() -> T) -> T {
+    hook::other::target(Here::get(), kind, End::Begin, slot.number);
+    let result = construct();
+    hook::other::target(Here::get(), kind, End::End, slot.number);
+    result
 }
 
 fn or_fail<T>(slot: &Slot, what: &str, result: Result<T, Failure>) -> T {

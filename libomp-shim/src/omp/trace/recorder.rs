@@ -8,7 +8,7 @@ use core::ffi::c_char;
 use crate::omp::task::{Flags, Task};
 use crate::omp::team::Team;
 use crate::omp::thread::{Here, Thread};
-use crate::omp::tool::event::{Consumer, End, Mutex, Site, Status, SyncKind};
+use crate::omp::tool::event::{Consumer, End, Mutex, Site, Status, SyncKind, Target};
 use crate::omp::tool::{Place, is_told, record};
 
 use super::kind::{Cause, Kind};
@@ -189,5 +189,15 @@ impl Consumer for Recorder {
         if end == End::Begin {
             wait(End::End, Cause::Lock);
         }
+    }
+
+    fn target(&self, _: &Site, kind: Target, end: End, device: i32) {
+        let cause = match kind {
+            Target::Region => Cause::Target,
+            Target::EnterData => Cause::EnterData,
+            Target::ExitData => Cause::ExitData,
+            Target::Update => Cause::Update,
+        };
+        put(if end == End::Begin { Kind::SpanBegin } else { Kind::SpanEnd }, cause as u32, 0, i64::from(device) as u64);
     }
 }
