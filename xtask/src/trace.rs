@@ -142,7 +142,9 @@ impl Bench<'_> {
         fs::create_dir_all(&each).ok()?;
         self.trace(&words, &[("GANGWAY_TRACE", each.join("%p.json").display().to_string())]);
         let files: Vec<PathBuf> = fs::read_dir(&each).ok()?.flatten().map(|entry| entry.path()).collect();
-        let regions = |file: &PathBuf| fs::read_to_string(file).unwrap_or_default().matches("\"cat\":\"region\"").count();
+        // One that waits may be several slices; the last one is marked.
+        let ends = |line: &&str| line.contains("\"cat\":\"region\"") && line.contains("\"end\":1");
+        let regions = |file: &PathBuf| fs::read_to_string(file).unwrap_or_default().lines().filter(ends).count();
         let mut counts: Vec<usize> = files.iter().map(regions).collect();
         counts.sort_unstable();
         (counts != [1, 4]).then(|| format!("with %p parent and child have files with {counts:?} regions, not 4 and 1"))
