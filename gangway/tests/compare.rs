@@ -61,5 +61,5 @@ fn pages_and_completions_are_what_their_readers_take() {
     for page in ["gangway", "gangway-run", "gangway-compare", "gangway-doctor", "gangway-info", "gangway-mpirun"] {
         assert!(fs::read_to_string(at.join(format!("man1/{page}.1"))).is_ok_and(|text| text.contains(".SH NAME")), "{page}");
     }
-    assert!(fs::read_dir(at.join("man1")).unwrap().count() == 9 && said(&["man"]).1.contains(".TH gangway 1"));
+    assert!(fs::read_dir(at.join("man1")).unwrap().count() == 10 && said(&["man"]).1.contains(".TH gangway 1"));
 }

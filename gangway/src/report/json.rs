@@ -225,8 +225,11 @@ impl<'a> Reader<'a> {
                 }
                 self.at += 2;
                 let second = self.unit()?;
-                let code = 0x10000 + ((first - 0xd800) << 10) + second.wrapping_sub(0xdc00);
-                return char::from_u32(code).filter(|_| (0xdc00..0xe000).contains(&second)).map_or_else(|| self.wrong("half a character"), Ok);
+                if !(0xdc00..0xe000).contains(&second) {
+                    return self.wrong("half a character");
+                }
+                let code = 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);
+                return char::from_u32(code).map_or_else(|| self.wrong("half a character"), Ok);
             }
             _ => return self.wrong("an unknown escape"),
         })
