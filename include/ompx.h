@@ -310,10 +310,12 @@ OMPX_API int ompx_future_free(ompx_future_t future);
  *
  * What is written down: the code of each task, its firstprivate variables with the values they had when it was made, the addresses of its shared ones, its priority, and whom it depends on.
  * All of that is the same in every run, so shared variables must still be there, and what differs from run to run must be shared. What the program does between the tasks is done
- * the first time only; a taskwait or a taskgroup there is a wait in every run. Tasks that the graph's tasks make are made by those in every run.
+ * the first time only; a taskwait there is a wait in every run. Tasks that the graph's tasks make are made by those in every run. While tasks with dependences that the caller has made
+ * before are not complete, begin returns 1: those of the graph may depend on them.
  *
  * A graph with a task that cannot be written down is not run so: begin goes on to return 1, and the program is right as it is. These are tasks whose firstprivate variables have constructors or
- * destructors (or, compiled by gcc, are structures or arrays: it does not tell these apart), detachable, undeferred (if(0), final outside) and target tasks, taskloops, and reductions of taskgroups around the graph; in a team of one thread,
+ * destructors (or, compiled by gcc, are structures or arrays: it does not tell these apart), detachable, undeferred (if(0), final outside) and target tasks, taskloops, taskgroups and taskwait depend between the tasks, and reductions of taskgroups around
+ * the graph; of constructors that have no destructor beside them only those are found whose objects point to themselves; in a team of one thread,
  * and while there are devices, nothing is written down. mutexinoutset orders the tasks of a graph, as inout does.
  *
  * One task at a time may be between begin and end of a graph; for a second one begin returns 1 and its tasks are made as ever. */

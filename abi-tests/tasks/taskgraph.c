@@ -173,7 +173,6 @@ static void phases(void)
                 }
             }
 #pragma omp taskwait
-#pragma omp taskgroup
             for (int i = 0; i < 20; i++) {
 #pragma omp task shared(first, wrong)
                 {
@@ -221,11 +220,25 @@ static void unfit(int which)
 #pragma omp taskloop shared(ran) grainsize(1)
                 for (int i = 0; i < 1; i++)
                     ran++;
-            } else {
+            } else if (which == 3) {
                 int x = 0;
 #pragma omp task depend(out : x) shared(ran)
                 ran++;
 #pragma omp taskwait depend(in : x)
+            } else if (which == 4) {
+#pragma omp taskgroup
+                {
+#pragma omp task shared(ran)
+                    ran++;
+                }
+            } else {
+                int sum = 0;
+#pragma omp taskgroup task_reduction(+ : sum)
+                {
+#pragma omp task in_reduction(+ : sum)
+                    sum++;
+                }
+                ran += sum;
             }
         }
         ompx_taskgraph_end(&graph);
@@ -284,13 +297,90 @@ static void several(void)
     ompx_taskgraph_destroy(&both);
 }
 
+/* Tasks made before the graph: a taskwait inside waits for them in every run, and what depends on them comes after them. */
+static void tasks_outside(void)
+{
+    ompx_taskgraph_t *waits = NULL, *depends = NULL;
+    int before = 0, seen = 0, wrong = 0;
+#pragma omp parallel
+#pragma omp single
+    for (int run = 1; run <= RUNS; run++) {
+#pragma omp task shared(before)
+        {
+            for (volatile int i = 0; i < 20000; i++)
+                ;
+#pragma omp atomic write
+            before = run;
+        }
+        if (ompx_taskgraph_begin(&waits)) {
+#pragma omp taskwait
+#pragma omp task shared(before, seen)
+            {
+#pragma omp atomic read
+                seen = before;
+            }
+        }
+        ompx_taskgraph_end(&waits);
+        CHECK_EQ(seen, run);
+#pragma omp task shared(before) depend(out : before)
+        {
+            for (volatile int i = 0; i < 20000; i++)
+                ;
+#pragma omp atomic write
+            before = -run;
+        }
+        if (ompx_taskgraph_begin(&depends)) {
+#pragma omp task shared(before, wrong) depend(in : before)
+            {
+                int now;
+#pragma omp atomic read
+                now = before;
+#pragma omp atomic
+                wrong += now >= 0;
+            }
+        }
+        ompx_taskgraph_end(&depends);
+    }
+    CHECK_EQ(wrong, 0);
+    CHECK_EQ(ompx_taskgraph_is_ready(&waits), 1);
+    ompx_taskgraph_destroy(&waits);
+    ompx_taskgraph_destroy(&depends);
+}
+
+/* The first beginning of one graph by several threads at once. */
+static void first_at_once(void)
+{
+    for (int round = 0; round < 50; round++) {
+        ompx_taskgraph_t *graph = NULL;
+        int ran = 0;
+#pragma omp parallel
+        {
+#pragma omp barrier
+            for (int run = 0; run < 3; run++) {
+                if (ompx_taskgraph_begin(&graph)) {
+#pragma omp task shared(ran)
+                    {
+#pragma omp atomic
+                        ran++;
+                    }
+                }
+                ompx_taskgraph_end(&graph);
+            }
+        }
+        CHECK_EQ(ran, 3 * omp_get_max_threads());
+        ompx_taskgraph_destroy(&graph);
+    }
+}
+
 int main(void)
 {
+    tasks_outside();
+    first_at_once();
     graphs();
     data();
     words();
     phases();
-    for (int which = 0; which < 4; which++)
+    for (int which = 0; which < 6; which++)
         unfit(which);
     several();
     return check_result();

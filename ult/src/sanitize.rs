@@ -84,7 +84,7 @@ fn sees_races_cold() -> bool {
 /// that?
 #[inline(always)]
 pub(crate) fn keeps_blocks() -> bool {
-    may_watch() && decide() & (RACES | ADDRESSES) != 0
+    may_watch() && decide() & (RACES | ADDRESSES | LEAKS) != 0
 }
 
 // ---- what comes before what --------------------------------------------------------------------------------------

@@ -184,7 +184,7 @@ pub fn wait_and_hold(here: Here, items: impl Iterator<Item = Dependence> + Clone
     let held = wait_for_all(here, items);
     tool::hook::task::wait_ends(here, waiter);
     keep::host_looks();
-    taskgraph::joined(here, true);
+    taskgraph::joined(here, taskgraph::Wait::Other);
     held
 }
 
@@ -213,7 +213,8 @@ pub fn leave(here: Here, node: NonNull<Node>) {
 /// Enters a node's dependences; its guard is still on it, or its only edge hangs without.
 fn enter(here: Here, node: &TableRef, items: impl Iterator<Item = Dependence>) {
     let table = DependTable::of(here.task);
-    let only = items.size_hint().1 == Some(1);
+    // A task whose only edge hangs without a guard may be gone before the edge is told.
+    let only = items.size_hint().1 == Some(1) && !tool::is_on();
     let mut found: Vec<Arc<Mutex>> = Vec::new();
     for item in items {
         if let Some(mutex) = table.enter(node, item, only)

@@ -159,6 +159,7 @@ impl Lock {
         if !self.try_lock() {
             let noted = check::circles::waits(|| For::Lock(self.address()));
             parking::acquire(self);
+            after(self);
             drop(noted);
             check::locks::has_set(self.address(), me);
         }

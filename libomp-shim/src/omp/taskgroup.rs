@@ -84,7 +84,7 @@ pub fn end(here: Here, finish: impl FnOnce(&Taskgroup)) {
         keep::host_looks();
     });
     finish(open);
-    taskgraph::joined(here, false);
+    taskgraph::joined(here, taskgraph::Wait::Other);
     here.task.taskgroup.set(open.outer);
     // SAFETY: it came from Box::into_raw in `start`, has no members and is not the task's any more.
     drop(unsafe { Box::from_raw(group.cast_mut()) });

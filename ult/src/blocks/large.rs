@@ -65,7 +65,12 @@ pub(super) unsafe fn release(block: NonNull<u8>, size: usize) {
     }
     if layout.size() >= MAPPED {
         // SAFETY: `allocate` made the mapping with this size.
-        unsafe { libc::munmap(block.as_ptr().cast(), layout.size()) };
+        // A process with as many mappings as it may have cannot make a hole: then the pages go, and the addresses stay.
+        unsafe {
+            if libc::munmap(block.as_ptr().cast(), layout.size()) != 0 {
+                libc::madvise(block.as_ptr().cast(), layout.size(), libc::MADV_DONTNEED);
+            }
+        }
     } else {
         // SAFETY: `allocate` made the block with this layout.
         unsafe { std::alloc::dealloc(block.as_ptr(), layout) };

@@ -92,11 +92,8 @@ fn words_at(sp: usize) -> Vec<usize> {
     let mut got = 0;
     while got < LOOKED_AT {
         let wanted = (LOOKED_AT - got).min(4096 - (start + got) % 4096);
-        let here = libc::iovec { iov_base: words.as_mut_ptr().cast::<u8>().wrapping_add(got).cast(), iov_len: wanted };
-        let there = libc::iovec { iov_base: (start + got) as *mut c_void, iov_len: wanted };
-        // SAFETY: the kernel writes into the vector, within its bounds, and looks itself whether the other side is there.
-        let read = unsafe { libc::process_vm_readv(libc::getpid(), &raw const here, 1, &raw const there, 1, 0) };
-        if read != wanted as isize {
+        // SAFETY: within the vector's bounds.
+        if !unsafe { copy_if_there(words.as_mut_ptr().cast::<u8>().wrapping_add(got), start + got, wanted) } {
             break;
         }
         got += wanted;
@@ -105,13 +102,27 @@ fn words_at(sp: usize) -> Vec<usize> {
     words
 }
 
-/// Is the instruction in front of this address, which is in program code, a call?
+/// Copies bytes from `address`, if they are mapped.
+///
+/// # Safety
+/// `into` is writable for as many bytes.
+unsafe fn copy_if_there(into: *mut u8, address: usize, bytes: usize) -> bool {
+    let here = libc::iovec { iov_base: into.cast(), iov_len: bytes };
+    let there = libc::iovec { iov_base: address as *mut c_void, iov_len: bytes };
+    // SAFETY: the kernel writes as the caller says, and looks itself whether the other side is there.
+    unsafe { libc::process_vm_readv(libc::getpid(), &raw const here, 1, &raw const there, 1, 0) == bytes as isize }
+}
+
+/// Is the instruction in front of this address, which was in program code when that was looked for last, a call?
 fn follows_a_call(address: usize) -> bool {
     if !objects::is_program_code(address - 8) {
         return false;
     }
-    // SAFETY: both ends lie in code that is mapped as long as its object is known.
-    let before: [u8; 8] = unsafe { core::ptr::read_unaligned((address - 8) as *const [u8; 8]) };
+    let mut before = [0_u8; 8];
+    // SAFETY: eight bytes. The object may have been closed since it was looked for.
+    if !unsafe { copy_if_there(before.as_mut_ptr(), address - 8, before.len()) } {
+        return false;
+    }
     if cfg!(target_arch = "x86_64") {
         // `call rel32`, or `call r/m` of any length.
         before[3] == 0xE8 || (1..=6).any(|at| before[at] == 0xFF && before[at + 1] >> 3 & 7 == 2)

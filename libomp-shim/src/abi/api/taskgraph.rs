@@ -2,6 +2,7 @@
 
 use core::ffi::c_int;
 use core::ptr;
+use core::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::omp::report;
 use crate::omp::taskgraph::{Begun, Graph};
@@ -13,16 +14,33 @@ use crate::omp::thread::Here;
 /// `graph` points to null, or to what an earlier call has left there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn ompx_taskgraph_begin(graph: *mut *mut Graph) -> c_int {
-    // SAFETY: as the caller says.
-    let Some(place) = (unsafe { graph.as_mut() }) else {
+    if graph.is_null() {
         return refuse("ompx_taskgraph_begin");
-    };
-    if place.is_null() {
-        *place = Box::into_raw(Box::default());
     }
-    // SAFETY: made above, or by an earlier call.
-    let begun = unsafe { &**place }.begin(Here::get());
+    // SAFETY: as the caller says; several tasks may begin at once, so the place is atomic.
+    let place = unsafe { AtomicPtr::from_ptr(graph) };
+    // SAFETY: made here or by an earlier call, and alive until `ompx_taskgraph_destroy`.
+    let begun = unsafe { &*made(place) }.begin(Here::get());
     c_int::from(begun == Begun::Make)
+}
+
+/// The graph of a place, which is made if there is none.
+fn made(place: &AtomicPtr<Graph>) -> *mut Graph {
+    // ORDERING: Acquire, pairs with the Release below: the graph is complete.
+    let known = place.load(Ordering::Acquire);
+    if !known.is_null() {
+        return known;
+    }
+    let fresh = Box::into_raw(Box::<Graph>::default());
+    // ORDERING: AcqRel and Acquire, as above.
+    match place.compare_exchange(ptr::null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire) {
+        Ok(_) => fresh,
+        Err(known) => {
+            // SAFETY: from a Box, above, and nobody has seen it.
+            drop(unsafe { Box::from_raw(fresh) });
+            known
+        }
+    }
 }
 
 /// `ompx_taskgraph_end`: waits for the graph's tasks and their descendants.

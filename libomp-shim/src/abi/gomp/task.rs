@@ -245,6 +245,9 @@ unsafe fn launch_new(
         if priority != 0 {
             task.as_ref().set_priority(priority);
         }
+        if arguments.align > align_of::<Task>() && here.task.flags().has(Flags::RECORDS) {
+            taskgraph::spoil(here.task); // its copies would not be aligned so
+        }
         launch(here, task, deferred, depend);
     }
 }
@@ -314,7 +317,6 @@ unsafe fn launch(here: Here, task: NonNull<Task>, deferred: bool, depend: *mut *
 /// As [`launch`].
 #[inline(always)]
 unsafe fn write_down(here: Here, task: &Task, deferred: bool, depend: *mut *mut c_void) {
-    // A block that does not begin at once is aligned to more than every payload is.
     let is_fit = deferred && task.front[ARGUMENTS].get() == task.payload() as usize;
     if depend.is_null() {
         taskgraph::record(here, task, is_fit, relocate, core::iter::empty());

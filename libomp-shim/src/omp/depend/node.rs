@@ -281,7 +281,10 @@ impl Node {
         // Edges are entered for one task after the other: if this edge is there already, it is the newest. (A node that is gone
         // cannot be taken for one that has its address: it has waited for this one, so the list would be closed.)
         if !ptr::eq(self, successor.get()) && !ptr::eq(self.newest.get(), successor.get()) {
-            self.hang_edge(successor);
+            let hangs = self.hang_edge(successor);
+            if hangs && tool::is_on() {
+                self.tell_edge(successor.get());
+            }
         }
     }
 
@@ -300,7 +303,7 @@ impl Node {
     #[cold]
     fn tell_edge(&self, successor: &Self) {
         if let (Some(mine), Goal::Task(task)) = (self.rare(), successor.goal()) {
-            // SAFETY: the successor is being made by the running task.
+            // SAFETY: the successor's guard is on, so it has not begun.
             tool::hook::task::waits_for(mine.mark.get(), unsafe { task.as_ref() });
         }
     }
@@ -327,9 +330,6 @@ impl Node {
         let hangs = list.compare_exchange(head, edge, Ordering::Release, Ordering::Acquire).is_ok();
         if hangs {
             self.newest.set(successor.get());
-            if tool::is_on() {
-                self.tell_edge(successor.get());
-            }
         } else {
             successor.get().take_edge_back();
         }

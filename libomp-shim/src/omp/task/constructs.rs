@@ -129,7 +129,7 @@ pub fn taskwait(here: Here) {
         races::has_waited_for_children(here.task);
         keep::host_looks();
     });
-    taskgraph::joined(here, false);
+    taskgraph::joined(here, taskgraph::Wait::Children);
 }
 
 #[cold]

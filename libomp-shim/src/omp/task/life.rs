@@ -430,6 +430,10 @@ impl Task {
 pub unsafe fn fulfill(task: NonNull<Task>) {
     // SAFETY: an unfulfilled detachable task is not complete, hence alive.
     let task_ref = unsafe { task.as_ref() };
+    // ORDERING: Acquire, pairs with `give_up_event`: a task that was discarded is kept, but its team may be gone.
+    if task_ref.event.load(Ordering::Acquire) & EVENT_FULFILLED != 0 {
+        return;
+    }
     races::task_ends(task_ref);
     events::fulfilled(task_ref);
     if tool::is_on() {

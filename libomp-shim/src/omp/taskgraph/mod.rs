@@ -33,7 +33,7 @@ use super::tool::hook;
 mod edges;
 mod recording;
 
-pub use recording::{Relocate, joined, made, record};
+pub use recording::{Relocate, Wait, joined, made, record, spoil};
 
 use recording::Recording;
 
@@ -50,7 +50,7 @@ pub struct Graph {
 // SAFETY: all but `busy` is touched only by the task that has set it, until that takes it back.
 unsafe impl Sync for Graph {}
 
-/// Tasks that a wait of the recording task divides from the next ones.
+/// Tasks that a `taskwait` of the recording task divides from the next ones.
 type Phase = Vec<Recorded>;
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -105,7 +105,7 @@ impl Graph {
         // SAFETY: opened above, and open until `end`.
         unsafe { &*group }.graph.set(self);
         match self.state.get() {
-            State::Ready => {
+            State::Ready if !has_dependent_children(here) => {
                 self.launch(here);
                 return Begun::Made;
             }
@@ -113,7 +113,7 @@ impl Graph {
                 self.state.set(State::Recording);
                 here.task.set_flags(here.task.flags().with(Flags::RECORDS));
             }
-            State::Recording | State::Unfit => {}
+            State::Ready | State::Recording | State::Unfit => {}
         }
         Begun::Make
     }
@@ -151,15 +151,11 @@ impl Graph {
         // SAFETY: `busy` is ours, and nobody changes what is ready.
         let phases = unsafe { &*self.tasks.get() };
         for (number, phase) in phases.iter().enumerate() {
-            let is_last = number + 1 == phases.len();
-            if !is_last {
-                taskgroup::start(here);
+            if number > 0 {
+                task::taskwait(here);
             }
             let links = |at: usize| Links { before: &phase[at].before, is_waited_for: phase[at].is_waited_for };
             depend::replay(here, phase.len(), |at| phase[at].make(here), links);
-            if !is_last {
-                taskgroup::end(here, |_| {});
-            }
         }
     }
 }
@@ -168,6 +164,11 @@ impl Graph {
 fn is_recordable(here: Here, group: *const Taskgroup) -> bool {
     let is_plain = !task::is_included(here) && !here.task.flags().has_any(Flags::RECORDS.with(Flags::WISHES));
     is_plain && !keep::is_used() && !array::any() && !super::device::any() && !has_reductions(group)
+}
+
+/// Are there tasks, made before the graph, on which some of its tasks may depend? Those that the graph makes are not entered in the table that knows them.
+fn has_dependent_children(here: Here) -> bool {
+    here.task.children() != 0 && here.task.children_depend.get().is_some()
 }
 
 /// Has one of the open taskgroups reductions? Tasks keep its address with their data.

@@ -4,7 +4,7 @@ use super::super::depend::Dependence;
 use super::super::task::{Flags, Task};
 use super::super::thread::Here;
 use super::edges::Edges;
-use super::{Graph, Phase, Recorded, State};
+use super::{Graph, Phase, Recorded, State, has_reductions};
 
 /// Puts right what a copy of a task's data knows of its own place: `(copy, where the data were, how many bytes)`. The front's; two front words are copied, too.
 pub type Relocate = unsafe fn(&Task, usize, usize);
@@ -32,9 +32,7 @@ impl Recording {
 
     /// The recording task has waited for the tasks up to here.
     fn join(&mut self) {
-        if !self.phase.is_empty() {
-            self.phases.push(core::mem::take(&mut self.phase));
-        }
+        self.phases.push(core::mem::take(&mut self.phase));
         self.edges = Edges::default();
     }
 
@@ -47,6 +45,11 @@ impl Recording {
         let mut data = vec![0_u64; bytes.div_ceil(8)].into_boxed_slice();
         // SAFETY: the payload has as many bytes, and the task has not begun.
         unsafe { core::ptr::copy_nonoverlapping(task.payload(), data.as_mut_ptr().cast::<u8>(), bytes) };
+        // The first word is the front's to put right; another address of the data's own was made by a constructor.
+        let from = task.payload() as u64;
+        if data.iter().skip(1).any(|word| (from..from + bytes as u64).contains(word)) {
+            return;
+        }
         let flags = task.flags().without(Flags::RECORDED.with(Flags::INCLUDED));
         let front = [task.front[0].get(), task.front[1].get()];
         let (from, priority, affinity) = (task.payload() as usize, task.priority(), task.affinity());
@@ -98,23 +101,41 @@ pub fn record(here: Here, task: &Task, is_fit: bool, relocate: Relocate, items: 
 #[inline(never)]
 fn record_cold(here: Here, task: &Task, is_fit: bool, relocate: Relocate, items: impl Iterator<Item = Dependence>) {
     let is_known = task.flags().without(KNOWN) == Flags::default();
-    if let (Some(recording), true) = (of(here.task), is_fit && is_known) {
+    // A task of a group with reductions keeps that group's address with its data.
+    if let (Some(recording), true) = (of(here.task), is_fit && is_known && !has_reductions(here.task.taskgroup.get())) {
         recording.write(task, relocate, items);
     }
 }
 
-/// The running task has waited for children; for all of them, or for `some`, which a graph does not know.
+/// How the running task has waited.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Wait {
+    /// For its children: `taskwait`.
+    Children,
+    /// For some of them, or for a taskgroup's: what a graph does not know.
+    Other,
+}
+
+/// The running task has waited.
 #[inline(always)]
-pub fn joined(here: Here, some: bool) {
+pub fn joined(here: Here, wait: Wait) {
     if here.task.flags().has(Flags::RECORDS) {
-        joined_cold(here, some);
+        joined_cold(here, wait);
     }
 }
 
 #[cold]
-fn joined_cold(here: Here, some: bool) {
+fn joined_cold(here: Here, wait: Wait) {
     if let Some(recording) = of(here.task) {
-        recording.join();
-        recording.made += u64::from(some); // one that is not written: unfit
+        match wait {
+            Wait::Children => recording.join(),
+            Wait::Other => spoil(here.task),
+        }
     }
+}
+
+/// The graph that `task` records, if it does, is unfit.
+#[cold]
+pub fn spoil(task: &Task) {
+    made(task); // one that is never written
 }

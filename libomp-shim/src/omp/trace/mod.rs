@@ -42,7 +42,7 @@ mod target;
 mod tasks;
 
 use core::ffi::{c_int, c_void};
-use core::sync::atomic::{AtomicI32, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::OnceLock;
 
 pub use kind::{Cause, Kind};
@@ -63,6 +63,8 @@ pub fn at_start(settings: &Settings) {
     if WANTED.set(file.clone()).is_err() {
         return;
     }
+    // ORDERING: Relaxed; read in a child of this process.
+    APART.store(target::tells_processes_apart(file), Ordering::Relaxed);
     clock::begin();
     lane::set_limit(settings.trace_buffer);
     // ORDERING: Relaxed; read by threads that are started later, and by this one.
@@ -89,9 +91,13 @@ fn process() -> i32 {
     unsafe { libc::getpid() }
 }
 
+/// Does each process write a file of its own? Found before a fork, in whose child nothing may be allocated.
+static APART: AtomicBool = AtomicBool::new(false);
+
 /// In the child of a fork, whose only thread this is.
 fn forked() {
-    let goes_on = WANTED.get().is_some_and(|name| target::tells_processes_apart(name));
+    // ORDERING: Relaxed; there is one thread.
+    let goes_on = APART.load(Ordering::Relaxed);
     lane::forget();
     // ORDERING: Relaxed; there is one thread.
     PROCESS.store(if goes_on { process() } else { 0 }, Ordering::Relaxed);

@@ -1,7 +1,7 @@
 //! Locks, `critical`, `atomic` by a lock, `ordered`, and `flush`. A mutex is known by its address.
 
 use super::super::event::{End, Mutex, Site};
-use super::super::{is_on, tell};
+use super::super::{is_on, ompt, tell};
 use super::{entered, put_state, site, state};
 use crate::omp::thread::Here;
 
@@ -78,7 +78,15 @@ fn released_told(kind: Mutex, id: u64, left: u32) {
 /// A lock is made. This may be the first call of the program: tools begin here.
 #[inline]
 pub fn made(kind: Mutex, hint: u32, id: usize) {
-    let here = Here::get();
+    if is_on() || ompt::is_wanted() {
+        made_told(kind, hint, id);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn made_told(kind: Mutex, hint: u32, id: usize) {
+    let here = Here::get(); // looks for a tool if nobody has
     if is_on() {
         tell_of(here, |consumer, site| consumer.lock_init(site, kind, hint, id as u64));
     }

@@ -62,12 +62,27 @@ fn root_ends_told(here: Here) {
     here.thread.tool.id.set(0);
 }
 
+/// The generation of the process to which the two above belong; [`NOBODYS`] before a worker has begun.
+static GENERATION: AtomicU32 = AtomicU32::new(NOBODYS);
+const NOBODYS: u32 = u32::MAX;
+
+/// Do the list and the count belong to a parent of this process? Its threads are not here, and one of them may have held the lock.
+fn is_of_parent() -> bool {
+    // ORDERING: Relaxed; the threads of a process write one number.
+    let generation = GENERATION.load(Ordering::Relaxed);
+    generation != NOBODYS && generation != ult::pool::generation()
+}
+
 /// The member is told to be a thread, before its first region.
 fn worker_begins(thread: &Thread) {
     if thread.tool.id.get() == 0 {
         thread.tool.id.set(unique_id());
         thread.tool.data.set(0);
-        begun().push(Begun(thread));
+        if !is_of_parent() {
+            // ORDERING: Relaxed; see `is_of_parent`.
+            GENERATION.store(ult::pool::generation(), Ordering::Relaxed);
+            begun().push(Begun(thread));
+        }
         tell(|consumer| consumer.thread_begin(thread, ThreadKind::Worker));
     }
 }
@@ -82,7 +97,9 @@ pub fn worker_is_freed(thread: &Thread) {
 
 #[cold]
 fn worker_ends(thread: &Thread) {
-    begun().retain(|begun| !core::ptr::eq(begun.0, thread));
+    if !is_of_parent() {
+        begun().retain(|begun| !core::ptr::eq(begun.0, thread));
+    }
     end_of_thread(thread);
 }
 
@@ -96,6 +113,9 @@ fn end_of_thread(thread: &Thread) {
 
 /// Gives members that are on their way out of a region a moment, at the program's end, to tell that.
 pub fn await_members() {
+    if is_of_parent() {
+        return;
+    }
     for _ in 0..2000 {
         // ORDERING: Acquire, pairs with the Release in `member_leaves_told`.
         if OWED.load(Ordering::Acquire) == 0 {
@@ -108,11 +128,16 @@ pub fn await_members() {
 /// The program ends: all threads end for tools.
 pub fn end_all(here: Here) {
     await_members();
-    let workers = core::mem::take(&mut *begun());
-    for Begun(thread) in workers {
-        // SAFETY: on the list, hence not freed.
+    if is_of_parent() {
+        return;
+    }
+    // One after the other, under the lock: who frees one takes it off the list first ([`worker_ends`]), and waits for that.
+    let mut workers = begun();
+    while let Some(Begun(thread)) = workers.pop() {
+        // SAFETY: it was on the list a moment ago, and the lock is held, hence not freed.
         end_of_thread(unsafe { &*thread });
     }
+    drop(workers);
     if record::is_root(here.team()) {
         root_ends(here);
     }

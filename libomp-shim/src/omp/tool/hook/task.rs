@@ -116,7 +116,11 @@ fn wait_begins_told(here: Here, items: impl Iterator<Item = Dependence> + Clone)
     unsafe fn nothing(_: &Thread, _: &Task, _: bool) -> bool {
         true
     }
+    // What the running task has said about its next child is not about this one.
+    let flags = here.task.flags();
+    here.task.set_flags(flags.without(Flags::WISHES.with(Flags::RECORDS)));
     let waiter = Task::allocate(here, 0, nothing, Flags::WAITS);
+    here.task.set_flags(flags);
     // SAFETY: fresh, and ours until `wait_ends`.
     created_with_told(here, unsafe { waiter.as_ref() }, true, items);
     waiter
@@ -165,6 +169,11 @@ fn yields_told(here: Here, run: impl FnOnce()) {
     resumed(here);
 }
 
+/// Was it said that `task` was made? Tasks of the runtime's own, for devices and ranks, are not told.
+fn is_known(task: &Task) -> bool {
+    !task.is_explicit() || record::of(task).is_none_or(|record| record.id.get() != 0)
+}
+
 /// The running task goes on, after a wait during which its thread may have run others.
 #[inline]
 pub fn resumed(here: Here) {
@@ -176,6 +185,9 @@ pub fn resumed(here: Here) {
 #[cold]
 #[inline(never)]
 fn goes_on_with(thread: &Thread, task: &Task) {
+    if !is_known(task) {
+        return;
+    }
     let prior = thread.tool.current.replace(task);
     // SAFETY: a task that was said to run and whose end was not told is alive; null: nothing was told of this thread.
     if let Some(prior) = unsafe { prior.as_ref() } {
@@ -199,6 +211,9 @@ pub fn ended(thread: &Thread, task: &Task, status: impl FnOnce() -> Status) {
 #[cold]
 #[inline(never)]
 fn ended_told(thread: &Thread, task: &Task, status: Status) {
+    if !is_known(task) {
+        return;
+    }
     if !ptr::eq(thread.tool.current.get(), task) {
         goes_on_with(thread, task);
     }
@@ -218,6 +233,9 @@ pub fn fulfilled(task: &Task, body_is_done: bool) {
 
 #[cold]
 fn fulfilled_told(task: &Task, body_is_done: bool) {
+    if !is_known(task) {
+        return;
+    }
     let status = if body_is_done { Status::LateFulfill } else { Status::EarlyFulfill };
     let here = Here::get();
     tell(|consumer| consumer.task_schedule(here.thread, task, status, None));

@@ -12,7 +12,7 @@
 //! program does, or when it says so itself; then all threads end for it.
 
 use core::ffi::{c_int, c_void};
-use core::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, Ordering};
 use std::sync::Once;
 
 use super::hook::region;
@@ -35,6 +35,16 @@ pub use search::start_next;
 /// What the tool's `ompt_start_tool` has returned; null where there is no tool, or it has finished.
 static TOOL: AtomicPtr<StartResult> = AtomicPtr::new(core::ptr::null_mut());
 
+/// Nobody has looked for a tool yet, and one is wanted as far as is known.
+static WANTED: AtomicBool = AtomicBool::new(true);
+
+/// May there be a tool that has not been looked for? One load.
+#[inline(always)]
+pub fn is_wanted() -> bool {
+    // ORDERING: Relaxed; who asks once too often finds that it has been looked for.
+    WANTED.load(Ordering::Relaxed)
+}
+
 /// The kernel thread that starts the tool, 0 while none does.
 static STARTER: AtomicI32 = AtomicI32::new(0);
 
@@ -54,6 +64,7 @@ pub fn start() {
             initialize(search::find());
         }
         STARTER.store(0, Ordering::Relaxed);
+        WANTED.store(false, Ordering::Relaxed);
     });
 }
 

@@ -74,20 +74,22 @@ pub fn find() -> *mut StartResult {
     found
 }
 
-/// # Safety
-/// `address` is null or a function of this type.
-unsafe fn ask(address: *mut c_void) -> *mut StartResult {
+/// Asks the function at `address`, null or an `ompt_start_tool`.
+fn ask(address: *mut c_void) -> *mut StartResult {
     if address.is_null() {
         return ptr::null_mut();
     }
-    // SAFETY: as the caller says.
+    // SAFETY: a function of the standard's, by its name.
     unsafe { core::mem::transmute::<*mut c_void, StartTool>(address)(VERSION, runtime().into_raw()) }
 }
 
-/// What the first `ompt_start_tool` in the process returns, or where that is ours, the next one.
+/// What the first `ompt_start_tool` in the process returns that is not an OpenMP runtime's.
+///
+/// Not by `dlsym`: it takes the lock that a thread in `dlopen` holds while it runs constructors, and one of those may be waiting here; and it leaves
+/// a message for the program's `dlerror`.
 fn in_process() -> *mut StartResult {
-    // SAFETY: a name; what is found is a function of the standard's.
-    unsafe { ask(libc::dlsym(libc::RTLD_DEFAULT, NAME.as_ptr())) }
+    let found = ult::loader::function_of_others(NAME, c"__kmpc_fork_call");
+    ask(found.map_or(ptr::null_mut(), ptr::with_exposed_provenance_mut))
 }
 
 /// `ompt_start_tool` of this library (5.2 §19.2.1): what the next library in the order of the loader says, if there is one.
@@ -99,6 +101,7 @@ pub unsafe fn start_next(version: c_uint, runtime: *const c_char) -> *mut c_void
     unsafe {
         let next = libc::dlsym(libc::RTLD_NEXT, NAME.as_ptr());
         if next.is_null() {
+            libc::dlerror(); // the program did not ask
             return ptr::null_mut();
         }
         core::mem::transmute::<*mut c_void, StartTool>(next)(version, runtime).cast()
@@ -139,8 +142,7 @@ fn in_library(library: &str, log: &Log) -> *mut StartResult {
         unsafe { libc::dlclose(handle) };
         return ptr::null_mut();
     }
-    // SAFETY: a function of the standard's.
-    let found = unsafe { ask(start) };
+    let found = ask(start);
     if found.is_null() {
         log.put("Found but not using the OMPT interface.\nContinuing search...\n");
         // SAFETY: opened above.
