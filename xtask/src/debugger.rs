@@ -158,16 +158,18 @@ fn judge(text: &str) -> Vec<String> {
 
 /// Last frames of suspended contexts that are no bottom of a stack.
 fn ends(frames: &str) -> Vec<&str> {
+    let is_bottom = |frame: &&str| ["::base", "clone3", "clone", " main", "_start"].iter().any(|end| frame.contains(end));
     let mut wrong = Vec::new();
-    for context in frames.split("context ").skip(1) {
-        let last = context.trim_end().lines().last().unwrap_or("");
-        let is_bottom = ["::base", "clone3", "clone", " main", "_start"].iter().any(|end| last.contains(end));
-        if context.contains("suspended") && !is_bottom {
-            wrong.push(last);
+    let mut lines = frames.lines().peekable();
+    while let Some(line) = lines.next() {
+        let begins_next = lines.peek().is_none_or(|next| next.starts_with("context "));
+        let is_frame = line.trim_start().starts_with('#');
+        if is_frame && begins_next && !is_bottom(&line) {
+            wrong.push(line);
         }
     }
-    if frames.is_empty() {
-        wrong.push("nothing");
+    if !frames.contains(", suspended, ") {
+        wrong.push("no suspended context");
     }
     wrong
 }
