@@ -151,6 +151,11 @@ pub fn is_clear(here: Here, mut items: impl Iterator<Item = Dependence>) -> bool
     DependTable::if_any(here.task).is_none_or(|table| !ult::sanitize::sees_races() && items.all(|item| table.is_clear_for(item)))
 }
 
+/// Are there children of the running task, not complete, on which one that it makes now might depend?
+pub fn has_live_children(here: Here) -> bool {
+    here.task.children() != 0 && DependTable::if_any(here.task).is_some_and(DependTable::is_live)
+}
+
 /// Creates an undeferred task with dependences: waits until it may run. The caller then runs it with
 /// [`task::run_at_once`] (or the compiler's own code runs it).
 pub fn wait_to_run(here: Here, task: NonNull<Task>, items: impl Iterator<Item = Dependence>) {

@@ -92,6 +92,12 @@ impl DependTable {
         }
     }
 
+    /// Is one of the tasks incomplete that a later one may have to wait for?
+    pub(super) fn is_live(&self) -> bool {
+        let precedes_all = self.all_memory.as_ref().is_some_and(|node| !node.get().is_complete());
+        precedes_all || self.addresses.iter().any(Sets::is_live)
+    }
+
     fn enter_all_memory(&mut self, node: &TableRef) {
         if ult::mutant!(all_memory_ignored) { return }
         for sets in self.addresses.iter() {

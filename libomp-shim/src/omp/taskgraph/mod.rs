@@ -105,7 +105,8 @@ impl Graph {
         // SAFETY: opened above, and open until `end`.
         unsafe { &*group }.graph.set(self);
         match self.state.get() {
-            State::Ready if !has_dependent_children(here) => {
+            // Its tasks are not entered in the table of those that were made before.
+            State::Ready if !depend::has_live_children(here) => {
                 self.launch(here);
                 return Begun::Made;
             }
@@ -164,11 +165,6 @@ impl Graph {
 fn is_recordable(here: Here, group: *const Taskgroup) -> bool {
     let is_plain = !task::is_included(here) && !here.task.flags().has_any(Flags::RECORDS.with(Flags::WISHES));
     is_plain && !keep::is_used() && !array::any() && !super::device::any() && !has_reductions(group)
-}
-
-/// Are there tasks, made before the graph, on which some of its tasks may depend? Those that the graph makes are not entered in the table that knows them.
-fn has_dependent_children(here: Here) -> bool {
-    here.task.children() != 0 && here.task.children_depend.get().is_some()
 }
 
 /// Has one of the open taskgroups reductions? Tasks keep its address with their data.
