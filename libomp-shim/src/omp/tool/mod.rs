@@ -17,11 +17,11 @@
 //! several threads agree on: a member waits for the end of a region only if its thread 0 tells that.
 //!
 //! **How a consumer hooks in.** It implements [`Consumer`], whose functions do nothing by default, and calls [`attach`] with a place of its own
-//! ([`Place`]). From then on it hears events, from all threads at the same time; after [`detach`] some may still be under way. It may come and go at any
-//! time: then it hears ends of what began before, and finds no record with tasks that were made before ([`record::of`]).
+//! ([`Place`]). From then on it hears events, from all threads at the same time; after [`detach`] some may still be under way. It comes once, at any
+//! time, and may go: it hears ends of what began before, and finds no record with tasks that were made before ([`record::of`]).
 //!
 //! **What a consumer may do.** It is called in the name of the thread that the event says, on that code's stack, wearing its identity: its thread-local variables are
-//! those of the OpenMP thread. No lock of the runtime is held. It may block for a short time, allocate, and call inquiry functions; it may not wait for
+//! those of the OpenMP thread. No lock of the runtime is held, but that of the list of workers at the program's end. It may block for a short time, allocate, and call inquiry functions; it may not wait for
 //! other OpenMP threads, call constructs, or unwind. Between two events of a thread the kernel thread may have changed only if
 //! the thread's worker was handed over (`stall.md`).
 //!

@@ -139,30 +139,33 @@ fn kind_of(item: &Dependence) -> u32 {
 /// The consumer that calls a tool's callbacks.
 pub struct Ompt;
 
-// SAFETY (of all calls below): `callback!` gives a function of the type that belongs to the event; words and frames live as long as what they are kept with,
-// which the event is about.
-#[allow(clippy::undocumented_unsafe_blocks, reason = "one reason for all, above")]
+// *Word and type*, the invariant of all calls below: `callback!` gives a function of the type that belongs to the event; words and frames live as long
+// as what they are kept with, which lives during the event.
 impl Consumer for Ompt {
     fn thread_begin(&self, thread: &Thread, kind: ThreadKind) {
         if let Some(call) = callback!(THREAD_BEGIN: ThreadBegin) {
+            // SAFETY: *word and type*.
             unsafe { call(kind as u32, thread.tool.data.as_ptr()) };
         }
     }
 
     fn thread_end(&self, thread: &Thread) {
         if let Some(call) = callback!(THREAD_END: ThreadEnd) {
+            // SAFETY: *word and type*.
             unsafe { call(thread.tool.data.as_ptr()) };
         }
     }
 
     fn parallel_begin(&self, site: &Site, team: &Team, wanted: u32) {
         if let Some(call) = callback!(PARALLEL_BEGIN: ParallelBegin) {
+            // SAFETY: *word and type*.
             unsafe { call(data_of(site.task), frame_of(site.task), region_of(team), wanted, parallel_flags(team), code(site)) };
         }
     }
 
     fn parallel_end(&self, site: &Site, team: &Team) {
         if let Some(call) = callback!(PARALLEL_END: ParallelEnd) {
+            // SAFETY: *word and type*.
             unsafe { call(region_of(team), data_of(site.task), parallel_flags(team), code(site)) };
         }
     }
@@ -170,12 +173,14 @@ impl Consumer for Ompt {
     fn league_begin(&self, site: &Site, word: *mut u64, teams: u32) {
         if let Some(call) = callback!(PARALLEL_BEGIN: ParallelBegin) {
             let flags = parallel_flag::LEAGUE | parallel_flag::BY_RUNTIME;
+            // SAFETY: *word and type*.
             unsafe { call(data_of(site.task), frame_of(site.task), word, teams, flags, code(site)) };
         }
     }
 
     fn league_end(&self, site: &Site, word: *mut u64) {
         if let Some(call) = callback!(PARALLEL_END: ParallelEnd) {
+            // SAFETY: *word and type*.
             unsafe { call(word, data_of(site.task), parallel_flag::LEAGUE | parallel_flag::BY_RUNTIME, code(site)) };
         }
     }
@@ -190,12 +195,14 @@ impl Consumer for Ompt {
             _ => (team.size(), thread.num()),
         };
         let size = if end == End::Begin { size } else { 0 };
+        // SAFETY: *word and type*.
         unsafe { call(end as u32, region_unless(over, thread), data_of(&thread.implicit), size, index, flags) };
     }
 
     fn task_create(&self, site: &Site, task: &Task, has_dependences: bool) {
         if let Some(call) = callback!(TASK_CREATE: TaskCreate) {
             let has = c_int::from(has_dependences);
+            // SAFETY: *word and type*.
             unsafe { call(data_of(site.task), frame_of(site.task), data_of(task), flags_of(task), has, code(site)) };
         }
     }
@@ -203,6 +210,7 @@ impl Consumer for Ompt {
     fn dependences(&self, _: &Site, task: &Task, items: &[Dependence]) {
         if let Some(call) = callback!(DEPENDENCES: Dependences) {
             let items: Vec<Item> = items.iter().map(|item| Item { variable: item.address.unwrap_or(0), kind: kind_of(item) }).collect();
+            // SAFETY: *word and type*.
             unsafe { call(data_of(task), items.as_ptr(), items.len() as c_int) };
         }
     }
@@ -211,6 +219,7 @@ impl Consumer for Ompt {
         if let Some(call) = callback!(DEPENDENCES: Dependences) {
             let kind = if source { 5 } else { 6 };
             let items: Vec<Item> = values.iter().map(|&value| Item { variable: value as usize, kind }).collect();
+            // SAFETY: *word and type*.
             unsafe { call(data_of(site.task), items.as_ptr(), items.len() as c_int) };
         }
     }
@@ -218,30 +227,35 @@ impl Consumer for Ompt {
     fn task_dependence(&self, _: &Site, first: (u64, u64), second: &Task) {
         if let Some(call) = callback!(TASK_DEPENDENCE: TaskDependence) {
             let mut word = first.0;
+            // SAFETY: *word and type*.
             unsafe { call(&raw mut word, data_of(second)) };
         }
     }
 
     fn task_schedule(&self, _: &Thread, prior: &Task, status: Status, next: Option<&Task>) {
         if let Some(call) = callback!(TASK_SCHEDULE: TaskSchedule) {
+            // SAFETY: *word and type*.
             unsafe { call(data_of(prior), status as u32, next.map_or(ptr::null_mut(), data_of)) };
         }
     }
 
     fn sync_region(&self, site: &Site, kind: SyncKind, end: End, over: bool) {
         if let Some(call) = callback!(SYNC_REGION: SyncRegion) {
+            // SAFETY: *word and type*.
             unsafe { call(kind as u32, end as u32, region_unless(over, site.thread), data_of(site.task), code(site)) };
         }
     }
 
     fn sync_wait(&self, site: &Site, kind: SyncKind, end: End, over: bool) {
         if let Some(call) = callback!(SYNC_WAIT: SyncRegion) {
+            // SAFETY: *word and type*.
             unsafe { call(kind as u32, end as u32, region_unless(over, site.thread), data_of(site.task), code(site)) };
         }
     }
 
     fn work(&self, site: &Site, kind: Work, end: End, count: u64) {
         if let Some(call) = callback!(WORK: Work) {
+            // SAFETY: *word and type*.
             unsafe { call(kind as u32, end as u32, region_of(site.thread.team()), data_of(site.task), count, code(site)) };
         }
     }
@@ -250,17 +264,20 @@ impl Consumer for Ompt {
         let Some(call) = callback!(DISPATCH: Dispatch) else { return };
         let (region, task) = (region_of(site.thread.team()), data_of(site.task));
         let (kind, start, iterations) = match chunk {
+            // SAFETY: *word and type*.
             Chunk::Section(code) => return unsafe { call(region, task, 2, code as u64) },
             Chunk::Loop(start, count) => (3, start, count),
             Chunk::Taskloop(start, count) => (4, start, count),
             Chunk::Distribute(start, count) => (5, start, count),
         };
         let chunk = ChunkOf { start, iterations };
+        // SAFETY: *word and type*.
         unsafe { call(region, task, kind, (&raw const chunk).addr() as u64) };
     }
 
     fn masked(&self, site: &Site, end: End) {
         if let Some(call) = callback!(MASKED: Masked) {
+            // SAFETY: *word and type*.
             unsafe { call(end as u32, region_of(site.thread.team()), data_of(site.task), code(site)) };
         }
     }
@@ -268,54 +285,63 @@ impl Consumer for Ompt {
     fn reduction(&self, site: &Site, end: End) {
         if let Some(call) = callback!(REDUCTION: SyncRegion) {
             let kind = SyncKind::Reduction as u32;
+            // SAFETY: *word and type*.
             unsafe { call(kind, end as u32, region_of(site.thread.team()), data_of(site.task), code(site)) };
         }
     }
 
     fn mutex_acquire(&self, site: &Site, kind: Mutex, hint: u32, id: u64) {
         if let Some(call) = callback!(MUTEX_ACQUIRE: MutexAcquire) {
+            // SAFETY: *word and type*.
             unsafe { call(kind as u32, hint, PARKING, id, code(site)) };
         }
     }
 
     fn mutex_acquired(&self, site: &Site, kind: Mutex, id: u64) {
         if let Some(call) = callback!(MUTEX_ACQUIRED: Mutex) {
+            // SAFETY: *word and type*.
             unsafe { call(kind as u32, id, code(site)) };
         }
     }
 
     fn mutex_released(&self, site: &Site, kind: Mutex, id: u64) {
         if let Some(call) = callback!(MUTEX_RELEASED: Mutex) {
+            // SAFETY: *word and type*.
             unsafe { call(kind as u32, id, code(site)) };
         }
     }
 
     fn nest_lock(&self, site: &Site, end: End, id: u64) {
         if let Some(call) = callback!(NEST_LOCK: NestLock) {
+            // SAFETY: *word and type*.
             unsafe { call(end as u32, id, code(site)) };
         }
     }
 
     fn lock_init(&self, site: &Site, kind: Mutex, hint: u32, id: u64) {
         if let Some(call) = callback!(LOCK_INIT: MutexAcquire) {
+            // SAFETY: *word and type*.
             unsafe { call(kind as u32, hint, PARKING, id, code(site)) };
         }
     }
 
     fn lock_destroy(&self, site: &Site, kind: Mutex, id: u64) {
         if let Some(call) = callback!(LOCK_DESTROY: Mutex) {
+            // SAFETY: *word and type*.
             unsafe { call(kind as u32, id, code(site)) };
         }
     }
 
     fn flush(&self, site: &Site) {
         if let Some(call) = callback!(FLUSH: Flush) {
+            // SAFETY: *word and type*.
             unsafe { call(record::strand(site.thread).tool.data.as_ptr(), code(site)) };
         }
     }
 
     fn cancel(&self, site: &Site, task: &Task, flags: u32) {
         if let Some(call) = callback!(CANCEL: Cancel) {
+            // SAFETY: *word and type*.
             unsafe { call(data_of(task), flags, code(site)) };
         }
     }
@@ -323,6 +349,7 @@ impl Consumer for Ompt {
     fn error(&self, site: &Site, fatal: bool, message: &[u8]) {
         if let Some(call) = callback!(ERROR: Error) {
             let text: Vec<u8> = message.iter().copied().chain([0]).collect();
+            // SAFETY: *word and type*.
             unsafe { call(if fatal { 2 } else { 1 }, text.as_ptr().cast::<c_char>(), message.len(), code(site)) };
         }
     }
@@ -331,6 +358,7 @@ impl Consumer for Ompt {
         // A tool without a callback: `omp_control_tool_nocallback`.
         Some(callback!(CONTROL_TOOL: ControlTool).map_or(-1, |call| {
             let argument = ptr::without_provenance_mut(argument);
+            // SAFETY: *word and type*.
             unsafe { call(command, modifier, argument, code(site)) }
         }))
     }
