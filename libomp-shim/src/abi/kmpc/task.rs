@@ -5,6 +5,7 @@ use core::ffi::{c_int, c_void};
 use core::ptr::{self, NonNull};
 
 use ult::debug::Entry;
+use ult::watch;
 
 use super::parallel::{Location, note_task};
 use crate::omp::affinity::hint;
@@ -203,12 +204,13 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task(_: Location, _gtid: c_int, task:
     prepare(task_ref);
     let here = Here::get();
     taskgraph::record(here, task_ref, is_plain(task_ref), relocate, core::iter::empty());
-    if tool::is_on() { submit_told(here, task) } else { task::submit(here, task) }
+    if watch::anybody() { submit_watched(here, task) } else { task::submit_as::<false>(here, task) }
     0
 }
 
 #[cold]
-fn submit_told(here: Here, task: NonNull<Task>) {
+#[inline(never)]
+fn submit_watched(here: Here, task: NonNull<Task>) {
     // SAFETY: not submitted yet.
     hook::task::created(here, unsafe { task.as_ref() }, false);
     task::submit(here, task);
@@ -376,6 +378,7 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_begin_if0(_: Location, _gtid: c_
     // SAFETY: as for this function.
     let task = unsafe { task_of(task).as_ref() };
     prepare(task);
+    task.set_flags(task.flags().with(Flags::UNDEFERRED)); // its creator goes on only after its end
     // SAFETY: own thread only.
     if let Some(node) = unsafe { here.thread.own() }.entered.take() {
         task.set_node(node);
