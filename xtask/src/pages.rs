@@ -2,17 +2,19 @@
 //!
 //! | file | what lives there |
 //! |---|---|
+//! | `environment` | the environment variables: docs/environment.md |
 //! | `messages` | every line that the library can print: docs/messages.md |
 //! | `rejected` | designs that were tried or weighed and left: docs/rejected.md |
 //! | `links` | whether the links of all pages lead somewhere, and the book has all pages |
 //!
-//! The book itself is made by mdBook where that is installed; everything else needs nothing.
+//! The book itself is made by mdBook where that is installed (it takes minutes to build, so `cargo xtask setup` does not); everything else needs nothing.
 
+mod environment;
 mod links;
 mod messages;
 mod rejected;
 
-use crate::exec;
+use crate::{bench, exec};
 use crate::programs::Places;
 use crate::report::Report;
 use std::fs;
@@ -29,23 +31,43 @@ const ROOMS: [(&str, &str); 7] = [
     ("gangway/src", "the command"),
 ];
 
+/// What installs the program that makes the book.
+const MDBOOK: &str = "cargo install mdbook --version 0.4.52 --locked";
+
 /// Writes the pages, or with `check` compares them, and looks at the links; then makes the book.
 pub fn run(places: &Places, check: bool, report: &mut Report) {
     report.step("pages");
     let root = &places.root;
+    let environment = environment::page(root).map_or_else(|why| vec![why], |page| update(root, "docs/environment.md", &page, check));
+    report.check("docs/environment.md is what the table says", environment);
+    report.check("libomp-shim/variables.tsv: others agree", environment::disagreements(root));
     report.check("docs/messages.md is what the sources say", update(root, "docs/messages.md", &messages::page(root), check));
     report.check("docs/rejected.md is what the sources say", update(root, "docs/rejected.md", &rejected::page(root), check));
+    report.check("docs/benchmarks.md is what the figures say", benchmarks(root, check));
     report.check("pages: links lead somewhere", links::broken(root));
     report.check("pages: the book has all of them", links::forgotten(root));
-    if check {
-        return;
+    book(places, report);
+}
+
+/// The page of benchmarks and its plots, from the figures of the last run.
+fn benchmarks(root: &Path, check: bool) -> Vec<String> {
+    match bench::pages(&root.join("docs")) {
+        Ok(pages) => pages.iter().flat_map(|(name, text)| update(root, &format!("docs/{name}"), text, check).into_iter().map(move |why| format!("{name}: {why}"))).collect(),
+        Err(why) => vec![format!("docs/plots/benchmarks.tsv: {why}")],
     }
+}
+
+/// Makes the book; what mdBook warns of is a problem.
+fn book(places: &Places, report: &mut Report) {
     if !exec::on_path("mdbook") {
-        return report.skip("book", "mdBook is not installed (`cargo install mdbook`)");
+        return report.skip("book", &format!("mdBook is not installed ({MDBOOK})"));
     }
-    let book = places.target.join("book").display().to_string();
-    let fine = exec::visible("mdbook", &["build", "docs", "--dest-dir", &book], &[], root);
-    report.check("book", if fine { vec![] } else { vec!["see mdBook's messages above".into()] });
+    let out = places.target.join("book").display().to_string();
+    let ran = exec::run(&["mdbook", "build", "docs", "--dest-dir", &out].map(String::from), &[], &places.root, 120);
+    let said = ran.stdout.lines().chain(ran.stderr.lines());
+    let mut problems: Vec<String> = said.filter(|line| line.contains("WARN") || line.contains("ERROR")).map(String::from).collect();
+    problems.extend(ran.problem);
+    report.check("book", problems);
 }
 
 fn update(root: &Path, name: &str, page: &str, check: bool) -> Vec<String> {
