@@ -6,15 +6,15 @@
 //! | `messages` | every line that the library can print: docs/messages.md |
 //! | `rejected` | designs that were tried or weighed and left: docs/rejected.md |
 //! | `links` | whether the links of all pages lead somewhere, and the book has all pages |
-//!
-//! The book itself is made by mdBook where that is installed (it takes minutes to build, so `cargo xtask setup` does not); everything else needs nothing.
+//! | `book` | the book, made by mdBook where that is installed; everything else needs nothing |
 
+mod book;
 mod environment;
 mod links;
 mod messages;
 mod rejected;
 
-use crate::{bench, exec};
+use crate::bench;
 use crate::programs::Places;
 use crate::report::Report;
 use std::fs;
@@ -31,9 +31,6 @@ const ROOMS: [(&str, &str); 7] = [
     ("gangway/src", "the command"),
 ];
 
-/// What installs the program that makes the book.
-const MDBOOK: &str = "cargo install mdbook --version 0.4.52 --locked";
-
 /// Writes the pages, or with `check` compares them, and looks at the links; then makes the book.
 pub fn run(places: &Places, check: bool, report: &mut Report) {
     report.step("pages");
@@ -46,7 +43,7 @@ pub fn run(places: &Places, check: bool, report: &mut Report) {
     report.check("docs/benchmarks.md is what the figures say", benchmarks(root, check));
     report.check("pages: links lead somewhere", links::broken(root));
     report.check("pages: the book has all of them", links::forgotten(root));
-    book(places, report);
+    book::run(places, report);
 }
 
 /// The page of benchmarks and its plots, from the figures of the last run.
@@ -55,19 +52,6 @@ fn benchmarks(root: &Path, check: bool) -> Vec<String> {
         Ok(pages) => pages.iter().flat_map(|(name, text)| update(root, &format!("docs/{name}"), text, check).into_iter().map(move |why| format!("{name}: {why}"))).collect(),
         Err(why) => vec![format!("docs/plots/benchmarks.tsv: {why}")],
     }
-}
-
-/// Makes the book; what mdBook warns of is a problem.
-fn book(places: &Places, report: &mut Report) {
-    if !exec::on_path("mdbook") {
-        return report.skip("book", &format!("mdBook is not installed ({MDBOOK})"));
-    }
-    let out = places.target.join("book").display().to_string();
-    let ran = exec::run(&["mdbook", "build", "docs", "--dest-dir", &out].map(String::from), &[], &places.root, 120);
-    let said = ran.stdout.lines().chain(ran.stderr.lines());
-    let mut problems: Vec<String> = said.filter(|line| line.contains("WARN") || line.contains("ERROR")).map(String::from).collect();
-    problems.extend(ran.problem);
-    report.check("book", problems);
 }
 
 fn update(root: &Path, name: &str, page: &str, check: bool) -> Vec<String> {
