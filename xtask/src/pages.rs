@@ -21,12 +21,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Crates whose sources the pages are written from, each with the words a reader knows it by.
-const ROOMS: [(&str, &str); 7] = [
+const ROOMS: [(&str, &str); 8] = [
     ("ult/src", "user-level threads"),
     ("libomp-shim/src/omp", "OpenMP's meaning"),
     ("libomp-shim/src/abi", "the fronts"),
     ("libomp-shim/placement/src", "placement"),
     ("mpi-bridge/src", "the MPI bridge"),
+    ("mpi-bridge/shim", "the libraries for MPI"),
     ("cuda-offload/src", "GPUs"),
     ("gangway/src", "the command"),
 ];
@@ -39,6 +40,7 @@ pub fn run(places: &Places, check: bool, report: &mut Report) {
     report.check("docs/environment.md is what the table says", environment);
     report.check("libomp-shim/variables.tsv: others agree", environment::disagreements(root));
     report.check("docs/messages.md is what the sources say", update(root, "docs/messages.md", &messages::page(root), check));
+    report.check("messages: reporters are called by their whole names", messages::unqualified(root));
     report.check("docs/rejected.md is what the sources say", update(root, "docs/rejected.md", &rejected::page(root), check));
     report.check("docs/benchmarks.md is what the figures say", benchmarks(root, check));
     report.check("pages: links lead somewhere", links::broken(root));
@@ -65,7 +67,7 @@ fn update(root: &Path, name: &str, page: &str, check: bool) -> Vec<String> {
     fs::write(&file, page).err().map(|e| format!("{}: {e}", file.display())).into_iter().collect()
 }
 
-/// The Rust files below `directory` that are no tests, sorted.
+/// The files of Rust and C below `directory` that are no tests, sorted.
 fn sources(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut open = vec![directory.to_path_buf()];
@@ -74,7 +76,7 @@ fn sources(directory: &Path) -> Vec<PathBuf> {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             if path.is_dir() && name != "tests" {
                 open.push(path);
-            } else if name.ends_with(".rs") && name != "tests.rs" && name != "fuzz.rs" {
+            } else if (name.ends_with(".rs") && name != "tests.rs" && name != "fuzz.rs") || name.ends_with(".c") {
                 found.push(path);
             }
         }
