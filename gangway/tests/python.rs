@@ -80,7 +80,7 @@ fn installed(test: &str) -> Option<PathBuf> {
 }
 
 /// What an environment's packages are taken from.
-enum From<'a> {
+enum Packages<'a> {
     /// Those of another Python, which also installs.
     Other(&'a Path),
     /// PyPI, and Debian for what is not named.
@@ -88,24 +88,24 @@ enum From<'a> {
 }
 
 /// A fresh environment `at/venv` with these packages, and with wheels of each compiler.
-fn environment(at: &Path, from: &From) -> Result<Vec<Wheel>, String> {
+fn environment(at: &Path, from: &Packages) -> Result<Vec<Wheel>, String> {
     let venv = at.join("venv");
     let python = venv.join("bin/python");
     let mut make = Command::new("/usr/bin/python3");
     make.args(["-m", "venv"]).arg(&venv);
     match from {
-        From::Other(other) => {
+        Packages::Other(other) => {
             done(make.arg("--without-pip"))?;
             let (_, packages, _) = outcome(Command::new(other).args(["-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]));
             let (_, own, _) = outcome(Command::new(&python).args(["-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]));
             fs::write(Path::new(own.trim()).join("more.pth"), packages).map_err(|e| format!("{own}: {e}"))?;
         }
-        From::Pypi(names) => {
+        Packages::Pypi(names) => {
             done(make.arg("--system-site-packages"))?;
             done(Command::new(&python).args(["-m", "pip", "install", "-q"]).args(*names))?;
         }
     }
-    let installer = if let From::Other(other) = from { other.to_path_buf() } else { python.clone() };
+    let installer = if let Packages::Other(other) = from { other.to_path_buf() } else { python.clone() };
     let wheels = wheels();
     for wheel in &wheels {
         let file = wheel.packed(at, &python)?;
@@ -157,7 +157,7 @@ fn a_fresh_environment_with_three_copies_is_put_on_one_runtime() {
     const NAME: &str = "a_fresh_environment_with_three_copies_is_put_on_one_runtime";
     let (Some(library), Some(other)) = (library(NAME), installed(NAME)) else { return };
     let at = directory("python");
-    let wheels = match environment(&at, &From::Other(&other)) {
+    let wheels = match environment(&at, &Packages::Other(&other)) {
         Ok(wheels) => wheels,
         Err(why) => return eprintln!("{NAME} is left out: {why}"),
     };
@@ -183,7 +183,7 @@ fn scikit_learn_numpy_and_pytorch_are_put_on_one_runtime() {
     const NAME: &str = "scikit_learn_numpy_and_pytorch_are_put_on_one_runtime";
     let library = library(NAME).expect("asked for");
     let at = directory("pytorch");
-    let wheels = environment(&at, &From::Pypi(&["numpy==1.26.4", "scikit-learn==1.5.2"])).expect("asked for");
+    let wheels = environment(&at, &Packages::Pypi(&["numpy==1.26.4", "scikit-learn==1.5.2"])).expect("asked for");
     let mut named: Vec<String> = wheels.iter().map(Wheel::copy).collect();
     named.extend(["scikit_learn.libs/libgomp-", "/libgomp.so.1.0.0: ", "conflict: 4 OpenMP runtimes in one process (libgomp and libomp)"].map(String::from));
     doctor_and_fixes(&library, &at, &format!("import tensors._sum, gradients._sum\n{SKLEARN}{TORCH}"), &named);
