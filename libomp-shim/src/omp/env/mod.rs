@@ -1,8 +1,9 @@
 //! The environment: every `OMP_*`, `KMP_*`, `GOMP_*` and `GANGWAY_*` variable that concerns the host, read once.
 //!
 //! Nothing is read before the first call of [`settings`]: the library is preloaded into shells and helpers that never
-//! use OpenMP, and must not cost them anything. What each variable means, its default, and which one wins where
-//! several speak about the same thing, is in `docs/environment.md`.
+//! use OpenMP, and must not cost them anything. What each variable means, and its default, is in the one table of them,
+//! `libomp-shim/variables.tsv`, from which `docs/environment.md` is written; which one wins where several speak about the
+//! same thing is in `docs/environment.in.md`.
 //!
 //! | file | what lives there |
 //! |---|---|
