@@ -354,20 +354,11 @@ pub fn end(thread: &Thread, task: &Task) {
         if tied.last().is_some_and(|&t| ptr::eq(t, task)) {
             tied.pop();
         } else {
-            end_out_of_order(tied, task);
+            tied.remove(task);
         }
     }
     if flags.has_any(Flags::QUEUES.with(Flags::STREAMS).with(Flags::OPENS)) {
         chain::end();
-    }
-}
-
-/// A task has ended that is not the newest of those its thread has begun.
-#[cold]
-#[inline(never)]
-fn end_out_of_order(tied: &mut Vec<*const Task>, task: &Task) {
-    if let Some(at) = tied.iter().rposition(|&t| ptr::eq(t, task)) {
-        tied.remove(at);
     }
 }
 
