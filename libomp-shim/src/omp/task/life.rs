@@ -175,6 +175,7 @@ unsafe fn run_late_job(data: *mut ()) {
     unsafe {
         let task = NonNull::new_unchecked(data.cast::<Task>());
         let thread: *const Thread = task.as_ref().thread();
+        Here { thread: &*thread, task: &(*thread).implicit }.enter(); // between two tasks it is nobody else's code
         (*thread).team().adopt_floating_point();
         let mut next = Some(task);
         while let Some(task) = next {
@@ -194,6 +195,7 @@ unsafe fn run_jobs(data: *mut ()) {
         let task = NonNull::new_unchecked(data.cast::<Task>());
         let thread: *const Thread = task.as_ref().thread();
         let number = queue::help_number(&*thread);
+        Here { thread: &*thread, task: &(*thread).implicit }.enter(); // as above
         (*thread).team().adopt_floating_point();
         let mut next = Some(task);
         while let Some(task) = next {

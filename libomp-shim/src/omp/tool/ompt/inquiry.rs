@@ -1,8 +1,8 @@
 //! What a tool may ask (5.2 §19.6). Any thread may ask, also one that has never met OpenMP: it does not become an initial thread by that.
 //!
 //! *From signal handlers*, at any instruction, as the standard has it: what is asked for is read, nothing is waited for or allocated, and what is read is
-//! the thread's own, or belongs to tasks that its own one keeps alive. A member that has arrived at the join keeps nobody ([`is_between`]). Exceptions: what needs
-//! the thread's place may bind it first (`ompt_get_place_num`, `ompt_get_partition_place_nums`), and `ompt_set_callback`.
+//! the thread's own, or belongs to tasks that its own one keeps alive. In the scheduler no task runs. A member that has arrived at the join keeps nobody ([`is_between`]). Exceptions: what needs
+//! the thread's place may bind an initial thread to it first (`ompt_get_place_num`, `ompt_get_partition_place_nums`), and `ompt_set_callback`.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
@@ -132,7 +132,7 @@ unsafe extern "C" fn get_callback(event: c_int, function: *mut *mut ()) -> c_int
 
 /// Where the running code is, if it belongs to a thread of OpenMP's and the tool is told of it.
 fn running() -> Option<Here> {
-    if is_told(Place::Ompt) { Here::if_known() } else { None }
+    if is_told(Place::Ompt) { Here::in_program() } else { None }
 }
 
 /// Is that a member whose share of its region is over, or which waits for the next one? Who forked the region may have gone on, and ended.
@@ -155,10 +155,7 @@ unsafe extern "C" fn get_thread_data() -> *mut Data {
 }
 
 unsafe extern "C" fn get_num_procs() -> c_int {
-    match running() {
-        Some(here) => binding::num_procs(here.thread) as c_int,
-        None => env::settings().num_procs as c_int,
-    }
+    env::settings().num_procs as c_int
 }
 
 unsafe extern "C" fn get_num_places() -> c_int {
@@ -307,8 +304,11 @@ unsafe extern "C" fn get_num_devices() -> c_int {
     device::count() as c_int
 }
 
+/// What tools' numbers begin behind: all have as many digits, so that lines that begin with them can be sorted as text, in the order in which they were given.
+const BASE: u64 = 1 << 48;
+
 unsafe extern "C" fn get_unique_id() -> u64 {
-    unique_id()
+    BASE + unique_id()
 }
 
 unsafe extern "C" fn finalize_tool() {
