@@ -421,8 +421,9 @@ impl Here {
     /// [`Here::if_known`] for signal handlers: `None` also where the kernel thread is in the scheduler.
     pub fn in_program() -> Option<Self> {
         let Locals([thread, task]) = worker::locals_of_program()?;
+        // Both: they are written one after the other.
         // SAFETY: as in `get`: those of program code are valid.
-        (thread != 0).then(|| unsafe { Self { thread: &*(thread as *const Thread), task: &*(task as *const Task) } })
+        (thread != 0 && task != 0).then(|| unsafe { Self { thread: &*(thread as *const Thread), task: &*(task as *const Task) } })
     }
 
     /// Makes `thread` and `task` the running ones and returns the words before.

@@ -5,18 +5,23 @@
 //! interrupted code goes on, so that order is all it takes.
 
 use core::ops::Deref;
-use core::ptr;
+use core::ptr::{self, NonNull};
 use core::slice;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, compiler_fence};
 
 use super::Task;
 
 /// The tasks, oldest first.
-#[derive(Default)]
 pub struct Tied {
     tasks: AtomicPtr<*const Task>,
     count: AtomicUsize,
     room: usize,
+}
+
+impl Default for Tied {
+    fn default() -> Self {
+        Self { tasks: AtomicPtr::new(NonNull::dangling().as_ptr()), count: AtomicUsize::new(0), room: 0 }
+    }
 }
 
 // ORDERING: Relaxed on every access: one thread writes, and reads; a handler on it reads, for which the compiler's order is enough (`compiler_fence`).
@@ -84,7 +89,7 @@ impl Tied {
 
 /// Gives the memory of a stack back.
 fn release(tasks: *mut *const Task, room: usize) {
-    if !tasks.is_null() {
+    if room != 0 {
         // SAFETY: `grow` has leaked a vector with this room; addresses need no drop.
         drop(unsafe { Vec::from_raw_parts(tasks, 0, room) });
     }
@@ -95,9 +100,6 @@ impl Deref for Tied {
     #[inline(always)]
     fn deref(&self) -> &[*const Task] {
         let tasks = self.tasks.load(Ordering::Relaxed);
-        if tasks.is_null() {
-            return &[];
-        }
         // SAFETY: so many have been written; who changes them has the stack for itself, but for handlers, which change nothing.
         unsafe { slice::from_raw_parts(tasks, self.len()) }
     }
