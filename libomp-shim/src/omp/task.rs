@@ -9,6 +9,7 @@
 //! | `life` | from the moment a task is taken to its completion |
 //! | `counts` | incomplete children and references, and who frees a task |
 //! | `spares` | descriptors for tasks that are run at once |
+//! | `tied` | the tied tasks that a thread has begun |
 //!
 //! An explicit task is one block: the descriptor, then the front's payload (LLVM's `kmp_task_t`, GCC's argument
 //! block). It is freed by whoever drops the last of its references: the task itself holds one until it has completed,
@@ -37,11 +38,13 @@ mod constructs;
 mod counts;
 mod life;
 mod spares;
+mod tied;
 
 pub use constructs::{announce, defer, has_enough, includes, is_included, set_off, submit, submit_as, taskwait, taskyield};
 pub use life::{begin, body_done, end, end_included, fulfill, job, late_job, run_at_once, run_included, run_taken, run_undeferred, tell_end};
 
 pub use spares::Spares;
+pub use tied::Tied;
 
 use counts::{FRESH, free};
 
@@ -91,6 +94,8 @@ impl Flags {
     pub const WAITS: Self = Self(262_144);
     /// Its children are written down ([`super::taskgraph`]).
     pub const RECORDS: Self = Self(524_288);
+    /// For tools: a target task.
+    pub const TARGET: Self = Self(1_048_576);
 
     /// Both sets together.
     #[must_use]

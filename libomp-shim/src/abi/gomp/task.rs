@@ -335,7 +335,7 @@ unsafe fn relocate(copy: &Task, _: usize, _: usize) {
 ///
 /// # Safety
 /// `depend` is null or the compiler's array.
-unsafe fn tell(here: Here, task: &Task, at_once: bool, depend: *mut *mut c_void) {
+pub(super) unsafe fn tell(here: Here, task: &Task, at_once: bool, depend: *mut *mut c_void) {
     if depend.is_null() {
         hook::task::created(here, task, at_once);
     } else {

@@ -176,6 +176,7 @@ unsafe fn run_late_job(data: *mut ()) {
     unsafe {
         let task = NonNull::new_unchecked(data.cast::<Task>());
         let thread: *const Thread = task.as_ref().thread();
+        Here { thread: &*thread, task: &(*thread).implicit }.enter(); // between two tasks it is nobody else's code
         (*thread).team().adopt_floating_point();
         let mut next = Some(task);
         while let Some(task) = next {
@@ -195,6 +196,7 @@ unsafe fn run_jobs(data: *mut ()) {
         let task = NonNull::new_unchecked(data.cast::<Task>());
         let thread: *const Thread = task.as_ref().thread();
         let number = queue::help_number(&*thread);
+        Here { thread: &*thread, task: &(*thread).implicit }.enter(); // as above
         (*thread).team().adopt_floating_point();
         let mut next = Some(task);
         while let Some(task) = next {
@@ -359,20 +361,11 @@ pub fn end(thread: &Thread, task: &Task) {
         if tied.last().is_some_and(|&t| ptr::eq(t, task)) {
             tied.pop();
         } else {
-            end_out_of_order(tied, task);
+            tied.remove(task);
         }
     }
     if flags.has_any(Flags::QUEUES.with(Flags::STREAMS).with(Flags::OPENS)) {
         chain::end();
-    }
-}
-
-/// A task has ended that is not the newest of those its thread has begun.
-#[cold]
-#[inline(never)]
-fn end_out_of_order(tied: &mut Vec<*const Task>, task: &Task) {
-    if let Some(at) = tied.iter().rposition(|&t| ptr::eq(t, task)) {
-        tied.remove(at);
     }
 }
 

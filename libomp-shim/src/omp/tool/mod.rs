@@ -21,7 +21,7 @@
 //! time, and may go: it hears ends of what began before, and finds no record with tasks that were made before ([`record::of`]).
 //!
 //! **What a consumer may do.** It is called in the name of the thread that the event says, on that code's stack, wearing its identity: its thread-local variables are
-//! those of the OpenMP thread. No lock of the runtime is held, but that of the list of workers at the program's end. It may block for a short time, allocate, and call inquiry functions; it may not wait for
+//! those of the OpenMP thread. No lock of the runtime is held, but that of the list of workers at the program's end, and a device's own (`hook::device`). It may block for a short time, allocate, and call inquiry functions; it may not wait for
 //! other OpenMP threads, call constructs, or unwind. Between two events of a thread the kernel thread may have changed only if
 //! the thread's worker was handed over (`stall.md`).
 //!

@@ -327,6 +327,7 @@ fn arrives(here: Here, code: usize) {
     let site = Site::at(here, code);
     tell(|consumer| consumer.sync_region(&site, kind, End::Begin, false));
     tell(|consumer| consumer.sync_wait(&site, kind, End::Begin, false));
+    here.thread.tool.joined.set(here.thread.num() != 0);
 }
 
 #[cold]
@@ -353,5 +354,6 @@ fn task_begins(thread: &Thread) {
     record.frame.exit.set(0);
     record.frame.exit_kind.set(RUNTIME_BASE);
     thread.tool.current.set(&raw const thread.implicit);
+    thread.tool.joined.set(false);
     tell(|consumer| consumer.implicit_task(thread, End::Begin, false));
 }

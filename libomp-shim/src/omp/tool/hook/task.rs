@@ -50,6 +50,7 @@ fn created_told(here: Here, task: &Task, at_once: bool, has_dependences: bool) {
     let caller = caller_if_wanted();
     if let Some(caller) = caller {
         enter(here.task, caller);
+        record::of(task).inspect(|record| record.code.set(caller.address));
     }
     let site = site(here, caller.map(|caller| caller.address));
     tell(|consumer| consumer.task_create(&site, task, has_dependences));
