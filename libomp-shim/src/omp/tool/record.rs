@@ -12,6 +12,7 @@ use core::ptr;
 use crate::omp::task::{Flags, Task};
 use crate::omp::team::Team;
 use crate::omp::thread::Thread;
+use crate::omp::trace::Thin;
 use super::event::TeamKind;
 
 /// `ompt_frame_t` (5.2 §19.4.4.28): between which frames of the stack a task's code is inside of the runtime.
@@ -49,10 +50,12 @@ pub struct TaskRecord {
     pub trace: Cell<u64>,
     /// First iteration and number of iterations of its part of a taskloop, until it begins.
     pub part: Cell<(u64, u64)>,
+    /// What the trace timed when it began ([`Thin`]).
+    pub timed: Cell<usize>,
 }
 
 /// Bytes behind the payload of a task that has one.
-pub const BYTES: usize = 64;
+pub const BYTES: usize = 80;
 
 const _: () = assert!(size_of::<TaskRecord>() <= BYTES);
 
@@ -64,6 +67,8 @@ pub struct ThreadRecord {
     pub id: Cell<u64>,
     /// A word for the trace.
     pub trace: Cell<u64>,
+    /// Which tasks the trace leaves out, and how many those were.
+    pub thin: Thin,
     /// `ompt_state_t`, and the number of what it waits for.
     pub state: Cell<(u32, u64)>,
     /// The task of this thread that was last said to run.
@@ -82,6 +87,7 @@ impl Default for ThreadRecord {
             data: Cell::default(),
             id: Cell::default(),
             trace: Cell::default(),
+            thin: Thin::default(),
             state: Cell::default(),
             current: Cell::new(ptr::null()),
             yields: Cell::default(),
