@@ -35,13 +35,16 @@ const OWN: usize = 1;
 const COUNT: u64 = 32;
 /// Tasks that may be left out in a row.
 const STRIDE: u64 = 1 << 20;
+/// One in the upper half of [`Thin::left`].
+const QUICK: u64 = 1 << 32;
 
 /// Units of the clock in which a lane earns an event; 0: everything is written.
 static PRICE: AtomicU64 = AtomicU64::new(0);
 
 /// The trace may take `percent` of the time; 100: any.
 pub fn set_share(percent: u32) {
-    let event = 2 * clock::reading().max(1);
+    // Two parts are for what is done besides, by code that is seldom in the caches.
+    let event = 3 * clock::reading().max(1);
     let price = if percent >= 100 { 0 } else { event * 100 / u64::from(percent.max(1)) };
     // ORDERING: Relaxed; a setting.
     PRICE.store(price, Ordering::Relaxed);
@@ -80,10 +83,9 @@ impl Purse {
 /// Of an OpenMP thread. In its name only.
 #[derive(Default)]
 pub struct Thin {
-    /// Tasks that it makes and leaves out before the next one that is written.
-    left: Cell<u32>,
-    /// Tasks that it has made, left out and run at once since either count below was taken.
-    quick: Cell<u32>,
+    /// The lower half: tasks that it makes and leaves out before the next one that is written. The upper half: tasks that it has made, left out and
+    /// run at once since either count below was taken.
+    left: Cell<u64>,
     /// Others that it has made and left out since the last one that was written.
     made: Cell<u32>,
     /// Others left out that it has run since the last count.
@@ -111,25 +113,25 @@ impl Thin {
     #[inline(always)]
     pub fn skips(&self) -> bool {
         let left = self.left.get();
-        self.left.set(left.saturating_sub(1));
-        left != 0
+        let skips = left as u32 != 0;
+        self.left.set(left - u64::from(skips));
+        skips
     }
 
     /// [`Thin::skips`] for a task that is run at once. True: it is counted already, made and run, and nothing else is to be said of it.
     #[inline(always)]
     pub fn skips_quick(&self) -> bool {
         let left = self.left.get();
-        let skips = left != 0 && self.timed.get() != OWN;
+        let skips = left as u32 != 0 && self.timed.get() != OWN;
         if skips {
-            self.left.set(left - 1);
-            self.quick.set(self.quick.get() + 1);
+            self.left.set(left + QUICK - 1);
         }
         skips
     }
 
     /// Is the next task left out?
     pub fn is_thinning(&self) -> bool {
-        self.left.get() != 0
+        self.left.get() as u32 != 0
     }
 
     /// A task that is left out has been made.
@@ -191,7 +193,8 @@ impl Thin {
     }
 
     fn settle_quick(&self) {
-        let quick = self.quick.take();
+        let quick = (self.left.get() / QUICK) as u32;
+        self.left.set(self.left.get() % QUICK);
         self.made.set(self.made.get() + quick);
         self.ran.set(self.ran.get() + quick);
     }
@@ -209,7 +212,7 @@ impl Thin {
             self.count(now);
             self.opens(now);
         }
-        self.left.set(self.due(now, skipped, price));
+        self.left.set(self.due(now, skipped, price).into());
     }
 
     /// How many tasks are left out before the next one. `skipped` were since the last one.
@@ -273,7 +276,7 @@ impl Thin {
 
     /// The thread comes to, or from, something after which its tasks may be others: writes what has been left out until here.
     pub fn settle(&self) {
-        if self.left.get() | self.quick.get() | self.made.get() | self.ran.get() == 0 {
+        if self.left.get() | u64::from(self.made.get() | self.ran.get()) == 0 {
             return;
         }
         self.count(clock::now());
@@ -287,7 +290,8 @@ impl Thin {
 
     /// In the child of a fork: what was counted is the parent's.
     pub fn forget(&self) {
-        for count in [&self.left, &self.quick, &self.made, &self.ran, &self.room] {
+        self.left.set(0);
+        for count in [&self.made, &self.ran, &self.room] {
             count.set(0);
         }
     }
