@@ -199,6 +199,7 @@ impl Bench<'_> {
         let page = self.recorded(&words, &file, &[]).and_then(|text| self.report(&file).map(|_| text));
         match page {
             Err(why) => report.fail(name, &why),
+            Ok(text) if !text.contains("\"tasks_left_out\":0,") => report.fail(name, "tasks of a factorization were left out"),
             Ok(text) => match browser::open(&self.directory, &file.with_extension("html"), 60) {
                 Err(browser::Failure::Absent(why)) => report.skip(name, &why),
                 Err(browser::Failure::Wrong(why)) => report.fail(name, &why),

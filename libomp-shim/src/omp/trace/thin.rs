@@ -1,8 +1,8 @@
 //! Tasks that are left out, so that the trace of very many short tasks takes a bounded share of the time.
 //!
 //! Each lane earns events as time goes by, and pays for those that are put in it ([`Purse`]). While it has some left every task is written. Once it has
-//! none a thread that makes tasks leaves out as many as the next one that is written has to wait for to be paid: a task stands for
-//! those that its thread has left out before it. Who is left out has no record, is told to nobody and reads no clock: it is counted, by the thread that makes
+//! none a thread that makes tasks leaves out as many as the next one that is written has to wait for to be paid, until tasks are so long that each one can
+//! be: a task stands for those that its thread has left out before it. Who is left out has no record, is told to nobody and reads no clock: it is counted, by the thread that makes
 //! it and by the one that runs it. How many lie between two that are written is by chance, around what is due, so that no pattern of the program's is met.
 //!
 //! What a written task does itself is timed all the same: that it runs a task at once which is left out is written, up to [`SPANS`] times.
@@ -23,10 +23,14 @@ use super::kind::Kind;
 use super::lane;
 use super::{clock, record as put};
 
-/// Events that a lane has at the beginning, and may have saved at most.
-const MOST: i64 = 1024;
+/// Events that a lane has at the beginning: of a program with few tasks all are written.
+const FIRST: i64 = 1024;
+/// How many it may save up later.
+const MOST: i64 = 256;
 /// Events of a task that is written, at first sight; what it really took is seen in the purse.
 const TASK: i64 = 6;
+/// How many times as much an event costs that comes now and then: what writes it is in no cache.
+const COLD: u64 = 4;
 /// Tasks run at once that are timed within a task that is written.
 const SPANS: u32 = 32;
 /// Of [`Thin::timed`]: the thread runs the own code of a task that is written.
@@ -43,8 +47,8 @@ static PRICE: AtomicU64 = AtomicU64::new(0);
 
 /// The trace may take `percent` of the time; 100: any.
 pub fn set_share(percent: u32) {
-    // Two parts are for what is done besides, by code that is seldom in the caches.
-    let event = 3 * clock::reading().max(1);
+    // A half is for what is done besides.
+    let event = clock::reading().max(1) * 3 / 2;
     let price = if percent >= 100 { 0 } else { event * 100 / u64::from(percent.max(1)) };
     // ORDERING: Relaxed; a setting.
     PRICE.store(price, Ordering::Relaxed);
@@ -64,7 +68,7 @@ pub struct Purse {
 
 impl Default for Purse {
     fn default() -> Self {
-        Self { at: Cell::new(0), events: Cell::new(0), left: Cell::new(MOST) }
+        Self { at: Cell::new(0), events: Cell::new(0), left: Cell::new(FIRST) }
     }
 }
 
@@ -74,8 +78,9 @@ impl Purse {
         let spent = events.wrapping_sub(self.events.replace(events)) as i64;
         let earned = now.saturating_sub(self.at.get()) / price;
         self.at.set(self.at.get() + earned * price);
-        let left = self.left.get().saturating_add_unsigned(earned).min(MOST) - spent.clamp(0, MOST);
-        self.left.set(left.max(-4 * MOST));
+        let had = self.left.get();
+        let left = had.saturating_add_unsigned(earned).min(had.max(MOST)) - spent.clamp(0, FIRST);
+        self.left.set(left.max(-4 * FIRST));
         left
     }
 }
@@ -223,12 +228,12 @@ impl Thin {
         let pace = if pace == 0 { each } else { each.min(2 * pace) }.max(1);
         self.pace.set(pace);
         let left = lane::own(|lane| lane.purse().left(now, lane.count(), price));
-        if left > if skipped == 0 { 0 } else { MOST / 4 } {
+        let pays = if skipped == 0 { left > 0 } else { pace > TASK as u64 * price };
+        if pays {
             return 0;
         }
-        let events = (TASK - left / 8).max(2) as u64;
-        let stride = (events * price / pace).min(STRIDE);
-        self.random(stride)
+        let events = COLD * (TASK + (-left).max(0) / 8) as u64;
+        self.random((events * price / pace).min(STRIDE))
     }
 
     /// A number around `mean`: from a half of it to one and a half.
@@ -304,9 +309,9 @@ mod tests {
     #[test]
     fn a_lane_earns_what_it_spends_later() {
         let purse = Purse::default();
-        assert_eq!(purse.left(1000, 24, 10), MOST - 24, "no more than it may save is earned");
-        assert_eq!(purse.left(1009, 1024, 10), MOST - 1024);
-        assert_eq!(purse.left(1010, 1024, 10), MOST - 1024 + 1, "a part of a price is not forgotten");
+        assert_eq!(purse.left(1000, 24, 10), FIRST - 24, "no more than it may save is earned");
+        assert_eq!(purse.left(1009, 1024, 10), 0);
+        assert_eq!(purse.left(1010, 1024, 10), 1, "a part of a price is not forgotten");
         assert_eq!(purse.left(1011, 2048, 10), -1023);
         assert_eq!(purse.left(100_000, 2048, 10), MOST);
     }
