@@ -26,11 +26,11 @@ use super::{clock, record as put};
 /// Events that a lane has at the beginning: of a program with few tasks all are written.
 const FIRST: i64 = 1024;
 /// How many it may save up later.
-const MOST: i64 = 256;
+const MOST: i64 = 128;
 /// Events of a task that is written, at first sight; what it really took is seen in the purse.
 const TASK: i64 = 6;
 /// How many times as much an event costs that comes now and then: what writes it is in no cache.
-const COLD: u64 = 4;
+const COLD: u64 = 8;
 /// Tasks run at once that are timed within a task that is written.
 const SPANS: u32 = 32;
 /// Of [`Thin::timed`]: the thread runs the own code of a task that is written.
