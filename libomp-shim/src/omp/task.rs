@@ -252,6 +252,15 @@ impl Task {
         if tool::is_on() { Self::allocate_recorded(here, payload, run, flags) } else { Self::allocate_plain(here, payload, run, flags) }
     }
 
+    /// [`Task::allocate`] for a task of the program's, which the trace may leave out ([`super::trace::Thin`]).
+    pub fn generate(here: Here, payload: usize, run: RunFn, flags: Flags) -> NonNull<Task> {
+        if tool::is_on() && !here.thread.tool.thin.skips() {
+            Self::allocate_recorded(here, payload, run, flags)
+        } else {
+            Self::allocate_plain(here, payload, run, flags)
+        }
+    }
+
     /// [`Task::allocate`] with a record for tools behind the payload.
     #[cold]
     #[inline(never)]
@@ -313,7 +322,7 @@ impl Task {
     pub fn duplicate_for(&self, here: Here) -> NonNull<Task> {
         let size = self.data_size();
         let Some(run) = self.run.get() else { super::report::fatal("a task without code was duplicated") };
-        let copy = Self::allocate(here, size, run, self.flags().without(Flags::RECORDED));
+        let copy = Self::generate(here, size, run, self.flags().without(Flags::RECORDED));
         // SAFETY: both payloads have `size` bytes and do not overlap.
         unsafe {
             ptr::copy_nonoverlapping(self.payload(), copy.as_ref().payload(), size);
@@ -392,6 +401,11 @@ impl Task {
     /// Says what stands for the data that a task names which has not been submitted.
     pub fn set_affinity(&self, key: u32) {
         self.affinity.set(key);
+    }
+    /// Are tools told of what it does: an implicit task, or one with a record?
+    #[inline(always)]
+    pub fn is_told_of(&self) -> bool {
+        self.flags().0 & (Flags::EXPLICIT.0 | Flags::RECORDED.0) != Flags::EXPLICIT.0
     }
     /// An explicit task (and not an implicit one)?
     #[inline(always)]

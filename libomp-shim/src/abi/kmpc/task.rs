@@ -129,7 +129,7 @@ pub extern "C" fn __kmpc_omp_task_alloc(
         .with_if(flags & TIED == 0, Flags::UNTIED)
         .with_if(flags & FINAL != 0, Flags::FINAL)
         .with_if(flags & (DETACHABLE | PROXY) != 0, Flags::DETACH);
-    let task = Task::allocate(here, offset.saturating_add(shareds), run, properties);
+    let task = Task::generate(here, offset.saturating_add(shareds), run, properties);
     // SAFETY: a fresh task with a payload large enough.
     unsafe {
         let task = task.as_ref();

@@ -109,7 +109,7 @@ fn tell(event: impl Fn(&dyn Consumer)) {
 /// The record of `task` while somebody is told, if it has one.
 #[inline(always)]
 pub fn record_if_told(task: &Task) -> Option<&record::TaskRecord> {
-    if is_on() { record::of(task) } else { None }
+    if is_on() && task.is_told_of() { record::of(task) } else { None }
 }
 
 /// A number that no other call returns; never 0.

@@ -12,6 +12,7 @@ use core::ptr;
 use crate::omp::task::{Flags, Task};
 use crate::omp::team::Team;
 use crate::omp::thread::Thread;
+use crate::omp::trace::Thin;
 use super::event::TeamKind;
 
 /// `ompt_frame_t` (5.2 §19.4.4.28): between which frames of the stack a task's code is inside of the runtime.
@@ -52,6 +53,8 @@ pub struct TaskRecord {
     pub construct: Cell<*const ConstructRecord>,
     /// Behind which call of the program it was made, as far as somebody has asked.
     pub code: Cell<usize>,
+    /// What the trace timed when it began ([`Thin`]).
+    pub timed: Cell<usize>,
 }
 
 impl Default for TaskRecord {
@@ -64,12 +67,13 @@ impl Default for TaskRecord {
             part: Cell::default(),
             construct: Cell::new(ptr::null()),
             code: Cell::default(),
+            timed: Cell::default(),
         }
     }
 }
 
 /// Bytes behind the payload of a task that has one.
-pub const BYTES: usize = 80;
+pub const BYTES: usize = 96;
 
 const _: () = assert!(size_of::<TaskRecord>() <= BYTES);
 
@@ -93,6 +97,8 @@ pub struct ThreadRecord {
     pub id: Cell<u64>,
     /// A word for the trace.
     pub trace: Cell<u64>,
+    /// Which tasks the trace leaves out, and how many those were.
+    pub thin: Thin,
     /// `ompt_state_t`, and the number of what it waits for.
     pub state: Cell<(u32, u64)>,
     /// The task of this thread that was last said to run.
@@ -113,6 +119,7 @@ impl Default for ThreadRecord {
             data: Cell::default(),
             id: Cell::default(),
             trace: Cell::default(),
+            thin: Thin::default(),
             state: Cell::default(),
             current: Cell::new(ptr::null()),
             yields: Cell::default(),
