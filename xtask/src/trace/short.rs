@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::Bench;
+use super::{Bench, browser};
 use crate::exec;
 use crate::report::Report;
 
@@ -17,7 +17,10 @@ impl Bench<'_> {
         let all = self.file("short-all.json");
         let checked = self.thinned(&program, &some).and_then(|()| self.whole(&program, &all));
         report.check(&name, checked.err().into_iter().collect());
-        for file in [some, all] {
+        if compiler == "gcc" {
+            self.page_of_thinned(&some, report);
+        }
+        for file in [some.with_extension("html"), some, all] {
             let _ = std::fs::remove_file(file);
         }
     }
@@ -41,6 +44,19 @@ impl Bench<'_> {
         match short {
             Some(short) if (short - expected).abs() < NEAR && said.contains(&format!("{left_out} of the {tasks} tasks were left out")) => Ok(()),
             _ => Err(format!("{expected:.0} % of the tasks are short; the report says: {said}")),
+        }
+    }
+
+    /// The report's page is drawn, and has no critical path.
+    fn page_of_thinned(&self, trace: &Path, report: &mut Report) {
+        let name = "report of very many short tasks";
+        match browser::open(&self.directory, &trace.with_extension("html"), 60) {
+            Err(browser::Failure::Absent(why)) => report.skip(name, &why),
+            Err(browser::Failure::Wrong(why)) => report.fail(name, &why),
+            Ok(page) => {
+                let fine = page.number("lanes") == 2.0 && page.number("links") == 0.0 && page.has("<b>not known</b><span>critical path</span>");
+                report.check(name, (!fine).then(|| format!("{} lanes, {} links of a critical path", page.text("lanes"), page.text("links"))).into_iter().collect());
+            }
         }
     }
 
