@@ -304,7 +304,6 @@ impl Task {
         self.taskgroup.set(if ult::mutant!(taskgroup_misses_grandchildren) { ptr::null() } else { parent.taskgroup.get() });
         self.member_of.set(parent.taskgroup.get());
         self.depth.set(parent.depth.get() + 1);
-        self.base.set(parent.base.get());
         let flags = if parent.flags().has_any(Flags::WISHES.with(Flags::RECORDS)) { self.is_awaited(parent, flags) } else { flags };
         self.flags.set(flags.with(Flags::EXPLICIT).with(inherited));
     }
@@ -388,6 +387,13 @@ impl Task {
     pub fn priority(&self) -> i32 {
         self.priority.get()
     }
+
+    /// The task begins on the stack of `creator`, which has got so deep.
+    #[inline(always)]
+    pub fn goes_on_stack_of(&self, creator: &Self) {
+        self.base.set(creator.base.get());
+    }
+
     /// Gives a task that has not been submitted the `priority` (5.2 §12.4) that its construct names, limited by
     /// *max-task-priority-var*. Negative ones are not allowed, and count as 0.
     pub fn set_priority(&self, given: i32) {
