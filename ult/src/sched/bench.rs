@@ -181,6 +181,11 @@ impl Bench {
         self.entries.is_empty()
     }
 
+    /// Does the newest context wait for nothing, and let what it finds by its seek go first?
+    pub(super) fn newest_asks(&self) -> bool {
+        self.entries.last().is_some_and(|entry| entry.yields && entry.seek.is_some())
+    }
+
     /// More than one context?
     pub(super) fn is_shared(&self) -> bool {
         self.entries.len() > 1
@@ -232,6 +237,12 @@ impl Bench {
             }
         }
         best
+    }
+
+    /// The gang of the context that should go on, if that one only lets others go first.
+    pub(super) fn who_gives_way(&self) -> Option<GangTag> {
+        let (at, gang) = self.best_ready(true, true)?;
+        (self.entries[at].rank == GIVES_WAY).then_some(gang)
     }
 
     /// Does the gang of an unfinished context here let `entry` go on?
@@ -320,6 +331,13 @@ impl Bench {
     pub(super) fn seek(&self, look: Look, except: usize) -> Option<(Job, Role)> {
         let mut seekers = self.seekers().filter(|entry| entry.role.strand != except);
         seekers.find_map(|entry| Some((entry.seek(look)?, entry.role)))
+    }
+
+    /// A job for a context whose gang may go before `gang`, or is the same one.
+    pub(super) fn seek_before(&self, gang: GangTag) -> Option<(Job, Role)> {
+        let may = |entry: &&Waiting| entry.role.tag == gang || self.may_go_on(entry, gang);
+        let any = |look| self.seekers().filter(may).find_map(|entry| Some((entry.seek(look)?, entry.role)));
+        any(Look::Own).or_else(|| any(Look::Others))
     }
 
     /// A job from the queues of others. Of those at one meeting one is asked: they would look at the same queues.

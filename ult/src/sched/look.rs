@@ -41,14 +41,18 @@ const LOOK_AT_ALL_EVERY: u32 = 16;
 /// all be waiting for one of these. A multiple of the above.
 const UNRANKED_EVERY: u32 = 256;
 
+/// Every so many turns something new goes before a context that only lets others go first: all who do may be waiting for it, in a circle. A divisor of
+/// the first of the above.
+const NEW_FIRST_EVERY: u32 = 16;
+
 /// One look, without spinning: the path between two jobs.
 pub(super) fn quickly(worker: &'static Worker) -> Option<Next> {
     // SAFETY: own kernel thread; conditions and seeks do not wait, so nobody else touches the part meanwhile.
     let own = unsafe { &mut *worker.own() };
     own.turns = own.turns.wrapping_add(1);
     let busy = !worker.gang_deque.is_empty() || !worker.ults.is_empty() || worker.is_standing_in();
-    // Where threads wait in their own code, who has just sat down must not go before a mate that the others wait for.
-    let ranks = || own.bench.is_shared() && crate::stall::is_known_to_wait(own.role.region);
+    // Where threads wait in their own code, who has just sat down must not go before a mate that the others wait for. Who asks for a task yields to tasks.
+    let ranks = || own.bench.is_shared() && !own.bench.newest_asks() && crate::stall::is_known_to_wait(own.role.region);
     let released = core::mem::take(&mut own.released);
     if busy || released || own.turns.is_multiple_of(LOOK_AT_ALL_EVERY) || ranks() {
         return everywhere(worker, true);
@@ -106,9 +110,21 @@ pub(super) fn for_the_last_time(worker: &'static Worker) -> Option<Next> {
 }
 
 fn at_home(worker: &'static Worker, look: Look) -> Option<Next> {
-    resume_or_start(worker)
+    new_in_its_turn(worker)
+        .or_else(|| resume_or_start(worker))
         .or_else(|| own_ult(worker))
         .or_else(|| seek(worker, look))
+}
+
+/// Steps 3 and 4, for contexts whose gang may go before that of the one which would go on, if that one gives way and it is something new's turn.
+fn new_in_its_turn(worker: &'static Worker) -> Option<Next> {
+    // SAFETY: own kernel thread, as in `quickly`.
+    let own = unsafe { &*worker.own() };
+    if !own.turns.is_multiple_of(NEW_FIRST_EVERY) {
+        return None;
+    }
+    let gang = own.bench.who_gives_way()?;
+    own_ult(worker).or_else(|| own.bench.seek_before(gang).map(|(job, role)| Next::Run(job, role)))
 }
 
 /// Steps 1 and 2.
