@@ -47,7 +47,20 @@ static void link_by_undeferred(int left)
         }
     }
 }
-static void alone(void (*chain)(int))
+/* Each waits for the next one, so that the stacks of all are in use at once. */
+static void waiting_link_of(int left)
+{
+    char used[256];
+    used[left % 256] = 1;
+    __asm__ volatile("" : : "r"(used) : "memory");
+    count();
+    if (left > 0) {
+#pragma omp task firstprivate(left)
+        waiting_link_of(left - 1);
+#pragma omp taskwait
+    }
+}
+static void alone(void (*chain)(int), int links)
 {
     done = 0;
     __atomic_store_n(&may_go, 0, __ATOMIC_RELAXED);
@@ -58,19 +71,20 @@ static void alone(void (*chain)(int))
 #pragma omp task
                 count();
             }
-            chain(LINKS);
+            chain(links);
             __atomic_store_n(&may_go, 1, __ATOMIC_RELEASE);
         } else {
             while (!__atomic_load_n(&may_go, __ATOMIC_ACQUIRE))
                 usleep(500);
         }
     }
-    CHECK_EQ(done, MANY + LINKS + 1);
+    CHECK_EQ(done, MANY + links + 1);
 }
 int main(void)
 {
-    alone(link_of);
-    alone(dependent_link_of);
-    alone(link_by_undeferred);
+    alone(link_of, LINKS);
+    alone(dependent_link_of, LINKS);
+    alone(link_by_undeferred, LINKS);
+    alone(waiting_link_of, LINKS / 4);
     return check_result();
 }

@@ -278,7 +278,7 @@ fn own(thread: &Thread) -> Option<NonNull<Task>> {
 /// holds for them and nobody else waits for this worker. They may wait in turn: nothing on this stack can go on without them.
 pub fn run_in_place(here: Here, done: impl Fn() -> bool, mine: impl Fn(&Task) -> bool) {
     let team = here.thread.team();
-    while !done() && team.shelf().has_nothing_urgent() && ult::sched::may_go_on_in_place(team.sleepers()) {
+    while !done() && !task::is_deep(here) && team.shelf().has_nothing_urgent() && ult::sched::may_go_on_in_place(team.sleepers()) {
         // SAFETY: own thread only; a popped task is ours.
         let Some(task) = (unsafe { here.thread.deque.pop() }) else { return };
         // SAFETY: as above.
@@ -288,7 +288,7 @@ pub fn run_in_place(here: Here, done: impl Fn() -> bool, mine: impl Fn(&Task) ->
             return;
         }
         // SAFETY: as above; a ready task of the running thread's team, allowed as a child of what it waits in.
-        unsafe { task::run_taken(here.thread, task) };
+        unsafe { task::run_taken(here, task) };
     }
 }
 

@@ -40,7 +40,7 @@ mod life;
 mod spares;
 mod tied;
 
-pub use constructs::{announce, defer, has_enough, includes, is_included, set_off, submit, submit_as, taskwait, taskyield};
+pub use constructs::{announce, defer, has_enough, includes, is_deep, is_included, set_off, submit, submit_as, taskwait, taskyield};
 pub use life::{begin, body_done, end, end_included, fulfill, job, late_job, run_at_once, run_included, run_taken, run_undeferred, tell_end};
 
 pub use spares::Spares;

@@ -1,6 +1,7 @@
 //! Where a worker looks for work, in this order (ICS '21, Algorithm 2):
 //!
-//! 1. its own suspended contexts that can go on, unless a deeper or older gang waits in its gang deque;
+//! 1. its own suspended contexts that can go on, unless a deeper or older gang waits in its gang deque; where they only let others go first, 3 and 4 have
+//!    a turn before them;
 //! 2. its own gang deque, within what [`eligible`] allows;
 //! 3. its own ULTs, newest first, and the jobs of its own contexts;
 //! 4. the jobs that its contexts may take from others;
@@ -41,9 +42,9 @@ const LOOK_AT_ALL_EVERY: u32 = 16;
 /// all be waiting for one of these. A multiple of the above.
 const UNRANKED_EVERY: u32 = 256;
 
-/// Every so many turns something new goes before a context that only lets others go first: all who do may be waiting for it, in a circle. A divisor of
-/// the first of the above.
-const NEW_FIRST_EVERY: u32 = 16;
+/// The 16th of so many turns something new goes before a context that only lets others go first: all who do may be waiting for it, in a circle. In the other turns
+/// in which everything is looked at such a context goes on, so that it does not wait for the last of very many tasks.
+const NEW_FIRST_EVERY: u32 = 64;
 
 /// One look, without spinning: the path between two jobs.
 pub(super) fn quickly(worker: &'static Worker) -> Option<Next> {
@@ -110,21 +111,9 @@ pub(super) fn for_the_last_time(worker: &'static Worker) -> Option<Next> {
 }
 
 fn at_home(worker: &'static Worker, look: Look) -> Option<Next> {
-    new_in_its_turn(worker)
-        .or_else(|| resume_or_start(worker))
+    resume_or_start(worker)
         .or_else(|| own_ult(worker))
         .or_else(|| seek(worker, look))
-}
-
-/// Steps 3 and 4, for contexts whose gang may go before that of the one which would go on, if that one gives way and it is something new's turn.
-fn new_in_its_turn(worker: &'static Worker) -> Option<Next> {
-    // SAFETY: own kernel thread, as in `quickly`.
-    let own = unsafe { &*worker.own() };
-    if !own.turns.is_multiple_of(NEW_FIRST_EVERY) {
-        return None;
-    }
-    let gang = own.bench.who_gives_way()?;
-    own_ult(worker).or_else(|| own.bench.seek_before(gang).map(|(job, role)| Next::Run(job, role)))
 }
 
 /// Steps 1 and 2.
@@ -140,7 +129,13 @@ fn resume_or_start(worker: &'static Worker) -> Option<Next> {
             return Some(start);
         }
     }
-    ready.map(|(at, _)| Next::Resume(bench.take_at(at)))
+    let (at, gang) = ready?;
+    if bench.gives_way(at) && own.turns % NEW_FIRST_EVERY == LOOK_AT_ALL_EVERY
+        && let Some(new) = own_ult(worker).or_else(|| bench.seek_before(gang).map(|(job, role)| Next::Run(job, role)))
+    {
+        return Some(new);
+    }
+    Some(Next::Resume(bench.take_at(at)))
 }
 
 fn seek(worker: &'static Worker, look: Look) -> Option<Next> {

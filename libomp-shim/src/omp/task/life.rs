@@ -140,13 +140,13 @@ unsafe fn end_included_late(thread: &Thread, task: NonNull<Task>) {
     }
 }
 
-/// Runs a task that was taken from a queue on the stack of a task that waits for it.
+/// Runs a task that was taken from a queue on the stack of the running task, which waits for it.
 ///
 /// # Safety
-/// The task was taken by this thread alone, its dependences are satisfied, and `thread` may start it.
-pub unsafe fn run_taken(thread: &Thread, task: NonNull<Task>) {
+/// The task was taken by this thread alone, its dependences are satisfied, and the running thread may start it.
+pub unsafe fn run_taken(here: Here, task: NonNull<Task>) {
     // SAFETY: as the caller says.
-    queue::push_ready(thread, unsafe { execute(thread, task, false, 0) });
+    queue::push_ready(here.thread, unsafe { execute(here.thread, task, false, here.task.base.get()) });
 }
 
 /// The job form of [`execute`]: the argument is the task, the thread is the one that was waiting.
