@@ -1,9 +1,9 @@
 /* A program of very many short tasks: cargo xtask trace. Prints how many tasks it has made, and how many of them are long: one in eight.
-   They are made in all ways: deferred by one thread, by both, run at once, by tasks, in a loop, with an if clause. */
+   They are made in all ways: deferred by one thread, by both, run at once, by tasks, in loops, with an if clause. */
 #include <omp.h>
 #include <stdio.h>
 
-enum { PRODUCED = 80000, DEPTH = 15, ITERATIONS = 30000 };
+enum { PRODUCED = 80000, DEPTH = 15, LOOPS = 30, ITERATIONS = 1000 };
 
 static long made, is_long;
 
@@ -65,7 +65,7 @@ int main(void)
         }
 #pragma omp barrier
 #pragma omp single
-        {
+        for (int loop = 0; loop < LOOPS; loop++) {
             for (int i = 0; i < ITERATIONS; i++)
                 count(i);
 #pragma omp taskloop grainsize(1)

@@ -26,7 +26,7 @@ impl Bench<'_> {
     }
 
     /// Most tasks are left out (half of them where the machine has much other work, whose time counts), each one is counted once as made and once as
-    /// run, and the report's estimates are near the truth.
+    /// run, those that are written have names, and the report's estimates are near the truth.
     fn thinned(&self, program: &str, file: &Path) -> Result<(), String> {
         let (trace, made, is_long) = self.counted(program, file, "1")?;
         let fact = |name: &str| number(&trace, name).ok_or_else(|| format!("the trace does not say {name}"));
@@ -37,6 +37,10 @@ impl Bench<'_> {
         let begun = trace.matches("\"created\":").count() as u64;
         if begun != written || 2 * written > tasks {
             return Err(format!("{written} of {tasks} tasks are written, which is no thinned trace, and {begun} have begun"));
+        }
+        let nameless = trace.lines().filter(|line| line.contains("\"cat\":\"task\"") && line.contains("\"name\":\"?\"")).count();
+        if nameless != 0 {
+            return Err(format!("{nameless} slices of tasks have no name"));
         }
         let said = self.report(file)?;
         let short = said.lines().find_map(|line| line.split_once(&format!(" % of the {tasks} tasks are shorter"))?.0.parse::<f64>().ok());
