@@ -96,6 +96,8 @@ impl Flags {
     pub const RECORDS: Self = Self(524_288);
     /// For tools: a target task.
     pub const TARGET: Self = Self(1_048_576);
+    /// For the trace, which leaves it out: that it runs is timed.
+    pub const TIMED: Self = Self(2_097_152);
 
     /// Both sets together.
     #[must_use]

@@ -1,5 +1,6 @@
 //! The trace of a program of very many short tasks, most of which are left out: whether its counts are right.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use super::{Bench, browser};
@@ -26,7 +27,7 @@ impl Bench<'_> {
     }
 
     /// Most tasks are left out (half of them where the machine has much other work, whose time counts), each one is counted once as made and once as
-    /// run, those that are written have names, and the report's estimates are near the truth.
+    /// run, those that are written have names, the others are timed only where those run them, and the report's estimates are near the truth.
     fn thinned(&self, program: &str, file: &Path) -> Result<(), String> {
         let (trace, made, is_long) = self.counted(program, file, "1")?;
         let fact = |name: &str| number(&trace, name).ok_or_else(|| format!("the trace does not say {name}"));
@@ -41,6 +42,11 @@ impl Bench<'_> {
         let nameless = trace.lines().filter(|line| line.contains("\"cat\":\"task\"") && line.contains("\"name\":\"?\"")).count();
         if nameless != 0 {
             return Err(format!("{nameless} slices of tasks have no name"));
+        }
+        let tasks_with = |category: &str| -> HashSet<u64> { trace.lines().filter_map(|line| task_of(line, category)).collect() };
+        let astray = tasks_with("short").difference(&tasks_with("task")).count();
+        if astray != 0 {
+            return Err(format!("short tasks are timed as run by {astray} tasks that are none that is written"));
         }
         let said = self.report(file)?;
         let short = said.lines().find_map(|line| line.split_once(&format!(" % of the {tasks} tasks are shorter"))?.0.parse::<f64>().ok());
@@ -86,6 +92,11 @@ impl Bench<'_> {
     }
 }
 
+/// The task of a slice, if it is one of that category.
+fn task_of(line: &str, category: &str) -> Option<u64> {
+    line.split_once(&format!("\"cat\":\"{category}\""))?.1.split_once("\"task\":")?.1.split([',', '}']).next()?.parse().ok()
+}
+
 /// A fact about the whole, which stands on the last line.
 fn number(trace: &str, name: &str) -> Option<u64> {
     let rest = trace.lines().next_back()?.split_once(&format!("\"{name}\":"))?.1;
@@ -94,6 +105,13 @@ fn number(trace: &str, name: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn tasks_are_those_of_slices_of_a_category() {
+        let line = "{\"ph\":\"X\",\"cat\":\"short\",\"name\":\"short tasks\",\"args\":{\"task\":17,\"end\":1}},";
+        assert_eq!(super::task_of(line, "short"), Some(17));
+        assert_eq!(super::task_of(line, "task"), None);
+    }
+
     #[test]
     fn facts_are_read_from_the_last_line() {
         let text = "{\"tasks\":1}\n],\"otherData\":{\"lost\":0,\"tasks\":12,\"end\":5}}\n";

@@ -12,7 +12,7 @@ use core::ptr;
 use crate::omp::task::{Flags, Task};
 use crate::omp::team::Team;
 use crate::omp::thread::Thread;
-use crate::omp::trace::Thin;
+use crate::omp::trace::{Spans, Thin};
 use super::event::TeamKind;
 
 /// `ompt_frame_t` (5.2 §19.4.4.28): between which frames of the stack a task's code is inside of the runtime.
@@ -53,8 +53,8 @@ pub struct TaskRecord {
     pub construct: Cell<*const ConstructRecord>,
     /// Behind which call of the program it was made, as far as somebody has asked.
     pub code: Cell<usize>,
-    /// What the trace timed when it began ([`Thin`]).
-    pub timed: Cell<usize>,
+    /// Which tasks that it runs at once the trace times.
+    pub spans: Spans,
 }
 
 impl Default for TaskRecord {
@@ -67,7 +67,7 @@ impl Default for TaskRecord {
             part: Cell::default(),
             construct: Cell::new(ptr::null()),
             code: Cell::default(),
-            timed: Cell::default(),
+            spans: Spans::default(),
         }
     }
 }

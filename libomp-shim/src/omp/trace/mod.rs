@@ -48,7 +48,7 @@ use core::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::OnceLock;
 
 pub use kind::{Cause, Kind};
-pub use thin::Thin;
+pub use thin::{Spans, Thin, ends as short_ends};
 pub use recorder::{around, note_copy, note_region, note_steal, note_task, span};
 
 use super::env::Settings;
