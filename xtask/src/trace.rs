@@ -37,6 +37,7 @@ pub fn run(places: &Places, library: &Path, report: &mut Report) {
     }
     for compiler in ["gcc", "clang-19"] {
         bench.short_tasks(compiler, report);
+        bench.exits(compiler, report);
     }
     bench.cholesky(report);
     bench.many(report);

@@ -26,6 +26,30 @@ impl Bench<'_> {
         }
     }
 
+    /// Of a program that exits in an inner region the tasks of outer ones are counted, and a child that was forked there does not count them.
+    pub(super) fn exits(&self, compiler: &str, report: &mut Report) {
+        let name = format!("trace of a program that exits in a region [{compiler}]");
+        let Some(program) = self.built("exit", compiler, &name, report) else { return };
+        report.check(&name, self.exit_counted(&program).err().into_iter().collect());
+    }
+
+    fn exit_counted(&self, program: &str) -> Result<(), String> {
+        let each = self.file("exit");
+        let _ = std::fs::remove_dir_all(&each);
+        std::fs::create_dir_all(&each).map_err(|e| format!("{}: {e}", each.display()))?;
+        let variables = [("GANGWAY_TRACE", each.join("%p.json").display().to_string()), ("GANGWAY_TRACE_SHARE", "1".into())];
+        let ran = self.trace(&[program.into(), "fork".into()], &variables);
+        let made = ran.stdout.trim().parse::<u64>().ok().filter(|_| ran.problem.is_none()).ok_or_else(|| format!("{:?}, {:?}", ran.problem, ran.stdout))?;
+        let files = std::fs::read_dir(&each).map_err(|e| e.to_string())?.flatten();
+        let traces = files.filter_map(|file| std::fs::read_to_string(file.path()).ok());
+        let counts = |trace: String| ["tasks", "tasks_left_out", "left_out_and_run"].map(|name| number(&trace, name));
+        let mut counts: Vec<_> = traces.map(counts).collect();
+        counts.sort_unstable();
+        let left_out = counts.last().and_then(|counts| counts[1]).filter(|&n| n > made / 2);
+        let fine = left_out.is_some() && counts == [[Some(0); 3], [Some(made), left_out, left_out]];
+        if fine { Ok(()) } else { Err(format!("of {made} tasks by the parent and none by its child, tasks made, left out, and left out and run: {counts:?}")) }
+    }
+
     /// Most tasks are left out (half of them where the machine has much other work, whose time counts), each one is counted once as made and once as
     /// run, those that are written have names, the others are timed only where those run them, and the report's estimates are near the truth.
     fn thinned(&self, program: &str, file: &Path) -> Result<(), String> {

@@ -169,7 +169,7 @@ impl Thin {
         lane::record_at(now, Kind::TaskCreate, skipped.saturating_add(1), id, place);
         let price = price();
         if price == 0 || is_told(Place::Ompt) {
-            return;
+            return self.left.set(0);
         }
         if self.ran.get() == 0 || now.saturating_sub(self.since.get()) > COUNT * price {
             self.count(now);
@@ -206,6 +206,10 @@ impl Thin {
     #[cold]
     #[inline(never)]
     fn looks(&self) {
+        if !is_told(Place::Trace) {
+            self.forget();
+            return self.room.set(STRIDE as u32); // nobody is told how many they are
+        }
         let now = clock::now();
         self.settle_quick();
         let width = self.width.get().max(16);
@@ -242,6 +246,9 @@ impl Thin {
         if self.left.get() | u64::from(self.made.get() | self.ran.get()) == 0 {
             return;
         }
+        if !is_told(Place::Trace) {
+            return self.forget();
+        }
         self.count(clock::now());
         let made = self.take_made();
         if made != 0 {
@@ -251,7 +258,7 @@ impl Thin {
         self.room.set(0);
     }
 
-    /// In the child of a fork: what was counted is the parent's.
+    /// In the child of a fork: what was counted is the parent's. And once nobody is told.
     pub fn forget(&self) {
         self.left.set(0);
         for count in [&self.made, &self.ran, &self.room] {
