@@ -124,6 +124,8 @@ fn left_out_begins(thread: &Thread, task: &Task) {
 fn begun_told(thread: &Thread, task: &Task) {
     if let Some(record) = record::of(task) {
         record.spans.open();
+        let running = Here::get().task;
+        record.is_on_parent.set(running.is_explicit() && task.parent().is_some_and(|parent| ptr::eq(parent, running)));
     }
     goes_on_with(thread, task);
 }

@@ -35,11 +35,10 @@ fn around_told<R>(here: Here, kind: SyncKind, whole: bool, wait: impl FnOnce() -
         }
         let before = put_state(here.thread, state_of(kind), 0);
         tell(|consumer| consumer.sync_wait(&site, kind, End::Begin, false));
-        let spans = record::of(here.task).map(|record| (&record.spans, record.spans.waits()));
-        let result = wait();
-        if let Some((spans, left)) = spans {
-            spans.goes_on(left);
-        }
+        let result = match record::of(here.task) {
+            Some(record) => record.resting(wait),
+            None => wait(),
+        };
         super::task::resumed(here);
         tell(|consumer| consumer.sync_wait(&site, kind, End::End, false));
         here.thread.tool.state.set(before);
