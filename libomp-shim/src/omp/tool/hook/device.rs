@@ -231,13 +231,13 @@ fn map_flags(flags: Flags, enters: bool) -> u32 {
 /// The device is used, for the first time as far as the tool knows.
 fn opens(slot: &Slot) {
     if is_told(Place::Ompt) {
-        slot.told.call_once(|| tell(|consumer| consumer.device_opens(slot)));
+        slot.told.tell(|| tell(|consumer| consumer.device_opens(slot)));
     }
 }
 
 /// The program ends: so do the devices that it has used.
 pub fn close_all() {
-    for slot in device::opened().iter().filter(|slot| slot.told.is_completed()) {
+    for slot in device::opened().iter().filter(|slot| slot.told.is_done()) {
         tell(|consumer| consumer.device_closes(slot));
     }
 }
