@@ -123,7 +123,9 @@ fn left_out_begins(thread: &Thread, task: &Task) {
 #[inline(never)]
 fn begun_told(thread: &Thread, task: &Task) {
     if let Some(record) = record::of(task) {
-        record.spans.open();
+        if is_known(task) {
+            record.spans.open();
+        }
         let running = Here::get().task;
         record.is_on_parent.set(running.is_explicit() && task.parent().is_some_and(|parent| ptr::eq(parent, running)));
     }
