@@ -171,7 +171,7 @@ static int fib(int n)
     int x = 0, y = 0;
     if (n < 2)
         return n;
-#pragma omp task shared(x)
+#pragma omp task shared(x) untied
     x = fib(n - 1);
 #pragma omp task shared(y)
     y = fib(n - 2);

@@ -1,9 +1,10 @@
 /* A program of very many short tasks: cargo xtask trace. Prints how many tasks it has made, and how many of them are long: one in eight.
-   They are made in all ways: deferred by one thread, by both, run at once, by tasks, in a loop, with an if clause. */
+   They are made in all ways: deferred by one thread, by both, run at once, by tasks, in loops, with an if clause, and by tasks that go on while those still
+   wait that their threads have run meanwhile. */
 #include <omp.h>
 #include <stdio.h>
 
-enum { PRODUCED = 80000, DEPTH = 15, ITERATIONS = 30000 };
+enum { PRODUCED = 80000, DEPTH = 15, LOOPS = 30, ITERATIONS = 1000, CHAINS = 4000 };
 
 static long made, is_long;
 
@@ -46,6 +47,26 @@ static void tree(int depth, int i)
 #pragma omp taskwait
 }
 
+/* A task that yields to its child, and ends while that waits for a child of its own, which the other thread may have. */
+static void chain(int i)
+{
+    count(i);
+#pragma omp task firstprivate(i)
+    {
+        count(i + 1);
+#pragma omp task firstprivate(i)
+        {
+            count(i + 2);
+#pragma omp task firstprivate(i)
+            one(i + 2);
+#pragma omp taskwait
+            one(i + 1);
+        }
+#pragma omp taskyield
+        one(i);
+    }
+}
+
 int main(void)
 {
 #pragma omp parallel num_threads(2)
@@ -65,12 +86,21 @@ int main(void)
         }
 #pragma omp barrier
 #pragma omp single
-        {
+        for (int loop = 0; loop < LOOPS; loop++) {
             for (int i = 0; i < ITERATIONS; i++)
                 count(i);
 #pragma omp taskloop grainsize(1)
             for (int i = 0; i < ITERATIONS; i++)
                 one(i);
+        }
+        for (int i = 0; i < CHAINS; i++)
+            chain(i);
+#pragma omp barrier
+#pragma omp single
+        for (int i = 0; i < PRODUCED / 4; i++) {
+            count(i);
+#pragma omp task firstprivate(i) if(0)
+            one(i);
         }
     }
     printf("%ld %ld\n", made, is_long);

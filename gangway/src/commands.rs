@@ -78,10 +78,10 @@ fn info() -> Command {
 
 fn report() -> Command {
     Command::new("report")
-        .about("Makes one page of HTML from a trace (GANGWAY_TRACE): what each worker did, the critical path, who waited for what, and what to try")
+        .about("Makes one page of HTML from a trace (GANGWAY_TRACE), or from those of several ranks: what each worker did, the critical path, who waited for what, and what to try")
         .args([
-            Arg::new("trace").value_name("TRACE").required(true).value_parser(value_parser!(PathBuf)).help("The file that GANGWAY_TRACE named"),
-            valued("out", "FILE", "The page; without it the trace's name with .html").short('o').value_parser(value_parser!(PathBuf)),
+            Arg::new("trace").value_name("TRACE").required(true).num_args(1..).value_parser(value_parser!(PathBuf)).help("The file that GANGWAY_TRACE named; of ranks all, to see them beside each other"),
+            valued("out", "FILE", "The page; without it the first trace's name with .html").short('o').value_parser(value_parser!(PathBuf)),
         ])
 }
 

@@ -12,6 +12,7 @@ use crate::exec::{self, Ran};
 use crate::factorizations;
 use crate::programs::Places;
 use crate::report::Report;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -37,7 +38,9 @@ pub fn run(places: &Places, library: &Path, report: &mut Report) {
     }
     for compiler in ["gcc", "clang-19"] {
         bench.short_tasks(compiler, report);
+        bench.exits(compiler, report);
     }
+    bench.ranks(report);
     bench.cholesky(report);
     bench.many(report);
 }
@@ -63,8 +66,14 @@ impl Bench<'_> {
 
     /// `gangway report` on a trace: what it says.
     fn report(&self, trace: &Path) -> Result<String, String> {
+        self.report_of(&[trace])
+    }
+
+    /// The same on several; the page is named after the first one.
+    fn report_of(&self, traces: &[&Path]) -> Result<String, String> {
         let tool = self.places.target.join("release/gangway").display().to_string();
-        let ran = exec::run(&[tool, "report".into(), trace.display().to_string()], &[], &self.directory, 120);
+        let words: Vec<String> = [tool, "report".into()].into_iter().chain(traces.iter().map(|trace| trace.display().to_string())).collect();
+        let ran = exec::run(&words, &[], &self.directory, 120);
         match ran.problem {
             None => Ok(ran.stdout),
             Some(problem) => Err(format!("gangway report: {problem}: {}", exec::last_line(&ran.stderr))),
@@ -180,6 +189,29 @@ impl Bench<'_> {
             Ok(said) if said.starts_with(|c: char| c.is_ascii_digit()) && said.contains("events had no room") => None,
             Ok(said) => Some(format!("with the least buffer the report does not begin with what is lost: {said}")),
             Err(why) => Some(format!("with the least buffer: {why}")),
+        }
+    }
+
+    /// The page of several files: lanes grouped by rank, no critical path, and a word on times that are not of one run.
+    fn ranks(&self, report: &mut Report) {
+        let name = "report of two ranks";
+        let Some(program) = self.built("history", "gcc", name, report) else { return };
+        let files = [self.file("ranks.0.json"), self.file("ranks.1.json")];
+        let lanes = |text: String| text.lines().filter_map(slice).map(|slice| slice.0).collect::<BTreeSet<u64>>().len();
+        let recorded: Result<Vec<usize>, String> = files.iter().map(|file| self.recorded(core::slice::from_ref(&program), file, &[]).map(lanes)).collect();
+        let said = recorded.and_then(|lanes| Ok((lanes.iter().sum::<usize>(), self.report_of(&files.each_ref().map(PathBuf::as_path))?)));
+        let lanes = match said {
+            Err(why) => return report.fail(name, &why),
+            Ok((_, said)) if !said.contains("no time in common") => return report.fail(name, &format!("of two runs one after the other it says: {said}")),
+            Ok((lanes, _)) => lanes,
+        };
+        match browser::open(&self.directory, &files[0].with_extension("html"), 60) {
+            Err(browser::Failure::Absent(why)) => report.skip(name, &why),
+            Err(browser::Failure::Wrong(why)) => report.fail(name, &why),
+            Ok(page) => {
+                let fine = page.number("lanes") == lanes as f64 && page.number("links") == 0.0 && page.has("rank 1: worker 1") && page.has("<b>not known</b><span>critical path</span>");
+                report.check(name, (!fine).then(|| format!("{} lanes, not {lanes}, {} links of a critical path", page.text("lanes"), page.text("links"))).into_iter().collect());
+            }
         }
     }
 

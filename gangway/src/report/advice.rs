@@ -15,8 +15,8 @@ pub struct Advice {
 
 /// All that there is to say.
 pub fn of(summary: &Summary) -> Vec<Advice> {
-    let rules: [fn(&Summary) -> Option<Advice>; 13] =
-        [lost, left_out, small_tasks, barriers, serial, chain, no_work, dependences, locks, messages, stalls, short_regions, one_producer];
+    let rules: [fn(&Summary) -> Option<Advice>; 14] =
+        [lost, left_out, clocks, small_tasks, barriers, serial, chain, no_work, dependences, locks, messages, stalls, short_regions, one_producer];
     let mut all: Vec<Advice> = rules.iter().filter_map(|rule| rule(summary)).collect();
     all.sort_by(|a, b| b.weight.total_cmp(&a.weight));
     if all.is_empty() {
@@ -47,6 +47,11 @@ fn lost(summary: &Summary) -> Option<Advice> {
         summary.lost
     );
     (summary.lost > 0).then_some(Advice { weight: 2.0, text })
+}
+
+fn clocks(summary: &Summary) -> Option<Advice> {
+    let text = "These traces have no time in common, as those of ranks on different machines, or of different runs: each begins at 0 here.".into();
+    (summary.ranks > 1 && !summary.one_clock).then_some(Advice { weight: 1.8, text })
 }
 
 fn left_out(summary: &Summary) -> Option<Advice> {
@@ -86,7 +91,7 @@ fn serial(summary: &Summary) -> Option<Advice> {
         "The program runs {} of the time outside of parallel regions, on one worker: by Amdahl's law no more than {:.1} times the speed of one can come of it. Make that part parallel first.",
         percent(alone), 1.0 / alone.max(1e-9)
     );
-    (summary.lanes.len() > 1 && alone > 0.3 && idle > 0.1).then_some(Advice { weight: alone.min(idle), text })
+    (summary.lanes.len() > 1 && summary.ranks <= 1 && alone > 0.3 && idle > 0.1).then_some(Advice { weight: alone.min(idle), text })
 }
 
 fn chain(summary: &Summary) -> Option<Advice> {
@@ -98,7 +103,7 @@ fn chain(summary: &Summary) -> Option<Advice> {
         time(summary.path), percent(summary.path / summary.length.max(1e-9)), summary.parallelism, name, time(*length)
     );
     let tight = summary.path > 0.7 * summary.length && summary.parallelism < lanes;
-    (lanes > 1.0 && tight && idle > 0.15 && summary.left_out == 0).then_some(Advice { weight: idle * 0.9, text })
+    (lanes > 1.0 && tight && idle > 0.15 && summary.has_path()).then_some(Advice { weight: idle * 0.9, text })
 }
 
 /// The part of time that is no work.
@@ -225,6 +230,10 @@ mod tests {
         one.lanes[0][Kind::Region as usize] = 500.0;
         one.lanes[1][Kind::NoWork as usize] = 500.0;
         one.lanes[1][Kind::Region as usize] = 500.0;
+        let ranks = Summary { ranks: 2, lanes: one.lanes.clone(), ..summary(&[]) };
+        let said: Vec<Advice> = of(&ranks);
+        assert!(said.iter().all(|a| !a.text.contains("Amdahl")), "each rank has a part of its own outside of regions");
+        assert!(said[0].text.contains("no time in common"), "{}", said[0].text);
         says(&one, &["50 % of the time outside", "2.0 times"]);
     }
 

@@ -67,6 +67,10 @@ pub struct Summary {
     pub lost: u64,
     /// Tasks that were left out. Where there are any, counts of tasks by function and length are estimates, and the critical path is not known.
     pub left_out: u64,
+    /// Of how many ranks this is. Where there are several, the critical path is not known.
+    pub ranks: usize,
+    /// Their times are of one clock.
+    pub one_clock: bool,
 }
 
 impl Summary {
@@ -79,6 +83,11 @@ impl Summary {
         summary.gangs = gangs(trace);
         summary.on_path = on_path(trace, path);
         summary
+    }
+
+    /// Is the critical path known?
+    pub fn has_path(&self) -> bool {
+        self.left_out == 0 && self.ranks <= 1
     }
 
     /// Time of all lanes that is of this kind.

@@ -133,6 +133,8 @@ pub struct Trace {
     pub left_out: u64,
     /// All that is in the file.
     pub events: usize,
+    /// Its time 0, in microseconds of a clock that all processes of the machine have.
+    pub start: f64,
 }
 
 /// The library puts what was left out of a lane on one whose number is so much higher.
@@ -195,7 +197,9 @@ pub fn read(text: &str) -> Result<Trace> {
             "traceEvents" => events(reader, &mut builder),
             "otherData" => {
                 let facts = reader.value()?;
-                let count = |name| facts.get(name).and_then(Json::number).unwrap_or(0.0) as u64;
+                let number = |name| facts.get(name).and_then(Json::number).unwrap_or(0.0);
+                let count = |name| number(name) as u64;
+                builder.trace.start = number("start") / 1000.0;
                 (builder.trace.lost, builder.trace.tasks, builder.trace.left_out) = (count("lost"), count("tasks"), count("tasks_left_out"));
                 Ok(())
             }

@@ -96,6 +96,8 @@ impl Flags {
     pub const RECORDS: Self = Self(524_288);
     /// For tools: a target task.
     pub const TARGET: Self = Self(1_048_576);
+    /// For the trace, which leaves it out: that it runs is timed.
+    pub const TIMED: Self = Self(2_097_152);
 
     /// Both sets together.
     #[must_use]
@@ -317,7 +319,7 @@ impl Task {
         if parent.flags().has(Flags::WISHES) { lent::grant(parent, self, flags) } else { flags }
     }
 
-    /// A copy of this unsubmitted task, payload and all, as another child of `here.task`.
+    /// A copy of this unsubmitted task, payload and all, as another child of `here.task`. Not of what is kept for tools: it may be told where this one is not.
     pub fn duplicate_for(&self, here: Here) -> NonNull<Task> {
         let size = self.data_size();
         let Some(run) = self.run.get() else { super::report::fatal("a task without code was duplicated") };
@@ -327,9 +329,6 @@ impl Task {
             ptr::copy_nonoverlapping(self.payload(), copy.as_ref().payload(), size);
             copy.as_ref().priority.set(self.priority());
             copy.as_ref().front[0].set(self.front[0].get());
-            if let (Some(from), Some(to)) = (tool::record_if_told(self), tool::record_if_told(copy.as_ref())) {
-                to.trace.set(from.trace.get());
-            }
         }
         copy
     }

@@ -8,6 +8,7 @@
 
 use core::cell::Cell;
 use core::ptr;
+use core::sync::atomic::Ordering;
 
 use crate::arch;
 use crate::gang::GangTag;
@@ -59,7 +60,9 @@ pub fn locals_of_program() -> Option<Locals> {
     // In the moment in which the storage has changed and its word has not, that names a worker that wears something else.
     // SAFETY: a word that is read; the worker is this kernel thread's, or another one in that moment.
     let worn = unsafe { (*worker.own()).worn };
-    worn.is_none_or(|worn| worn.thread_pointer() == arch::thread_pointer()).then(locals)
+    // ORDERING: Relaxed; written by the kernel thread whose worker it is. Without identities that wears its own storage always.
+    let own = || worker.thread_pointer.load(Ordering::Relaxed);
+    (worn.map_or_else(own, Identity::thread_pointer) == arch::thread_pointer()).then(locals)
 }
 
 /// Replaces the local words of the running context.

@@ -1,5 +1,6 @@
 //! The trace of a program of very many short tasks, most of which are left out: whether its counts are right.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use super::{Bench, browser};
@@ -25,8 +26,32 @@ impl Bench<'_> {
         }
     }
 
+    /// Of a program that exits in an inner region the tasks of outer ones are counted, and a child that was forked there does not count them.
+    pub(super) fn exits(&self, compiler: &str, report: &mut Report) {
+        let name = format!("trace of a program that exits in a region [{compiler}]");
+        let Some(program) = self.built("exit", compiler, &name, report) else { return };
+        report.check(&name, self.exit_counted(&program).err().into_iter().collect());
+    }
+
+    fn exit_counted(&self, program: &str) -> Result<(), String> {
+        let each = self.file("exit");
+        let _ = std::fs::remove_dir_all(&each);
+        std::fs::create_dir_all(&each).map_err(|e| format!("{}: {e}", each.display()))?;
+        let variables = [("GANGWAY_TRACE", each.join("%p.json").display().to_string()), ("GANGWAY_TRACE_SHARE", "1".into())];
+        let ran = self.trace(&[program.into(), "fork".into()], &variables);
+        let made = ran.stdout.trim().parse::<u64>().ok().filter(|_| ran.problem.is_none()).ok_or_else(|| format!("{:?}, {:?}", ran.problem, ran.stdout))?;
+        let files = std::fs::read_dir(&each).map_err(|e| e.to_string())?.flatten();
+        let traces = files.filter_map(|file| std::fs::read_to_string(file.path()).ok());
+        let counts = |trace: String| ["tasks", "tasks_left_out", "left_out_and_run"].map(|name| number(&trace, name));
+        let mut counts: Vec<_> = traces.map(counts).collect();
+        counts.sort_unstable();
+        let left_out = counts.last().and_then(|counts| counts[1]).filter(|&n| n > made / 2);
+        let fine = left_out.is_some() && counts == [[Some(0); 3], [Some(made), left_out, left_out]];
+        if fine { Ok(()) } else { Err(format!("of {made} tasks by the parent and none by its child, tasks made, left out, and left out and run: {counts:?}")) }
+    }
+
     /// Most tasks are left out (half of them where the machine has much other work, whose time counts), each one is counted once as made and once as
-    /// run, and the report's estimates are near the truth.
+    /// run, those that are written have names, the others are timed only where those run them, and the report's estimates are near the truth.
     fn thinned(&self, program: &str, file: &Path) -> Result<(), String> {
         let (trace, made, is_long) = self.counted(program, file, "1")?;
         let fact = |name: &str| number(&trace, name).ok_or_else(|| format!("the trace does not say {name}"));
@@ -37,6 +62,15 @@ impl Bench<'_> {
         let begun = trace.matches("\"created\":").count() as u64;
         if begun != written || 2 * written > tasks {
             return Err(format!("{written} of {tasks} tasks are written, which is no thinned trace, and {begun} have begun"));
+        }
+        let nameless = trace.lines().filter(|line| line.contains("\"cat\":\"task\"") && line.contains("\"name\":\"?\"")).count();
+        if nameless != 0 {
+            return Err(format!("{nameless} slices of tasks have no name"));
+        }
+        let tasks_with = |category: &str| -> HashSet<u64> { trace.lines().filter_map(|line| task_of(line, category)).collect() };
+        let astray = tasks_with("short").difference(&tasks_with("task")).count();
+        if astray != 0 {
+            return Err(format!("short tasks are timed as run by {astray} tasks that are none that is written"));
         }
         let said = self.report(file)?;
         let short = said.lines().find_map(|line| line.split_once(&format!(" % of the {tasks} tasks are shorter"))?.0.parse::<f64>().ok());
@@ -82,6 +116,11 @@ impl Bench<'_> {
     }
 }
 
+/// The task of a slice, if it is one of that category.
+fn task_of(line: &str, category: &str) -> Option<u64> {
+    line.split_once(&format!("\"cat\":\"{category}\""))?.1.split_once("\"task\":")?.1.split([',', '}']).next()?.parse().ok()
+}
+
 /// A fact about the whole, which stands on the last line.
 fn number(trace: &str, name: &str) -> Option<u64> {
     let rest = trace.lines().next_back()?.split_once(&format!("\"{name}\":"))?.1;
@@ -90,6 +129,13 @@ fn number(trace: &str, name: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn tasks_are_those_of_slices_of_a_category() {
+        let line = "{\"ph\":\"X\",\"cat\":\"short\",\"name\":\"short tasks\",\"args\":{\"task\":17,\"end\":1}},";
+        assert_eq!(super::task_of(line, "short"), Some(17));
+        assert_eq!(super::task_of(line, "task"), None);
+    }
+
     #[test]
     fn facts_are_read_from_the_last_line() {
         let text = "{\"tasks\":1}\n],\"otherData\":{\"lost\":0,\"tasks\":12,\"end\":5}}\n";

@@ -181,7 +181,7 @@ pub unsafe extern "C-unwind" fn GOMP_task(
 /// As [`create`]; the compiler has no function that copies the data. `depend` is null or the compiler's array.
 #[inline(never)]
 pub unsafe fn run_on_own_data(here: Here, function: Function, data: *mut c_void, flags: Flags, depend: *mut *mut c_void) {
-    if tool::is_on() && !here.thread.tool.thin.skips_quick() {
+    if tool::is_on() && !here.thread.tool.thin.skips_quick(here.task) {
         // SAFETY: as the caller says.
         return unsafe { run_on_own_data_told(here, function, data, flags, depend) };
     }
@@ -200,11 +200,13 @@ unsafe fn run_on_own_data_told(here: Here, function: Function, data: *mut c_void
         // Left out by the trace, but run by a task that is not.
         let task = Task::included::<false>(here, run, flags);
         thin.made();
-        // SAFETY: fresh.
-        thin.begins(unsafe { task.as_ref() });
+        let timed = thin.begins(here.task);
         // SAFETY: the compiler's function on its data.
         task::run_included::<false>(here, task, || unsafe { function(data) });
-        return thin.ends(task.as_ptr());
+        if timed {
+            trace::short_ends();
+        }
+        return;
     }
     let task = Task::included::<true>(here, run, flags);
     // SAFETY: fresh, and the compiler's array.

@@ -3,8 +3,8 @@
 
 use core::ffi::{c_int, c_void};
 
-use super::parallel::Location;
-use super::task::{__kmpc_omp_task, KmpTask, task_of};
+use super::parallel::{Location, note_task};
+use super::task::{__kmpc_omp_task, KmpTask, entry, task_of};
 use crate::omp::task::{Flags, Task};
 use crate::omp::taskgroup;
 use crate::omp::taskloop::{self, Division};
@@ -17,6 +17,7 @@ type Duplicate = unsafe extern "C-unwind" fn(*mut KmpTask, *mut KmpTask, c_int);
 
 /// A taskloop's pattern and bounds.
 struct Loop {
+    location: Location,
     pattern: *mut KmpTask,
     lower_offset: usize,
     upper_offset: usize,
@@ -34,6 +35,8 @@ impl Loop {
         let copy = pattern.duplicate_for(here);
         // SAFETY: both payloads have the pattern's size; offsets lie inside it.
         unsafe {
+            // By itself: the trace may have left the pattern out.
+            note_task(self.location, copy.as_ref(), entry(pattern).unwrap_or(0));
             let copy = copy.as_ref().payload().cast::<KmpTask>();
             relocate_shareds(self.pattern, copy);
             let at = |n: u64| (lower as i64).wrapping_add((n as i64).wrapping_mul(self.stride));
@@ -85,6 +88,7 @@ unsafe fn run(
     // SAFETY: null or the compiler's duplication function.
     let duplicate = unsafe { core::mem::transmute::<*mut c_void, Option<Duplicate>>(duplicate) };
     let plan = Loop {
+        location,
         pattern: task,
         lower_offset: lower as usize - task as usize,
         upper_offset: upper as usize - task as usize,

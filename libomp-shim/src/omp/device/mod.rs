@@ -33,7 +33,7 @@
 use core::cell::UnsafeCell;
 use core::ops::{Deref, DerefMut, Range};
 use core::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Once, OnceLock};
+use std::sync::OnceLock;
 
 use super::env::{self, DeviceKinds, TargetOffload};
 use super::lock::Lock;
@@ -41,6 +41,7 @@ use super::report;
 use super::target;
 use super::thread::Here;
 use super::tool::event::{DataOp, DeviceOp};
+use super::tool::first::First;
 use super::tool::hook::device as hook;
 pub use device_trait as interface;
 use interface::{Address, Device, Failure};
@@ -96,7 +97,7 @@ pub struct Slot {
     /// What those who choose devices know of it.
     pub placing: place::Load,
     /// A tool has been told that there is such a device.
-    pub told: Once,
+    pub told: First,
 }
 
 /// A region that runs on a device.
@@ -153,7 +154,7 @@ impl Slot {
     /// The same of this rank, or this GPU of it.
     fn of(number: i32, home: Home, device: Box<dyn Device>) -> Self {
         let table = UnsafeCell::new(Table::new());
-        Self { number, home, device, lock: Lock::new(), table, programs: program::Loaded::default(), running: AtomicU32::new(0), placing: place::Load::default(), told: Once::new() }
+        Self { number, home, device, lock: Lock::new(), table, programs: program::Loaded::default(), running: AtomicU32::new(0), placing: place::Load::default(), told: First::default() }
     }
 
     /// How many regions of this process run there.

@@ -63,11 +63,13 @@ impl Tied {
         self.count.store(count - 1, Ordering::Relaxed);
     }
 
-    /// The task that goes on when `task` has ended or waits: the one before it, or the newest one if it is not among them; `None` before the first one. May be called
-    /// by signal handlers.
-    pub fn below(&self, task: *const Task) -> Option<*const Task> {
-        let at = self.iter().rposition(|&other| ptr::eq(other, task)).unwrap_or(self.len());
-        at.checked_sub(1).map(|at| self[at])
+    /// Of the oldest `among` those that were begun before `task`, which may go on when it has ended or waits: how many, and the newest one. All of them, if it is not
+    /// among them. May be called by signal handlers.
+    pub fn below(&self, task: *const Task, among: usize) -> (usize, Option<*const Task>) {
+        let all: &[*const Task] = self;
+        let oldest = &all[..among.min(all.len())];
+        let count = oldest.iter().rposition(|&other| ptr::eq(other, task)).unwrap_or(oldest.len());
+        (count, oldest[..count].last().copied())
     }
 
     fn len(&self) -> usize {
@@ -124,15 +126,16 @@ mod tests {
     fn tasks_end_in_any_order() {
         let mut tied = Tied::default();
         (1..=40).for_each(|number| tied.push(task(number)));
-        assert_eq!(tied.below(task(40)), Some(task(39)));
-        assert_eq!((tied.below(task(1)), tied.below(task(50))), (None, Some(task(40))));
+        assert_eq!(tied.below(task(40), 40), (39, Some(task(39))));
+        assert_eq!((tied.below(task(1), 40), tied.below(task(50), usize::MAX)), ((0, None), (40, Some(task(40)))));
+        assert_eq!(tied.below(task(40), 30), (30, Some(task(30))));
         tied.remove(task(39));
         tied.remove(task(50));
-        assert_eq!(tied.below(task(40)), Some(task(38)));
+        assert_eq!(tied.below(task(40), 39), (38, Some(task(38))));
         (0..38).for_each(|_| tied.pop());
         assert_eq!(&*tied, &[task(1)]);
         tied.pop();
         tied.pop();
-        assert!(tied.is_empty() && tied.below(task(1)).is_none());
+        assert!(tied.is_empty() && tied.below(task(1), 1) == (0, None));
     }
 }

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | here | who is told, and whether anybody is |
 //! | `event` | the events: what they say, and [`Consumer`], who hears them |
+//! | `first` | what is told once, before anything else |
 //! | `record` | what is kept with threads, teams and tasks for consumers |
 //! | `code` | where in the program a call comes from; calls whose frames are known |
 //! | `hook` | what the rest of `omp` and the fronts call, by construct |
@@ -40,6 +41,7 @@ use super::task::Task;
 
 pub mod code;
 pub mod event;
+pub mod first;
 pub mod hook;
 pub mod ompt;
 pub mod record;

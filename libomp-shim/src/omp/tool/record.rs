@@ -8,11 +8,12 @@
 
 use core::cell::Cell;
 use core::ptr;
+use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering, compiler_fence};
 
 use crate::omp::task::{Flags, Task};
 use crate::omp::team::Team;
 use crate::omp::thread::Thread;
-use crate::omp::trace::Thin;
+use crate::omp::trace::{Spans, Thin};
 use super::event::TeamKind;
 
 /// `ompt_frame_t` (5.2 §19.4.4.28): between which frames of the stack a task's code is inside of the runtime.
@@ -49,12 +50,47 @@ pub struct TaskRecord {
     pub trace: Cell<u64>,
     /// First iteration and number of iterations of its part of a taskloop, until it begins.
     pub part: Cell<(u64, u64)>,
-    /// The construct of a device that it carries out at present; null: none that is told.
-    pub construct: Cell<*const ConstructRecord>,
+    /// The construct of a device that it carries out at present; null: none that is told. Atomic for handlers that interrupt it, see [`TaskRecord::set_construct`].
+    construct: AtomicPtr<ConstructRecord>,
     /// Behind which call of the program it was made, as far as somebody has asked.
     pub code: Cell<usize>,
-    /// What the trace timed when it began ([`Thin`]).
-    pub timed: Cell<usize>,
+    /// Which tasks that it runs at once the trace times.
+    pub spans: Spans,
+    /// It was begun on the stack of the explicit task that made it, which goes on only after it.
+    pub is_on_parent: Cell<bool>,
+    /// It waits for others, and goes on in the name of the same thread. Read by tasks that it has made, on whichever thread those are.
+    rests: AtomicBool,
+}
+
+impl TaskRecord {
+    /// It carries out this construct from here on, and the one that is returned no more. The record lives until it is taken back, and its memory is not given
+    /// back before.
+    pub fn set_construct(&self, construct: *const ConstructRecord) -> *const ConstructRecord {
+        compiler_fence(Ordering::Release); // what a handler finds there is written
+        // ORDERING: Relaxed, both; one thread writes and reads, and a handler on it reads, for which the compiler's order is enough.
+        let before = self.construct.load(Ordering::Relaxed);
+        self.construct.store(construct.cast_mut(), Ordering::Relaxed);
+        compiler_fence(Ordering::Release); // a handler does not find what is freed next
+        before
+    }
+
+    /// Runs `wait`, in which its task waits for others.
+    pub fn resting<R>(&self, wait: impl FnOnce() -> R) -> R {
+        let spans = self.spans.waits();
+        // ORDERING: Release, pairs with `rests`: who sees that it rests sees whose it is, even if that has changed just before.
+        self.rests.store(true, Ordering::Release);
+        let result = wait();
+        // ORDERING: Relaxed; who relies on it runs on the thread that has written it.
+        self.rests.store(false, Ordering::Relaxed);
+        self.spans.goes_on(spans);
+        result
+    }
+
+    /// Does its task wait for others? If so [`Task::thread`] is right as seen after this.
+    pub fn rests(&self) -> bool {
+        // ORDERING: Acquire, pairs with `resting`.
+        self.rests.load(Ordering::Acquire)
+    }
 }
 
 impl Default for TaskRecord {
@@ -65,9 +101,11 @@ impl Default for TaskRecord {
             id: Cell::default(),
             trace: Cell::default(),
             part: Cell::default(),
-            construct: Cell::new(ptr::null()),
+            construct: AtomicPtr::new(ptr::null_mut()),
             code: Cell::default(),
-            timed: Cell::default(),
+            spans: Spans::default(),
+            is_on_parent: Cell::default(),
+            rests: AtomicBool::default(),
         }
     }
 }
@@ -169,8 +207,9 @@ pub fn of(task: &Task) -> Option<&TaskRecord> {
 
 /// The construct of a device that `task` carries out, if that is told.
 pub fn construct_of(task: &Task) -> Option<&ConstructRecord> {
+    // ORDERING: Relaxed; see `set_construct`. That of a task which has forked a region was written before.
     // SAFETY: the hook that has written it takes it back before the record goes.
-    of(task).and_then(|record| unsafe { record.construct.get().as_ref() })
+    of(task).and_then(|record| unsafe { record.construct.load(Ordering::Relaxed).as_ref() })
 }
 
 /// The construct that the running code belongs to: one that `task` carries out, or one around the region that it is in. Not one that a task above it

@@ -48,7 +48,7 @@ use core::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::OnceLock;
 
 pub use kind::{Cause, Kind};
-pub use thin::Thin;
+pub use thin::{Spans, Thin, ends as short_ends};
 pub use recorder::{around, note_copy, note_region, note_steal, note_task, span};
 
 use super::env::Settings;
@@ -104,13 +104,23 @@ fn forked() {
     // ORDERING: Relaxed; there is one thread.
     let goes_on = APART.load(Ordering::Relaxed);
     lane::forget();
-    if let Some(here) = Here::if_known() {
-        here.thread.tool.thin.forget();
-    }
+    each_below(Thin::forget);
     // ORDERING: Relaxed; there is one thread.
     PROCESS.store(if goes_on { process() } else { 0 }, Ordering::Relaxed);
     if !goes_on {
         stop();
+    }
+}
+
+/// Calls `act` for the running thread, and for those that have forked the regions that it is in: they are suspended there, and go on only after it has ended its
+/// share. A member that has done that has nothing to count, and nobody below it to rely on.
+fn each_below(act: impl Fn(&Thin)) {
+    let Some(here) = Here::if_known().filter(|here| here.task.is_explicit() || !here.thread.tool.joined.get()) else { return };
+    let mut thread = Some(here.thread);
+    while let Some(this) = thread {
+        act(&this.tool.thin);
+        // SAFETY: null or the thread that has forked the region, as said above.
+        thread = unsafe { this.team().plan().parent_thread.as_ref() };
     }
 }
 
@@ -119,9 +129,7 @@ unsafe extern "C" fn at_exit(_: c_int, _: *mut c_void) {
     let recorded = PROCESS.swap(0, Ordering::Relaxed) == process();
     if recorded {
         tool::hook::region::await_members();
-        if let Some(here) = Here::if_known() {
-            here.thread.tool.thin.settle();
-        }
+        each_below(Thin::settle);
     }
     stop();
     if let Some(name) = WANTED.get().filter(|_| recorded) {

@@ -5,19 +5,19 @@
 //! be: a task stands for those that its thread has left out before it. Who is left out has no record, is told to nobody and reads no clock: it is counted, by the thread that makes
 //! it and by the one that runs it. How many lie between two that are written is by chance, around what is due, so that no pattern of the program's is met.
 //!
-//! What a written task does itself is timed all the same: that it runs a task at once which is left out is written, up to [`SPANS`] times.
+//! What a written task does itself is timed all the same: that it runs a task at once which is left out is written, up to [`SPANS`] times ([`Spans`]).
 //!
 //! What may not live here: what becomes of counts and weights ([`super::replay`]).
 //!
 //! Rejected: counting by code address (a search per task; the tasks that are written say whose they are, and stand for the others), writing everything for a
-//! while and nothing for a while (what is alive at the change is seen in half), a count per lane (found by two loads more than one per OpenMP thread).
+//! while and nothing for a while (what is alive at the change is seen in half), a count per lane (found by two loads more than one per OpenMP thread), a word
+//! of the thread for what is timed (tasks of a thread that wait go on in any order, and each would put it back to what it had found).
 
 use core::cell::Cell;
-use core::ptr;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use crate::omp::task::Task;
-use crate::omp::tool::{Place, is_told};
+use crate::omp::task::{Flags, Task};
+use crate::omp::tool::{Place, is_told, record};
 
 use super::kind::Kind;
 use super::lane;
@@ -33,8 +33,6 @@ const TASK: i64 = 6;
 const COLD: u64 = 8;
 /// Tasks run at once that are timed within a task that is written.
 const SPANS: u32 = 32;
-/// Of [`Thin::timed`]: the thread runs the own code of a task that is written.
-const OWN: usize = 1;
 /// Events' worth of time between two counts of tasks that were run.
 const COUNT: u64 = 32;
 /// Tasks that may be left out in a row.
@@ -99,10 +97,6 @@ pub struct Thin {
     room: Cell<u32>,
     /// How many those were last.
     width: Cell<u32>,
-    /// What is timed: [`OWN`]; the address of the task that a task which is written runs at once; 0: nothing.
-    timed: Cell<usize>,
-    /// How often that may begin.
-    spans: Cell<u32>,
     /// When the first of those was run that are counted next.
     since: Cell<u64>,
     /// When the last task was written.
@@ -123,11 +117,11 @@ impl Thin {
         skips
     }
 
-    /// [`Thin::skips`] for a task that is run at once. True: it is counted already, made and run, and nothing else is to be said of it.
+    /// [`Thin::skips`] for a task that `running` runs at once. True: it is counted already, made and run, and nothing else is to be said of it.
     #[inline(always)]
-    pub fn skips_quick(&self) -> bool {
+    pub fn skips_quick(&self, running: &Task) -> bool {
         let left = self.left.get();
-        let skips = left as u32 != 0 && self.timed.get() != OWN;
+        let skips = left as u32 != 0 && Spans::of(running).is_none();
         if skips {
             self.left.set(left + QUICK - 1);
         }
@@ -145,50 +139,14 @@ impl Thin {
         self.made.set(self.made.get() + 1);
     }
 
-    /// A task that is left out begins.
+    /// A task that is left out begins, on the stack of `running` if that is its parent. Is it timed? Then [`ends`] is to be called.
     #[inline(always)]
-    pub fn begins(&self, task: &Task) {
+    pub fn begins(&self, running: &Task) -> bool {
         if self.ran.get() >= self.room.get() {
             self.looks();
         }
         self.ran.set(self.ran.get() + 1);
-        if self.timed.get() == OWN {
-            self.begins_within(task);
-        }
-    }
-
-    /// Its code has ended.
-    #[inline(always)]
-    pub fn ends(&self, task: *const Task) {
-        if self.timed.get() == task.addr() {
-            put(Kind::ShortEnd, 0, 0, 0);
-            self.timed.set(OWN);
-        }
-    }
-
-    /// A task that is written runs another one at once.
-    #[cold]
-    fn begins_within(&self, task: &Task) {
-        let spans = self.spans.get();
-        self.spans.set(spans.saturating_sub(1));
-        self.timed.set(if spans == 0 { 0 } else { ptr::from_ref(task).addr() });
-        put(if spans == 0 { Kind::Unmeasured } else { Kind::ShortBegin }, 0, 0, 0);
-    }
-
-    /// A task that is written begins, or its next part. [`Thin::leaves`] gets what this returns.
-    pub fn enters(&self) -> usize {
-        self.spans.set(SPANS);
-        self.timed.replace(OWN)
-    }
-
-    /// The running task waits for others. [`Thin::leaves`] gets what this returns.
-    pub fn waits(&self) -> usize {
-        self.timed.replace(0)
-    }
-
-    /// It has ended, or goes on.
-    pub fn leaves(&self, timed: usize) {
-        self.timed.set(timed);
+        Spans::of(running).is_some_and(Spans::begins)
     }
 
     /// The number of tasks that have been left out since this was asked last; by who writes one.
@@ -211,7 +169,7 @@ impl Thin {
         lane::record_at(now, Kind::TaskCreate, skipped.saturating_add(1), id, place);
         let price = price();
         if price == 0 || is_told(Place::Ompt) {
-            return;
+            return self.left.set(0);
         }
         if self.ran.get() == 0 || now.saturating_sub(self.since.get()) > COUNT * price {
             self.count(now);
@@ -248,6 +206,10 @@ impl Thin {
     #[cold]
     #[inline(never)]
     fn looks(&self) {
+        if !is_told(Place::Trace) {
+            self.forget();
+            return self.room.set(STRIDE as u32); // nobody is told how many they are
+        }
         let now = clock::now();
         self.settle_quick();
         let width = self.width.get().max(16);
@@ -284,6 +246,9 @@ impl Thin {
         if self.left.get() | u64::from(self.made.get() | self.ran.get()) == 0 {
             return;
         }
+        if !is_told(Place::Trace) {
+            return self.forget();
+        }
         self.count(clock::now());
         let made = self.take_made();
         if made != 0 {
@@ -293,12 +258,58 @@ impl Thin {
         self.room.set(0);
     }
 
-    /// In the child of a fork: what was counted is the parent's.
+    /// In the child of a fork: what was counted is the parent's. And once nobody is told.
     pub fn forget(&self) {
         self.left.set(0);
         for count in [&self.made, &self.ran, &self.room] {
             count.set(0);
         }
+    }
+}
+
+/// A task that [`Thin::begins`] has timed has ended.
+#[cold]
+pub fn ends() {
+    put(Kind::ShortEnd, 0, 0, 0);
+}
+
+/// With a task that is written: how many of those that it runs at once are still timed, one more as long as it is not said that the others are not. 0 while it
+/// waits: what its thread runs then is not its own.
+#[derive(Default)]
+pub struct Spans(Cell<u32>);
+
+impl Spans {
+    /// Those of the running code, if it is that of a task that is written and anything is to be said of what it runs.
+    #[inline(always)]
+    fn of(running: &Task) -> Option<&Self> {
+        if !running.flags().has(Flags::EXPLICIT.with(Flags::RECORDED)) {
+            return None;
+        }
+        record::of(running).map(|record| &record.spans).filter(|spans| spans.0.get() != 0)
+    }
+
+    /// Its task begins, or the next part of it.
+    pub fn open(&self) {
+        self.0.set(SPANS + 1);
+    }
+
+    /// Its task waits for others. [`Spans::goes_on`] gets what this returns.
+    pub fn waits(&self) -> u32 {
+        self.0.take()
+    }
+
+    /// It goes on.
+    pub fn goes_on(&self, spans: u32) {
+        self.0.set(spans);
+    }
+
+    /// Its task runs another one at once.
+    #[cold]
+    fn begins(&self) -> bool {
+        let spans = self.0.get() - 1;
+        self.0.set(spans);
+        put(if spans == 0 { Kind::Unmeasured } else { Kind::ShortBegin }, 0, 0, 0);
+        spans != 0
     }
 }
 
@@ -318,27 +329,36 @@ mod tests {
 
     #[test]
     fn tasks_left_out_are_counted_once_as_made_and_once_as_run() {
-        let thin = Thin::default();
-        assert!(!thin.skips() && !thin.skips_quick());
+        let (thin, running) = (Thin::default(), Task::implicit());
+        assert!(!thin.skips() && !thin.skips_quick(&running));
         thin.left.set(3);
-        assert!(thin.skips_quick() && thin.skips_quick() && thin.skips());
+        assert!(thin.skips_quick(&running) && thin.skips_quick(&running) && thin.skips());
         thin.made();
         assert!(!thin.is_thinning() && !thin.skips());
         assert_eq!((thin.take_made(), thin.ran.get(), thin.take_made()), (3, 2, 0));
     }
 
     #[test]
-    fn within_a_task_that_is_written_nothing_is_quick() {
-        let thin = Thin::default();
-        thin.left.set(2);
-        let outer = thin.enters();
-        assert!(!thin.skips_quick() && thin.skips());
-        let own = thin.waits();
-        assert!(thin.skips_quick());
-        thin.leaves(own);
-        assert_eq!(thin.timed.get(), OWN);
-        thin.leaves(outer);
-        assert_eq!(thin.timed.get(), 0);
+    fn who_waits_times_nothing_and_goes_on_with_what_was_left_whoever_ran_meanwhile() {
+        let (one, other) = (Spans::default(), Spans::default());
+        one.open();
+        assert!(one.begins());
+        let of_one = one.waits();
+        other.open();
+        let of_other = other.waits();
+        assert_eq!((one.0.get(), other.0.get()), (0, 0));
+        one.goes_on(of_one);
+        assert_eq!((one.0.get(), other.0.get()), (SPANS, 0), "the first one goes on before the second");
+        other.goes_on(of_other);
+        assert_eq!(other.0.get(), SPANS + 1);
+    }
+
+    #[test]
+    fn so_many_are_timed_then_it_is_said_that_the_others_are_not() {
+        let spans = Spans::default();
+        spans.open();
+        let timed = (0..=SPANS).filter(|_| spans.begins()).count();
+        assert_eq!((timed as u32, spans.0.get()), (SPANS, 0));
     }
 
     #[test]

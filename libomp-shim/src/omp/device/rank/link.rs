@@ -38,6 +38,10 @@ impl Drop for Inside<'_> {
     }
 }
 
+fn parted() -> Failure {
+    Failure("the ranks have parted".into())
+}
+
 impl Cluster {
     fn enter(&self) -> Option<Inside<'_>> {
         // ORDERING: SeqCst, as in `close`: one of both sees the other.
@@ -79,23 +83,37 @@ impl Cluster {
         (counters.messages_sent, counters.messages_handled, counters.transfers)
     }
 
-    /// A call of the bridge's, again and again while it says that it is busy.
+    /// A call of the bridge's, again and again while it says that it is busy. Handlers, which are never refused, come here too, on whichever kernel thread; only who may
+    /// wait does.
     fn insist(&self, call: &dyn Fn() -> c_int) -> Result<(), Failure> {
-        let Some(inside) = self.enter() else { return Err(Failure("the ranks have parted".into())) };
+        let Some(inside) = self.enter() else { return Err(parted()) };
         let mut result = undisturbed(call);
         drop(inside);
         if result == code::BUSY {
-            let last = Cell::new(code::BUSY);
-            Here::get().team().wait_polling(&|| {
-                if last.get() == code::BUSY {
-                    self.progress();
-                    last.set(if let Some(_inside) = self.enter() { undisturbed(call) } else { code::STATE });
-                }
-                last.get() != code::BUSY
-            });
-            result = last.get();
+            result = self.again_until_free(call);
         }
         if result == code::OK { Ok(()) } else { Err(self.failure(result)) }
+    }
+
+    /// Other threads of the worker go on meanwhile. A kernel thread that has not met OpenMP (that of the checks) does not become an initial thread by this.
+    fn again_until_free(&self, call: &dyn Fn() -> c_int) -> c_int {
+        let last = Cell::new(code::BUSY);
+        let is_free = || {
+            if last.get() == code::BUSY {
+                self.progress();
+                last.set(if let Some(_inside) = self.enter() { undisturbed(call) } else { code::STATE });
+            }
+            last.get() != code::BUSY
+        };
+        match Here::if_known() {
+            Some(here) => here.team().wait_polling(&is_free),
+            None => {
+                while !is_free() {
+                    std::thread::yield_now();
+                }
+            }
+        }
+        last.get()
     }
 
     fn failure(&self, code: c_int) -> Failure {
@@ -133,7 +151,8 @@ impl Cluster {
         self.insist(&send)
     }
 
-    /// Takes a block that came beside a message; `done(context)` when it is there. Also in handlers.
+    /// Takes a block that came beside a message; `done(context)` when it is there. In the message's handler, where nobody can wait: that more is under way than there are
+    /// numbers for is an error.
     ///
     /// # Errors
     /// The bridge's; then nothing was begun.
@@ -142,7 +161,11 @@ impl Cluster {
     pub unsafe fn accept(&self, block: &Arrival, into: *mut u8, done: DoneFn, context: *mut c_void) -> Result<(), Failure> {
         // SAFETY: as the caller says.
         let accept = || unsafe { (self.table.accept)(self.bridge, block, into.cast(), Some(done), context) };
-        self.insist(&accept)
+        let Some(_inside) = self.enter() else { return Err(parted()) };
+        match undisturbed(accept) {
+            code::OK => Ok(()),
+            other => Err(self.failure(other)),
+        }
     }
 
     /// Sends a request: `words` and `tail` behind its ticket, which is returned.

@@ -62,7 +62,7 @@ fn begins_told(kind: Target, slot: Option<&Slot>) -> Construct {
     let code = made_at.or(caller.map(|caller| caller.address)).unwrap_or(0);
     let device = slot.map_or(ON_HOST, |slot| slot.number);
     let record = Box::new(ConstructRecord { data: Cell::new(0), op: Cell::new(0), device, code });
-    let outer = record::of(here.task).map_or(ptr::null(), |task| task.construct.replace(&raw const *record));
+    let outer = record::of(here.task).map_or(ptr::null(), |task| task.set_construct(&raw const *record));
     let site = site_in(here, Some(&record));
     tell(|consumer| consumer.target(&site, kind, End::Begin, device));
     Construct { record, kind, outer, entered }
@@ -75,7 +75,7 @@ fn ends_told(construct: Construct) {
     let Construct { record, kind, outer, entered } = construct;
     let site = site_in(here, Some(&record));
     tell(|consumer| consumer.target(&site, kind, End::End, record.device));
-    record::of(here.task).inspect(|task| task.construct.set(outer));
+    record::of(here.task).inspect(|task| _ = task.set_construct(outer));
     if entered {
         leave(here.task);
     }
@@ -231,13 +231,13 @@ fn map_flags(flags: Flags, enters: bool) -> u32 {
 /// The device is used, for the first time as far as the tool knows.
 fn opens(slot: &Slot) {
     if is_told(Place::Ompt) {
-        slot.told.call_once(|| tell(|consumer| consumer.device_opens(slot)));
+        slot.told.tell(|| tell(|consumer| consumer.device_opens(slot)));
     }
 }
 
 /// The program ends: so do the devices that it has used.
 pub fn close_all() {
-    for slot in device::opened().iter().filter(|slot| slot.told.is_completed()) {
+    for slot in device::opened().iter().filter(|slot| slot.told.is_done()) {
         tell(|consumer| consumer.device_closes(slot));
     }
 }

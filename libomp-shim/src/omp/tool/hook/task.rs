@@ -16,6 +16,7 @@ use super::{caller_if_wanted, enter, leave, site};
 use crate::omp::depend::Dependence;
 use crate::omp::task::{self, Flags, Task};
 use crate::omp::thread::{Here, Thread};
+use crate::omp::trace;
 
 /// A task has been made by the running one, which may run it `at_once`. The caller goes on inside of the runtime until [`made`].
 #[inline(always)]
@@ -105,8 +106,16 @@ pub fn begun(thread: &Thread, task: &Task) {
             true => begun_told(thread, task),
             // Of one that comes in parts the first counts.
             false if task.flags().has(Flags::UNTIED.with(Flags::BEGUN)) => {}
-            false => thread.tool.thin.begins(task),
+            false => left_out_begins(thread, task),
         }
+    }
+}
+
+/// The running one is still the task on whose stack `task` begins: its parent if that runs it at once.
+#[inline(always)]
+fn left_out_begins(thread: &Thread, task: &Task) {
+    if thread.tool.thin.begins(Here::get().task) {
+        task.set_flags(task.flags().with(Flags::TIMED));
     }
 }
 
@@ -114,7 +123,11 @@ pub fn begun(thread: &Thread, task: &Task) {
 #[inline(never)]
 fn begun_told(thread: &Thread, task: &Task) {
     if let Some(record) = record::of(task) {
-        record.timed.set(thread.tool.thin.enters());
+        if is_known(task) {
+            record.spans.open();
+        }
+        let running = Here::get().task;
+        record.is_on_parent.set(running.is_explicit() && task.parent().is_some_and(|parent| ptr::eq(parent, running)));
     }
     goes_on_with(thread, task);
 }
@@ -230,17 +243,21 @@ pub fn ended(thread: &Thread, task: &Task, status: impl FnOnce() -> Status) {
     if is_on() {
         match task.is_told_of() {
             true => ended_told(thread, task, status()),
-            false => thread.tool.thin.ends(task),
+            false if task.flags().has(Flags::TIMED) => left_out_ends(task),
+            false => {}
         }
     }
 }
 
 #[cold]
+fn left_out_ends(task: &Task) {
+    task.set_flags(task.flags().without(Flags::TIMED));
+    trace::short_ends();
+}
+
+#[cold]
 #[inline(never)]
 fn ended_told(thread: &Thread, task: &Task, status: Status) {
-    if let Some(record) = record::of(task) {
-        thread.tool.thin.leaves(record.timed.get());
-    }
     if !is_known(task) {
         return;
     }

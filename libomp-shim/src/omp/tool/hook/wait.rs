@@ -1,7 +1,7 @@
 //! Barriers, `taskwait` and `taskgroup`.
 
 use super::super::event::{End, SyncKind};
-use super::super::{is_on, tell};
+use super::super::{is_on, record, tell};
 use super::{entered, put_state, site, state};
 use crate::omp::thread::Here;
 
@@ -35,9 +35,10 @@ fn around_told<R>(here: Here, kind: SyncKind, whole: bool, wait: impl FnOnce() -
         }
         let before = put_state(here.thread, state_of(kind), 0);
         tell(|consumer| consumer.sync_wait(&site, kind, End::Begin, false));
-        let timed = here.thread.tool.thin.waits();
-        let result = wait();
-        here.thread.tool.thin.leaves(timed);
+        let result = match record::of(here.task) {
+            Some(record) => record.resting(wait),
+            None => wait(),
+        };
         super::task::resumed(here);
         tell(|consumer| consumer.sync_wait(&site, kind, End::End, false));
         here.thread.tool.state.set(before);

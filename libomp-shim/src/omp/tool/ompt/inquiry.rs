@@ -16,7 +16,7 @@ use crate::omp::env;
 use crate::omp::task::{Flags, Task};
 use crate::omp::thread::{Here, Thread};
 use crate::omp::tool::hook::state;
-use crate::omp::tool::record::{self, BYTES, Frame};
+use crate::omp::tool::record::{self, BYTES, Frame, TaskRecord};
 use crate::omp::tool::{Place, is_told, unique_id};
 
 /// A function as tools get it.
@@ -230,21 +230,41 @@ unsafe extern "C" fn get_parallel_info(level: c_int, data: *mut *mut Data, size:
     2
 }
 
-/// The task below `task` on the stack of tasks of its thread: what that goes on with when the task has ended or waits. Of an implicit task: the one that has
-/// forked the region.
-fn below(task: &Task) -> Option<&Task> {
-    if !task.is_explicit() {
-        return task.parent();
+/// A task that the asker stands on.
+#[derive(Clone, Copy)]
+struct Level<'a> {
+    task: &'a Task,
+    /// In whose name it runs, or is suspended. Not asked of the task: a part of an untied one may begin elsewhere at any moment.
+    thread: &'a Thread,
+    /// That is the asking thread, or one that has forked the regions which it is thread 0 of. All these are one strand, so nobody else changes their tasks meanwhile.
+    own: bool,
+    /// Of the tied tasks that it has begun those that are still to come: tasks without a tie are in no order with them, and none may come twice.
+    tied: usize,
+}
+
+impl Level<'_> {
+    /// The one below: what the thread goes on with when the task has ended or waits. Of an implicit task: the one that has forked the region.
+    fn below(self) -> Option<Self> {
+        let Self { task, thread, own, .. } = self;
+        if !task.is_explicit() {
+            // SAFETY: null, or the thread that has forked the region, which outlives it.
+            let thread = unsafe { thread.team().plan().parent_thread.as_ref() }?;
+            return Some(Self { task: task.parent()?, thread, own: own && self.thread.num() == 0, tied: usize::MAX });
+        }
+        let parent = task.parent().filter(|parent| {
+            record::of(task).is_some_and(|record| record.is_on_parent.get()) || own && rests_at(parent, thread)
+        });
+        // SAFETY: own thread only: one of the asker's strand. Others of another thread may end meanwhile, but not its implicit one.
+        let (tied, newest) = if own { unsafe { thread.tied() }.below(task, self.tied) } else { (0, None) };
+        // SAFETY: a task that has begun and not ended is alive.
+        let below = parent.unwrap_or_else(|| newest.map_or(&thread.implicit, |newest| unsafe { &*newest }));
+        Some(Self { task: below, tied, ..self })
     }
-    let thread = task.thread();
-    let parent = task.parent().filter(|parent| parent.is_explicit() && parent.flags().has(Flags::UNTIED) && ptr::eq(parent.thread(), thread));
-    if parent.is_some() {
-        return parent;
-    }
-    // SAFETY: own thread only: the running thread asks about its own tasks, or about those of threads 0 above it on the same kernel thread.
-    let below = unsafe { thread.tied() }.below(task);
-    // SAFETY: a task that has begun and not ended is alive.
-    Some(below.map_or(&thread.implicit, |below| unsafe { &*below }))
+}
+
+/// Does `task` wait in the name of `thread`, which is the asker's? Then it does so until the asker has gone on. Of those that are not on the thread's stack of tied ones.
+fn rests_at(task: &Task, thread: &Thread) -> bool {
+    task.is_explicit() && task.flags().has(Flags::UNTIED) && record::of(task).is_some_and(TaskRecord::rests) && ptr::eq(task.thread(), thread)
 }
 
 unsafe extern "C" fn get_task_info(
@@ -256,23 +276,24 @@ unsafe extern "C" fn get_task_info(
     num: *mut c_int,
 ) -> c_int {
     let Some(here) = running() else { return 0 };
-    let mut task: &Task = here.task;
-    if level > 0 && is_between(here) || !task.is_explicit() && is_idle(here.thread) {
+    let mut found = Level { task: here.task, thread: here.thread, own: true, tied: usize::MAX };
+    if level > 0 && is_between(here) || !here.task.is_explicit() && is_idle(here.thread) {
         return 0;
     }
     for _ in 0..level {
-        match below(task) {
-            Some(next) => task = next,
+        match found.below() {
+            Some(next) => found = next,
             None => return 0,
         }
     }
+    let task = found.task;
     // SAFETY: the tool's variables.
     unsafe {
         give(flags, flags_of(task) as c_int);
         give(data, data_of(task));
         give(frame, record::of(task).map_or(ptr::null(), |record| &raw const record.frame));
         give(region, region_of(task.team()));
-        give(num, task.thread().num() as c_int);
+        give(num, found.thread.num() as c_int);
     }
     2
 }

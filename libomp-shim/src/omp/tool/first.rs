@@ -1,0 +1,134 @@
+//! What tools are told once, before anything else of the same thing.
+//!
+//! The first who gets there tells it, by a call of the tool's; others wait until that has returned (5.2 §19.5.2.19: a device is known before it is used). The tool's
+//! code may come back here, and may fork: nothing is held while it runs but a word that says who tells.
+//!
+//! Rejected: the standard library's `Once` (a callback that comes back to it waits for itself, the child of a fork waits for a thread that it has not, and who
+//! waits keeps its worker from the one it waits for).
+
+use core::ptr;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use crate::omp::thread::Here;
+
+const NOBODY: u64 = 0;
+/// It has been told. No thread's number: those are even.
+const DONE: u64 = 1;
+/// Bits of a thread's number; above them is the process's generation.
+const THREAD_BITS: u32 = 48;
+
+/// See the module.
+#[derive(Default)]
+pub struct First(AtomicU64);
+
+impl First {
+    /// Has it been told?
+    pub fn is_done(&self) -> bool {
+        // ORDERING: Acquire, pairs with the Release in `tell`: what the tool has done then is done.
+        self.0.load(Ordering::Acquire) == DONE
+    }
+
+    /// Tells it by `event`, if nobody has; if somebody else is about to, returns after that.
+    #[inline]
+    pub fn tell(&self, event: impl FnOnce()) {
+        if !self.is_done() && self.is_mine() {
+            event();
+            // ORDERING: Release, pairs with `is_done`.
+            self.0.store(DONE, Ordering::Release);
+        }
+    }
+
+    /// Is the caller to tell it? Otherwise it has been told, or the caller is in the call that tells it.
+    #[cold]
+    fn is_mine(&self) -> bool {
+        let me = teller();
+        loop {
+            // ORDERING: Acquire, as in `is_done`.
+            let by = self.0.load(Ordering::Acquire);
+            if by == DONE || by == me {
+                return false;
+            }
+            if by != NOBODY && is_of_this_process(by) {
+                self.wait_for(by);
+            // ORDERING: Relaxed, both; only who comes first matters.
+            } else if self.0.compare_exchange(by, me, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+                return true;
+            }
+        }
+    }
+
+    /// Waits until `by` has told it, or is not here any more.
+    fn wait_for(&self, by: u64) {
+        // ORDERING: Relaxed; `is_mine` looks again.
+        let is_over = || self.0.load(Ordering::Relaxed) != by || !is_of_this_process(by);
+        match Here::if_known() {
+            Some(here) => here.team().wait_polling(&is_over),
+            None => {
+                while !is_over() {
+                    std::thread::yield_now();
+                }
+            }
+        }
+    }
+}
+
+/// Those of a parent process that were about to tell something are not here.
+fn is_of_this_process(teller: u64) -> bool {
+    teller >> THREAD_BITS == generation()
+}
+
+fn generation() -> u64 {
+    u64::from(ult::pool::generation()) & (u64::MAX >> THREAD_BITS)
+}
+
+/// The calling OpenMP thread, or the kernel thread that has not met OpenMP, and its process.
+fn teller() -> u64 {
+    // SAFETY: no preconditions.
+    let kernel = || unsafe { libc::gettid() } as u64 * 2;
+    let thread = Here::if_known().map_or_else(kernel, |here| ptr::from_ref(here.thread) as u64);
+    thread & ((1 << THREAD_BITS) - 1) | generation() << THREAD_BITS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::time::Duration;
+
+    #[test]
+    fn it_is_told_once_and_others_return_after_that() {
+        let (first, told) = (First::default(), AtomicU64::new(0));
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    first.tell(|| {
+                        std::thread::sleep(Duration::from_millis(20));
+                        told.fetch_add(1, Ordering::SeqCst);
+                    });
+                    assert_eq!(told.load(Ordering::SeqCst), 1);
+                });
+            }
+        });
+        assert!(first.is_done());
+    }
+
+    #[test]
+    fn who_tells_it_may_come_back() {
+        let first = First::default();
+        let mut told = 0;
+        first.tell(|| {
+            first.tell(|| unreachable!("it is being told"));
+            assert!(!first.is_done());
+            told += 1;
+        });
+        first.tell(|| unreachable!("it has been told"));
+        assert_eq!(told, 1);
+    }
+
+    #[test]
+    fn a_child_does_not_wait_for_a_thread_of_its_parent() {
+        let first = First(AtomicU64::new(teller() ^ 1 << THREAD_BITS));
+        let mut told = 0;
+        first.tell(|| told += 1);
+        assert!(told == 1 && first.is_done());
+    }
+}
