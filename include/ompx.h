@@ -340,7 +340,7 @@ OMPX_API void ompx_taskgraph_destroy(ompx_taskgraph_t **graph);
 
 /* The stream of the running task: a CUstream, which is CUDA's cudaStream_t, too. On the device that ompx_set_task_stream has said for this task, else on the default device. The device's
  * primary context is current on the calling thread from here to the end of the task's code, which must not wait in OpenMP after this call (no taskwait, taskyield, target construct):
- * it puts work on the stream and returns. The stream is the task's alone; it is not to be destroyed. Several calls for one device give the same stream.
+ * it puts work on the stream and returns. The stream is the task's alone, with its priority; it is not to be destroyed. Several calls for one device give the same stream.
  *
  *     #pragma omp task depend(inout: c[0:n*n])
  *     {

@@ -16,13 +16,15 @@
  *     pageable=1      copies from and to memory that is not pinned keep the caller waiting, as the driver does: all to the host, large ones to the device; 0
  *     pinned=0        MiB of pinned memory; 1024
  *     version=12020   what cuDriverGetVersion says; 13000
+ *     priorities=2    of streams, above the usual one: nothing goes by them, but cuStreamGetPriority says them, and kernels find them in fake_priority; 5
+ *     streams=9       the tenth stream that has a priority is not made, nor are later ones; no limit
  *     log=1           a line on stderr for each constructor and destructor of a real image that is called, for each image that is unloaded, and for the driver's end; 0
  *
  * As the driver, it ends by a handler of its own when the process does: what is called afterwards fails.
  *
  * An image is an ELF file for CUDA (machine 190) or for this machine; its code is this machine's in either case: a real one's kernels run as those of the
  * image for this machine that the program has, too (cubin.h). A kernel gets its arguments, each as large as a pointer. A
- * variable `fake_geometry` of the image, if there is one, has teams, threads and shared bytes while a kernel runs. Functions that the runtime has to do
+ * variable `fake_geometry` of the image, if there is one, has teams, threads and shared bytes while a kernel runs, `fake_priority` its stream's priority. Functions that the runtime has to do
  * without when a driver lacks them: FAKE_CUDA_OLD leaves them out. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -67,12 +69,12 @@ struct device {
 };
 
 static struct device devices[MOST_DEVICES];
-static int device_count, is_initialised, version = 13000, peers, keeps_waiting, logs;
+static int device_count, is_initialised, version = 13000, peers, keeps_waiting, logs, priorities;
 static volatile int has_ended;
 static size_t memory_of_each = (size_t)256 << 20, pinned_memory;
 static struct block *pinned;
 static unsigned most_delay, slow, chance = 1;
-static long allocations, launches, failing_allocation, failing_launch;
+static long allocations, launches, failing_allocation, failing_launch, streams_left;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local struct device *current;
 
@@ -158,6 +160,8 @@ API int cuInit(unsigned flags)
         keeps_waiting = (int)word(text, "pageable", 0);
         pinned_memory = (size_t)word(text, "pinned", 1024) << 20;
         logs = (int)word(text, "log", 0);
+        priorities = (int)word(text, "priorities", 5);
+        streams_left = word(text, "streams", 1L << 40);
         is_initialised = 1;
         atexit(end_driver);
     }
@@ -290,6 +294,7 @@ struct item {
     void (*call)(void *);
     struct module *module;
     unsigned teams, threads, shared;
+    int priority;
     size_t count;
     uintptr_t arguments[MOST_ARGUMENTS];
 };
@@ -301,6 +306,7 @@ struct stream {
     pthread_cond_t changed;
     struct item *first, **last;
     unsigned long put, over;
+    int priority;
 };
 
 static pthread_mutex_t events_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -315,6 +321,7 @@ struct module {
     const Elf64_Ehdr *cubin; /* a real image, null for those that are this machine's */
     struct variable *variables;
     unsigned *geometry;
+    int *priority;
     long launched, over; /* kernels */
     int is_constructed, is_unloaded;
 };
@@ -332,6 +339,8 @@ static void launch(struct device *device, const struct item *item)
     pthread_mutex_lock(&one_at_a_time);
     if (item->module->geometry)
         memcpy(item->module->geometry, (unsigned[]){item->teams, item->threads, item->shared}, 3 * sizeof(unsigned));
+    if (item->module->priority)
+        *item->module->priority = item->priority;
     const uintptr_t *a = item->arguments;
     ((kernel)item->function)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12], a[13], a[14], a[15]);
     pthread_mutex_unlock(&one_at_a_time);
@@ -418,19 +427,49 @@ static int put(struct stream *stream, struct item item)
     return OK;
 }
 
-API int cuStreamCreate(struct stream **stream, unsigned flags)
+static int make_stream(struct stream **stream, int priority)
 {
-    (void)flags;
     if (!current)
         return INVALID_CONTEXT;
     struct stream *made = calloc(1, sizeof *made);
     made->device = current;
+    made->priority = priority;
     made->last = &made->first;
     pthread_mutex_init(&made->lock, NULL);
     pthread_cond_init(&made->changed, NULL);
     *stream = made;
     return pthread_create(&made->thread, NULL, run, made) ? OUT_OF_MEMORY : OK;
 }
+
+API int cuStreamCreate(struct stream **stream, unsigned flags)
+{
+    (void)flags;
+    return make_stream(stream, 0);
+}
+
+#ifndef FAKE_CUDA_OLD
+/* The greatest priority is the least number. */
+API int cuCtxGetStreamPriorityRange(int *least, int *greatest)
+{
+    *least = 0;
+    *greatest = -priorities;
+    return current ? OK : INVALID_CONTEXT;
+}
+
+API int cuStreamCreateWithPriority(struct stream **stream, unsigned flags, int priority)
+{
+    (void)flags;
+    if (priority && __atomic_fetch_sub(&streams_left, 1, __ATOMIC_SEQ_CST) <= 0)
+        return OUT_OF_MEMORY;
+    return make_stream(stream, priority > 0 ? 0 : priority < -priorities ? -priorities : priority);
+}
+
+API int cuStreamGetPriority(struct stream *stream, int *priority)
+{
+    *priority = stream->priority;
+    return OK;
+}
+#endif
 
 API int cuStreamSynchronize(struct stream *stream)
 {
@@ -691,7 +730,8 @@ API int cuModuleLoadData(struct module **module, const void *image)
         return INVALID_IMAGE;
     *module = malloc(sizeof **module);
     unsigned *geometry = object ? dlsym(object, "fake_geometry") : NULL; /* not while a kernel runs: the loader's lock may be held then by whoever waits for it */
-    **module = (struct module){.object = object, .device = current, .cubin = cubin, .geometry = geometry, .is_constructed = !cubin || !cubin_has_constructors(cubin)};
+    int *priority = object ? dlsym(object, "fake_priority") : NULL;
+    **module = (struct module){.object = object, .device = current, .cubin = cubin, .geometry = geometry, .priority = priority, .is_constructed = !cubin || !cubin_has_constructors(cubin)};
     return OK;
 }
 
@@ -836,7 +876,7 @@ API int cuLaunchKernel(struct function *function, unsigned grid_x, unsigned grid
         module->is_constructed = list_of_constructors(module->variables) > 0;
     if (!module->is_constructed || module->is_unloaded)
         return fails(stream->device, LAUNCH_FAILED); /* a kernel before its image's objects are made, or after it was unloaded */
-    struct item item = {.what = KERNEL, .function = function->code, .module = module, .teams = grid_x, .threads = block_x, .shared = shared};
+    struct item item = {.what = KERNEL, .function = function->code, .module = module, .teams = grid_x, .threads = block_x, .shared = shared, .priority = stream ? stream->priority : 0};
     memcpy(item.arguments, extra[1], bytes);
     if (is_init || is_fini)
         item.arguments[0] = (uintptr_t)module;

@@ -111,6 +111,8 @@ functions! {
         peer_can = c"cuDeviceCanAccessPeer" (*mut c_int, CuDevice, CuDevice);
         peer_enable = c"cuCtxEnablePeerAccess" (Context, c_uint);
         peer_copy = c"cuMemcpyPeerAsync" (Address, Context, Address, Context, usize, Stream);
+        priority_range = c"cuCtxGetStreamPriorityRange" (*mut c_int, *mut c_int);
+        stream_create_with_priority = c"cuStreamCreateWithPriority" (*mut Stream, c_uint, c_int);
     }
 }
 

@@ -6,6 +6,7 @@
 //! | [`context`] | a device's primary context, current on a thread while it is needed |
 //! | [`memory`] | memory of a device: blocks that are kept for the next ones |
 //! | [`streams`] | what was begun, on which stream, and what has to wait for what |
+//! | [`priorities`] | tasks' priorities on the driver's range |
 //! | [`peers`] | copies between devices |
 //! | [`staging`] | copies from and to the host's memory that the driver would keep their caller waiting for |
 //! | [`images`] | images of clang's, their functions and variables, and what its device code wants to know |
@@ -27,6 +28,7 @@ pub mod gpu;
 pub mod images;
 pub mod memory;
 pub mod peers;
+pub mod priorities;
 pub mod staging;
 pub mod streams;
 

@@ -7,6 +7,9 @@
 //! A kernel that comes behind the last one of a stream goes there, and nothing waits for an event; of several that come behind the same one the first does. The others go where nothing is under way, as far as is known,
 //! else where it is their turn: they are not to wait for each other.
 //!
+//! Kernels of each level of priority ([`Priorities`]) have streams of their own, made when the first one comes. If the driver makes none they go with those of the least priority: it is a hint.
+//! What a kernel waits for keeps its own priority.
+//!
 //! Streams that the program has for its own work are nobody else's. What it puts there is not known; an event behind it makes an operation of it ([`Streams::mark`]).
 //!
 //! A copy from another device's memory is an operation here, and a *guest* there: it comes behind what writes to its source, and what writes there later comes behind it, by the same event.
@@ -20,12 +23,11 @@ use std::collections::{HashMap, VecDeque};
 use device_trait::Operation;
 
 use crate::driver::{Address, Code, Driver, Error, Event, Stream, code};
+use crate::priorities::Priorities;
 
-/// Streams for kernels: as many run side by side.
+/// Streams for kernels of one priority: as many run side by side.
 const COMPUTE: usize = 4;
 
-/// `CU_STREAM_NON_BLOCKING`: nothing waits for the program's own default stream.
-const NON_BLOCKING: u32 = 1;
 /// `CU_EVENT_DISABLE_TIMING`.
 const NO_TIMING: u32 = 2;
 
@@ -88,14 +90,52 @@ pub struct Work<'a> {
     pub behind: &'a [Event],
     /// What belongs to it.
     pub held: Option<Held>,
+    /// Its task's priority, which counts for kernels.
+    pub priority: u32,
+}
+
+/// A stream of the program's, and its level of priority.
+#[derive(Clone, Copy)]
+struct Lent {
+    stream: Stream,
+    level: u32,
 }
 
 /// Streams of the program.
 #[derive(Default)]
 struct Own {
-    open: HashMap<u64, Stream>,
-    spare: VecDeque<Stream>,
+    open: HashMap<u64, Lent>,
+    spare: VecDeque<Lent>,
     last: u64,
+}
+
+/// The streams for kernels of one level of priority.
+#[derive(Default)]
+struct Row {
+    streams: Vec<Stream>,
+    /// The last operation of each.
+    tails: Vec<u64>,
+    turn: usize,
+}
+
+impl Row {
+    fn new(driver: &Driver, priorities: Priorities, level: u32) -> Result<Self, Error> {
+        let streams = make(driver, priorities, level, COMPUTE)?;
+        Ok(Self { tails: vec![0; streams.len()], streams, turn: 0 })
+    }
+
+    /// The place of the stream where this goes.
+    fn place(&mut self, begun: &HashMap<u64, Begun>, what: &Work<'_>) -> usize {
+        let is_before = |tail: u64, begun: &Begun| what.after.iter().any(|before| before.0 == tail) || begun.touches(&what.uses);
+        let follows = |&tail: &u64| begun.get(&tail).is_some_and(|begun| is_before(tail, begun));
+        if let Some(place) = self.tails.iter().position(follows) {
+            return place;
+        }
+        let in_turn = (1..=self.streams.len()).map(|step| (self.turn + step) % self.streams.len());
+        let is_idle = |&place: &usize| !begun.contains_key(&self.tails[place]);
+        self.turn = in_turn.clone().find(is_idle).unwrap_or((self.turn + 1) % self.streams.len());
+        self.turn
+    }
 }
 
 /// An operation; or another device's that reads here, which this one has to know of and nobody asks it for.
@@ -119,11 +159,10 @@ impl Begun {
 pub struct Streams {
     driver: &'static Driver,
     own: Own,
+    priorities: Priorities,
     copies: [Stream; 3],
-    compute: Vec<Stream>,
-    /// The last operation of each of these.
-    tails: Vec<u64>,
-    turn: usize,
+    /// By level; those above the least have no streams until somebody wants them.
+    compute: Vec<Row>,
     begun: HashMap<u64, Begun>,
     last: u64,
     spare: Vec<Event>,
@@ -153,32 +192,25 @@ impl Streams {
     /// # Errors
     /// The driver's.
     pub fn new(driver: &'static Driver) -> Result<Self, Error> {
-        let mut made = Vec::new();
-        for _ in 0..3 + COMPUTE {
-            match create(driver) {
-                Ok(stream) => made.push(stream),
-                Err(why) => {
-                    destroy(driver, &made);
-                    return Err(why);
-                }
-            }
-        }
-        let compute = made.split_off(3);
-        let copies = [made[0], made[1], made[2]];
-        Ok(Self { driver, own: Own::default(), copies, tails: vec![0; compute.len()], compute, turn: 0, begun: HashMap::new(), last: 0, spare: Vec::new() })
+        let priorities = Priorities::of(driver);
+        let copies = make(driver, priorities, 0, 3)?;
+        let usual = Row::new(driver, priorities, 0).inspect_err(|_| destroy(driver, &copies))?;
+        let compute = core::iter::once(usual).chain((1..priorities.levels()).map(|_| Row::default())).collect();
+        let copies = [copies[0], copies[1], copies[2]];
+        Ok(Self { driver, own: Own::default(), priorities, copies, compute, begun: HashMap::new(), last: 0, spare: Vec::new() })
     }
 
-    /// The place of the stream for kernels where this goes.
-    fn place(&mut self, what: &Work<'_>) -> usize {
-        let is_before = |tail: u64, begun: &Begun| what.after.iter().any(|before| before.0 == tail) || begun.touches(&what.uses);
-        let follows = |&tail: &u64| self.begun.get(&tail).is_some_and(|begun| is_before(tail, begun));
-        if let Some(place) = self.tails.iter().position(follows) {
-            return place;
+    /// The level, and the place there, of the stream for kernels where this goes.
+    fn place(&mut self, what: &Work<'_>) -> (usize, usize) {
+        let level = self.priorities.level(what.priority);
+        let mut at = level as usize;
+        if self.compute[at].streams.is_empty() {
+            match Row::new(self.driver, self.priorities, level) {
+                Ok(row) => self.compute[at] = row,
+                Err(_) => at = 0, // see the module
+            }
         }
-        let in_turn = (1..=self.compute.len()).map(|step| (self.turn + step) % self.compute.len());
-        let is_idle = |&place: &usize| !self.begun.contains_key(&self.tails[place]);
-        self.turn = in_turn.clone().find(is_idle).unwrap_or((self.turn + 1) % self.compute.len());
-        self.turn
+        (at, self.compute[at].place(&self.begun, what))
     }
 
     fn event(&mut self) -> Result<Event, Error> {
@@ -201,15 +233,15 @@ impl Streams {
             Lane::Out => (self.copies[1], None),
             Lane::Within => (self.copies[2], None),
             Lane::Compute => {
-                let place = self.place(&what);
-                (self.compute[place], Some(place))
+                let (level, place) = self.place(&what);
+                (self.compute[level].streams[place], Some((level, place)))
             }
         };
         match self.put(stream, &what, put) {
             Ok(event) => {
                 let number = self.enter(Begun { event, stream, uses: what.uses, held: what.held, reads: None });
-                if let Some(place) = place {
-                    self.tails[place] = number;
+                if let Some((level, place)) = place {
+                    self.compute[level].tails[place] = number;
                 }
                 Ok(number)
             }
@@ -264,33 +296,35 @@ impl Streams {
 
     // ---- streams of the program ----------------------------------------------------------------------------------------------
 
-    /// A stream that is nobody's but the program's.
+    /// A stream that is nobody's but the program's, for what has this priority.
     ///
     /// # Errors
     /// The driver's.
-    pub fn open(&mut self) -> Result<(u64, Stream), Error> {
-        let stream = match self.own.spare.pop_front() {
-            Some(stream) => stream,
-            None => create(self.driver)?,
+    pub fn open(&mut self, priority: u32) -> Result<(u64, Stream), Error> {
+        let level = self.priorities.level(priority);
+        let spare = self.own.spare.iter().position(|spare| spare.level == level);
+        let lent = match spare.and_then(|at| self.own.spare.remove(at)) {
+            Some(lent) => lent,
+            None => Lent { stream: self.priorities.create(self.driver, level)?, level },
         };
         self.own.last += 1;
-        self.own.open.insert(self.own.last, stream);
-        Ok((self.own.last, stream))
+        self.own.open.insert(self.own.last, lent);
+        Ok((self.own.last, lent.stream))
     }
 
-    /// It is kept for the next one. The one that was closed first is used first: it is the likeliest to be empty.
+    /// It is kept for the next one of its priority. The one that was closed first is used first: it is the likeliest to be empty.
     pub fn give_back(&mut self, id: u64) {
         self.own.spare.extend(self.own.open.remove(&id));
     }
 
     /// What comes later on the program's stream begins when these are over; `None`: there is no such stream.
     pub fn put_own_behind(&self, id: u64, after: &[Operation]) -> Option<Result<(), Error>> {
-        self.own.open.get(&id).map(|&stream| self.put_behind(stream, after))
+        self.own.open.get(&id).map(|lent| self.put_behind(lent.stream, after))
     }
 
     /// An operation that is over when what is on the program's stream is; `None`: there is no such stream.
     pub fn mark(&mut self, id: u64, uses: Vec<Use>) -> Option<Result<u64, Error>> {
-        let stream = *self.own.open.get(&id)?;
+        let stream = self.own.open.get(&id)?.stream;
         let recorded = self.record(stream);
         Some(recorded.map(|event| self.enter(Begun { event, stream, uses, held: None, reads: None })))
     }
@@ -343,7 +377,9 @@ impl Streams {
 
     /// All streams, those of the program included.
     pub fn all(&self) -> Vec<Stream> {
-        self.copies.iter().chain(&self.compute).chain(self.own.open.values()).chain(&self.own.spare).copied().collect()
+        let lent = self.own.open.values().chain(&self.own.spare).map(|lent| &lent.stream);
+        let kernels = self.compute.iter().flat_map(|row| &row.streams);
+        self.copies.iter().chain(kernels).chain(lent).copied().collect()
     }
 
     /// Gives streams and events back. Nothing is under way, and no other device knows of anything here: what read from one is returned.
@@ -367,11 +403,14 @@ impl Streams {
     }
 }
 
-fn create(driver: &Driver) -> Result<Stream, Error> {
-    let mut stream = Stream::NULL;
-    // SAFETY: a valid out pointer.
-    driver.check(unsafe { (driver.stream_create)(&raw mut stream, NON_BLOCKING) })?;
-    Ok(stream)
+/// So many streams of a level; none if the driver does not make all of them.
+fn make(driver: &Driver, priorities: Priorities, level: u32, count: usize) -> Result<Vec<Stream>, Error> {
+    let mut made = Vec::new();
+    for _ in 0..count {
+        let stream = priorities.create(driver, level).inspect_err(|_| destroy(driver, &made))?;
+        made.push(stream);
+    }
+    Ok(made)
 }
 
 fn destroy(driver: &Driver, streams: &[Stream]) {

@@ -135,9 +135,9 @@ impl Device for Gpu {
         Some(Handles { ordinal: self.place.number as i32, context: self.shared.context.handle().0 })
     }
 
-    fn open_stream(&self) -> Result<Stream, Failure> {
+    fn open_stream(&self, priority: u32) -> Result<Stream, Failure> {
         let _inside = self.enter()?;
-        let opened = self.streams().open();
+        let opened = self.streams().open(priority);
         opened.map(|(id, stream)| Stream { id, handle: stream.0 }).map_err(|why| failed(&why))
     }
 

@@ -81,7 +81,7 @@ impl Gpu {
             blocks.map(|range| Use { range, writes: true }).collect()
         };
         let wish = Wish { teams: launch.teams[0], threads: launch.thread_limit[0], iterations: launch.iterations };
-        self.launch(&found, wish, launch.shared_bytes, &arguments, Work { uses, after: launch.after, held, ..Work::default() })
+        self.launch(&found, wish, launch.shared_bytes, &arguments, Work { uses, after: launch.after, held, priority: launch.priority, ..Work::default() })
     }
 
     /// What the compiler has left with a kernel.

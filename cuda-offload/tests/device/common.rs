@@ -129,6 +129,7 @@ pub fn launch<'a>(gpu: &Gpu, module: Module, name: &'a CStr, convention: Convent
         teams: [0; 3],
         thread_limit: [0; 3],
         iterations: 0,
+        priority: 0,
         shared_bytes: 0,
         wanted: &[],
         into: core::ptr::null_mut(),

@@ -38,7 +38,7 @@ fn child_without_settings() {
 #[test]
 fn an_old_driver_without_what_is_optional_works() {
     let driver = open_file(driver_file_old(), "devices=1").expect("a driver");
-    assert!(driver.error_name.is_none());
+    assert!(driver.error_name.is_none() && driver.stream_create_with_priority.is_none());
     assert_eq!(driver.check(2).expect_err("a failure").to_string(), "error 2 of the CUDA driver");
     assert_eq!((driver.version(), driver.count()), (Ok(13000), Ok(1)));
 }

@@ -24,7 +24,7 @@ fn every_call_on_a_lost_device_says_what_happened() {
     settle(&gpu, add(&gpu, module, block)).expect("the first one");
     assert!(settle(&gpu, add(&gpu, module, block)).is_err());
     let mut seen = [0_u32; 4];
-    let stream = gpu.open_stream();
+    let stream = gpu.open_stream(0);
     // SAFETY: all fail.
     let failures = unsafe {
         [

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 unsigned fake_geometry[3];
+int fake_priority;
 
 /* What clang leaves with a kernel: mode in the third byte, then least and most threads, least and most teams, reduction's bytes and length. */
 struct kernel_environment {
@@ -40,6 +41,12 @@ void where(unsigned *out)
     out[1] = __omp_rtl_device_environment.devices;
     for (int i = 0; i < 3; i++)
         out[2 + i] = fake_geometry[i];
+}
+
+/* Its stream's priority. */
+void priority(int *out)
+{
+    *out = fake_priority;
 }
 
 struct launch_environment {

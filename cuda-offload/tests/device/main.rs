@@ -7,5 +7,6 @@ mod kernels;
 mod memory;
 mod peers;
 mod pressure;
+mod priorities;
 mod staging;
 mod streams;

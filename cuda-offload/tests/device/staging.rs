@@ -47,7 +47,7 @@ impl Held {
     }
 
     fn touching(&mut self, touches: &[(usize, usize)]) {
-        let (module, stream) = (load(&self.gpu), self.gpu.open_stream().expect("one"));
+        let (module, stream) = (load(&self.gpu), self.gpu.open_stream(0).expect("one"));
         on_stream(self.driver, &self.gpu, stream, self.gpu.find(module, c"hold").expect("the kernel"), &[self.gate]);
         self.marked.push(self.gpu.mark(stream.id, touches).expect("marked"));
     }
@@ -144,7 +144,7 @@ fn more_copies_than_there_are_buffers_all_begin() {
 fn what_is_begun_behind_a_large_copy_comes_behind_all_of_its_pieces() {
     for seed in 1..4 {
         let (driver, gpu) = opened(&format!("pageable=1,delay=200,seed={seed}"));
-        let (module, stream) = (load(&gpu), gpu.open_stream().expect("one"));
+        let (module, stream) = (load(&gpu), gpu.open_stream(0).expect("one"));
         let (a, b) = (gpu.allocate(MUCH, 64).expect("room"), gpu.allocate(MUCH, 64).expect("room"));
         let (first, second) = (numbers(MUCH, 1), numbers(MUCH, 2));
         let (mut seen, mut between) = (vec![0; MUCH / 4], vec![0; MUCH / 4]);
@@ -233,7 +233,7 @@ fn memory_that_is_pinned_is_copied_as_it_is() {
     // What is pinned here is all there is: a copy in pieces would keep the caller waiting.
     let mut pinned = core::ptr::null_mut();
     let (block, gate, open) = (put(&gpu, &[1, 2, 3, 4]), put(&gpu, &[0]), put(&gpu, &[1]));
-    let (module, stream) = (load(&gpu), gpu.open_stream().expect("one"));
+    let (module, stream) = (load(&gpu), gpu.open_stream(0).expect("one"));
     let context = cuda_offload::driver::Context(gpu.handles().expect("handles").context);
     // SAFETY: the device's own context, and a valid out pointer.
     unsafe {

@@ -13,24 +13,24 @@ fn add(driver: &Driver, gpu: &Gpu, stream: Stream, module: Module, arguments: [u
 #[test]
 fn a_stream_has_a_handle_of_its_own_and_is_used_again() {
     let gpu = one("");
-    let (a, b) = (gpu.open_stream().expect("one"), gpu.open_stream().expect("another"));
+    let (a, b) = (gpu.open_stream(0).expect("one"), gpu.open_stream(0).expect("another"));
     assert!(a.id != b.id && a.handle != b.handle && !a.handle.is_null());
     gpu.close_stream(a.id);
-    let again = gpu.open_stream().expect("one");
+    let again = gpu.open_stream(0).expect("one");
     assert!(again.handle == a.handle && again.id != a.id, "numbers are not used again");
     assert!(gpu.put_behind(a.id, &[]).is_err() && gpu.mark(a.id, &[]).is_err());
     assert!(gpu.put_behind(again.id, &[]).is_ok());
     gpu.close_stream(a.id);
     gpu.close_stream(77);
-    assert_ne!(gpu.open_stream().expect("a third").handle, again.handle, "what was closed twice is not lent twice");
+    assert_ne!(gpu.open_stream(0).expect("a third").handle, again.handle, "what was closed twice is not lent twice");
 }
 
 #[test]
 fn the_oldest_spare_stream_goes_first() {
     let gpu = one("");
-    let streams: Vec<_> = (0..3).map(|_| gpu.open_stream().expect("one")).collect();
+    let streams: Vec<_> = (0..3).map(|_| gpu.open_stream(0).expect("one")).collect();
     streams.iter().rev().for_each(|stream| gpu.close_stream(stream.id));
-    let again: Vec<_> = (0..3).map(|_| gpu.open_stream().expect("one").handle).collect();
+    let again: Vec<_> = (0..3).map(|_| gpu.open_stream(0).expect("one").handle).collect();
     assert_eq!(again, streams.iter().rev().map(|stream| stream.handle).collect::<Vec<_>>());
 }
 
@@ -46,7 +46,7 @@ fn a_device_says_how_its_own_interface_knows_it() {
 fn what_the_program_puts_on_a_stream_comes_behind_what_it_was_put_behind() {
     for seed in 1..20 {
         let (driver, gpu) = opened(&format!("delay=300,seed={seed}"));
-        let (module, stream) = (load(&gpu), gpu.open_stream().expect("one"));
+        let (module, stream) = (load(&gpu), gpu.open_stream(0).expect("one"));
         let (from, to) = (put(&gpu, &[0; 4]), put(&gpu, &[0; 4]));
         let values = [1_u32, 2, 3, 4];
         // SAFETY: as large; waited for.
@@ -65,7 +65,7 @@ fn what_the_program_puts_on_a_stream_comes_behind_what_it_was_put_behind() {
 fn copies_and_kernels_of_marked_bytes_wait_for_the_mark() {
     for seed in 1..20 {
         let (driver, gpu) = opened(&format!("delay=300,seed={seed}"));
-        let (module, stream) = (load(&gpu), gpu.open_stream().expect("one"));
+        let (module, stream) = (load(&gpu), gpu.open_stream(0).expect("one"));
         let (a, b) = (put(&gpu, &[1; 4]), put(&gpu, &[0; 4]));
         let mut begun = Vec::new();
         for round in 0..5_usize {
@@ -84,7 +84,7 @@ fn copies_and_kernels_of_marked_bytes_wait_for_the_mark() {
 #[test]
 fn a_mark_is_over_only_when_what_is_before_it_is() {
     let (driver, gpu) = opened("");
-    let (module, stream) = (load(&gpu), gpu.open_stream().expect("one"));
+    let (module, stream) = (load(&gpu), gpu.open_stream(0).expect("one"));
     let gate = put(&gpu, &[0; 1]);
     on_stream(driver, &gpu, stream, gpu.find(module, c"hold").expect("the kernel"), &[gate]);
     let marked = gpu.mark(stream.id, &[]).expect("marked");
@@ -102,7 +102,7 @@ fn a_mark_is_over_only_when_what_is_before_it_is() {
 fn a_kernel_begins_behind_the_operations_that_it_is_told() {
     for seed in 1..20 {
         let (driver, gpu) = opened(&format!("delay=300,seed={seed}"));
-        let (module, stream) = (load(&gpu), gpu.open_stream().expect("one"));
+        let (module, stream) = (load(&gpu), gpu.open_stream(0).expect("one"));
         // The second block is reached by way of the first only: nothing in the arguments says so.
         let (hidden, out) = (put(&gpu, &[0; 4]), put(&gpu, &[0; 4]));
         let pointer = put(&gpu, &[hidden as u32, (hidden >> 32) as u32]);
@@ -124,7 +124,7 @@ fn a_kernel_begins_behind_the_operations_that_it_is_told() {
 #[test]
 fn operations_that_are_over_are_no_hindrance_and_their_numbers_stay_theirs() {
     let (driver, gpu) = opened("delay=50");
-    let (module, stream, block) = (load(&gpu), gpu.open_stream().expect("one"), put(&gpu, &[0; 4]));
+    let (module, stream, block) = (load(&gpu), gpu.open_stream(0).expect("one"), put(&gpu, &[0; 4]));
     let mut over = Vec::new();
     for _ in 0..50 {
         let operation = gpu.mark(stream.id, &[(block, 16)]).expect("marked");
@@ -147,12 +147,12 @@ fn operations_that_are_over_are_no_hindrance_and_their_numbers_stay_theirs() {
 fn what_is_on_a_closed_stream_takes_place_before_the_next_one_s_work() {
     for seed in 1..10 {
         let (driver, gpu) = opened(&format!("delay=500,seed={seed}"));
-        let (module, first, block) = (load(&gpu), gpu.open_stream().expect("one"), put(&gpu, &[1; 4]));
+        let (module, first, block) = (load(&gpu), gpu.open_stream(0).expect("one"), put(&gpu, &[1; 4]));
         for _ in 0..4 {
             add(driver, &gpu, first, module, [block, block, 4, 1]);
         }
         gpu.close_stream(first.id);
-        let second = gpu.open_stream().expect("one");
+        let second = gpu.open_stream(0).expect("one");
         let marked = gpu.mark(second.id, &[]).expect("marked");
         settle(&gpu, Ok(marked)).expect("over");
         assert_eq!(get(&gpu, block), [5; 4], "seed {seed}");
@@ -162,7 +162,7 @@ fn what_is_on_a_closed_stream_takes_place_before_the_next_one_s_work() {
 #[test]
 fn synchronise_waits_for_the_program_s_streams_too() {
     let (driver, gpu) = opened("delay=2000");
-    let (module, open, closed, block) = (load(&gpu), gpu.open_stream().expect("one"), gpu.open_stream().expect("one"), put(&gpu, &[1; 8]));
+    let (module, open, closed, block) = (load(&gpu), gpu.open_stream(0).expect("one"), gpu.open_stream(0).expect("one"), put(&gpu, &[1; 8]));
     for _ in 0..3 {
         add(driver, &gpu, open, module, [block, block, 4, 1]);
         add(driver, &gpu, closed, module, [block + 16, block + 16, 4, 2]);
@@ -181,7 +181,7 @@ fn many_threads_have_streams_at_the_same_time() {
             let gpu = &gpu;
             scope.spawn(move || {
                 for round in 0..20 {
-                    let (stream, block) = (gpu.open_stream().expect("one"), put(gpu, &[thread, round]));
+                    let (stream, block) = (gpu.open_stream(0).expect("one"), put(gpu, &[thread, round]));
                     add(driver, gpu, stream, module, [block, block, 2, 5]);
                     let marked = gpu.mark(stream.id, &[(block, 8)]).expect("marked");
                     gpu.close_stream(stream.id);
@@ -198,7 +198,7 @@ fn many_threads_have_streams_at_the_same_time() {
 #[test]
 fn a_lost_device_has_no_streams_and_marks_fail() {
     let (driver, gpu) = opened("launch=1");
-    let (module, stream, block) = (load(&gpu), gpu.open_stream().expect("one"), put(&gpu, &[1; 4]));
+    let (module, stream, block) = (load(&gpu), gpu.open_stream(0).expect("one"), put(&gpu, &[1; 4]));
     add(driver, &gpu, stream, module, [block, block, 4, 1]);
     let marked = gpu.mark(stream.id, &[(block, 16)]);
     assert!(settle(&gpu, marked).is_err());

@@ -153,6 +153,8 @@ pub struct Launch<'a> {
     pub thread_limit: [u32; 3],
     /// Iterations of the region's loop, 0 when not known.
     pub iterations: u64,
+    /// The priority of the task that launches it (OpenMP 5.2 §12.4), 0: the least and usual one. A hint.
+    pub priority: u32,
     /// Bytes of memory that a team shares, asked for at the launch.
     pub shared_bytes: u32,
     /// What the host wants of the device's memory as it is when the region ends: addresses and sizes, together at most
@@ -287,11 +289,11 @@ pub trait Device: Send + Sync {
         None
     }
 
-    /// A stream for the program's own work, nobody else's until it is closed.
+    /// A stream for the program's own work, nobody else's until it is closed. Priorities are as in [`Launch::priority`].
     ///
     /// # Errors
     /// There are none, or no more.
-    fn open_stream(&self) -> Result<Stream, Failure> {
+    fn open_stream(&self, _priority: u32) -> Result<Stream, Failure> {
         Err(no_streams())
     }
 

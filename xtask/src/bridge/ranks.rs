@@ -124,6 +124,8 @@ const TESTS: &[Test] = &[
     Test { name: "tasks", compilers: &[Gcc], ranks: &[3], settings: &["OMPX_SHARED_MEMORY=off"], ..PLAIN },
     Test { name: "codes", ..PLAIN },
     Test { name: "codes", compilers: &[Gcc], ranks: &[3], mode: "spmd", progress: "idle", settings: &["OMPX_SHARED_MEMORY=off"], ..PLAIN },
+    Test { name: "images", compilers: &[Clang], ranks: &[2], ..PLAIN },
+    Test { name: "images", compilers: &[Clang], ranks: &[3], mode: "spmd", progress: "idle", ..PLAIN },
     Test { name: "nested", compilers: &[Gcc], ranks: &[2, 4], ..PLAIN },
     Test { name: "nested", compilers: &[Gcc], ranks: &[4], mode: "spmd", ..PLAIN },
     Test { name: "steal", compilers: &[Gcc], ranks: &[1, 2, 4], settings: &["OMPX_STEAL=half"], ..PLAIN },

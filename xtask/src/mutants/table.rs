@@ -89,6 +89,7 @@ pub const MUTANTS: &[Mutant] = &[
     mutant("chain_unordered", "regions that follow each other on a GPU do not wait for those before them", &[("device/chain.c", "clang-19", 4), ("device/chain.c", "clang-19", 1)]),
     mutant("version_overtakes", "a task's version on the host begins when those before it have queued their work", &[("device/versions.c", "clang-19", 4)]),
     mutant("chain_ends_early", "a region's end is known before those have ended that it followed on a GPU, and one that copies begins before them", &[("device/chain.c", "clang-19", 4)]),
+    mutant("device_priority_unsaid", "a GPU is not told the priority of the task that launches a kernel or asks for a stream", &[("device/priorities.c", "clang-19", 4)]),
     mutant("turns_by_age", "regions take their turns on GPUs in the order of creation", &[("device/gpu_turns.c", "clang-19", 4)]),
     mutant("turn_kept", "a region that waits for a block of an array keeps its turn on a GPU", &[("device/gpu_turns_back.c", "clang-19", 4)]),
     mutant("interop_ignores_depend", "interop does not wait for its dependences", &[("device/interop_depend.c", "clang-19", 4)]),

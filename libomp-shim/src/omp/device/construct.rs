@@ -71,6 +71,7 @@ pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>
         teams: region.teams,
         thread_limit: region.thread_limit,
         iterations: region.iterations,
+        priority: super::priority(here.task),
         shared_bytes: region.shared_bytes,
         after: &after,
         wanted: &wanted,

@@ -130,7 +130,7 @@ impl Interop {
         let mut stream = lock(&self.stream);
         match *stream {
             Some(open) => Ok(open),
-            None => Ok(*stream.insert(self.slot.device.open_stream()?)),
+            None => Ok(*stream.insert(self.slot.device.open_stream(0)?)),
         }
     }
 

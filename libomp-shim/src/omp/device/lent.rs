@@ -97,7 +97,7 @@ pub fn stream(here: Here, number: Option<i64>) -> Result<*mut c_void, Fault> {
     }
     let slot = device(here, number, &|_| 0).ok_or(Fault::Device)?;
     let after = chain::behind(here, slot, &[]);
-    let lent = open(slot, &after).map_err(|why| broken(slot, &why))?;
+    let lent = open(slot, &after, super::priority(task)).map_err(|why| broken(slot, &why))?;
     let handle = lent.stream.handle;
     core::mem::forget(slot.begin()); // ends in `close`
     all.push(lent);
@@ -106,8 +106,8 @@ pub fn stream(here: Here, number: Option<i64>) -> Result<*mut c_void, Fault> {
     Ok(handle)
 }
 
-fn open(slot: &'static Slot, after: &[Operation]) -> Result<Lent, Failure> {
-    let stream = slot.device.open_stream()?;
+fn open(slot: &'static Slot, after: &[Operation], priority: u32) -> Result<Lent, Failure> {
+    let stream = slot.device.open_stream(priority)?;
     let ready = slot.device.put_behind(stream.id, after).and_then(|()| slot.device.bind());
     match ready {
         Ok(before) => Ok(Lent { slot, stream, before }),

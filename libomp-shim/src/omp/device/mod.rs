@@ -39,6 +39,7 @@ use super::env::{self, DeviceKinds, TargetOffload};
 use super::lock::Lock;
 use super::report;
 use super::target;
+use super::task::Task;
 use super::thread::Here;
 use super::tool::event::{DataOp, DeviceOp};
 use super::tool::first::First;
@@ -335,6 +336,11 @@ pub fn place(here: Here, number: i64) -> Place {
 /// The number that a construct names; without a `device` clause that of the default device.
 pub fn number(here: Here, number: i64) -> i64 {
     if number == target::DEFAULT_DEVICE { here.task.icv.get().default_device.into() } else { number }
+}
+
+/// The priority of what the task has its device do.
+fn priority(task: &Task) -> u32 {
+    if ult::mutant!(device_priority_unsaid) { 0 } else { task.priority().max(0) as u32 }
 }
 
 /// Ends the program, which did what cannot be done: a line that says what on which device.

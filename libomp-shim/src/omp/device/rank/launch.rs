@@ -44,6 +44,7 @@ impl Rank {
             return Err(Failure(format!("{} arguments are more than {MOST_ARGUMENTS}", launch.arguments.len()).into()));
         }
         self.pay()?;
+        self.parted.tell(self.cluster, self.rank)?;
         let name = self.codes.name(&launch.code, convention(launch.convention));
         let (debts, marks) = (self.debts(), if launch.stolen { mark::STOLEN } else { 0 } | (held::waiting() as u64) << mark::WAITING);
         // ORDERING: Relaxed; a sum.

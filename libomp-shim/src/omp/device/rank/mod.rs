@@ -10,6 +10,7 @@
 //! | [`launch`], [`region`] | a region as one rank asks for it, and as the other runs it |
 //! | [`codes`] | its code by number |
 //! | [`arena`] | memory of another rank, portioned out here |
+//! | [`images`] | images that a rank has loaded for others |
 //! | [`gpus`] | GPUs of other ranks |
 //! | [`serve`] | what a rank does for others; the team that does it is `omp::remote::server` |
 //! | [`steal`] | what ranks with little to do get of others |
@@ -44,6 +45,7 @@ pub mod arena;
 pub mod codes;
 pub mod death;
 pub mod gpus;
+pub mod images;
 pub mod launch;
 pub mod link;
 pub mod modules;

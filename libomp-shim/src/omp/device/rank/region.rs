@@ -122,6 +122,7 @@ impl Region {
             teams: [0; 3],
             thread_limit: [self.thread_limit, 0, 0],
             iterations: 0,
+            priority: 0,
             shared_bytes: 0,
             wanted: &[],
             into: ptr::null_mut(),

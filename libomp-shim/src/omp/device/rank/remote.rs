@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::arena::{self, Arena, Given as Returned};
 use super::codes::Given;
+use super::images::Parted;
 use super::link::MORE;
 use super::wire::{hash, verb};
 use super::{Cluster, modules};
@@ -35,6 +36,11 @@ impl Symbols {
         lock(&self.0).insert(key, found);
         found
     }
+
+    /// The module is not there any more.
+    fn forget(&self, module: Module) {
+        lock(&self.0).retain(|&(of, _), _| of != module.0);
+    }
 }
 
 /// Another rank.
@@ -46,6 +52,8 @@ pub struct Rank {
     pub(super) codes: Given,
     arena: Mutex<Arena>,
     symbols: Symbols,
+    /// Images that the rank still has for this one.
+    pub(super) parted: Parted,
     bases: Mutex<HashMap<u64, Option<Address>>>,
 }
 
@@ -154,6 +162,7 @@ impl Rank {
             codes: Given::default(),
             arena: Mutex::new(Arena::new(cluster.ranks)),
             symbols: Symbols::default(),
+            parted: Parted::default(),
             bases: Mutex::default(),
         }
     }
@@ -300,7 +309,14 @@ impl Device for Rank {
         if !image::is_ours(image.bytes) {
             return Ok(None);
         }
+        self.parted.tell_all(self.cluster, self.rank)?;
         self.ask(verb::LOAD, &[hash(0, image.bytes)], &[]).map(|word| Some(Module(word)))
+    }
+
+    fn unload(&self, module: Module) -> Result<(), Failure> {
+        self.symbols.forget(module);
+        self.parted.add(module.0);
+        Ok(())
     }
 
     fn find(&self, module: Module, name: &CStr) -> Option<Address> {

@@ -3,15 +3,15 @@
 //! Handlers run in the middle of the bridge and must be short: they write, count, answer, or leave a [`Job`] for the team
 //! that serves (`omp::remote::server`).
 
-use core::ffi::{CStr, c_void};
+use core::ffi::c_void;
 use core::ptr;
 use core::sync::atomic::{AtomicU64, Ordering};
-use std::collections::HashMap;
 use std::ffi::CString;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 use mpi_bridge::table::{HandlerFn, Message};
 
+use super::images::Images;
 use super::link::opened;
 use super::pending::Outcome;
 use super::region::{self, Came, Region, not_here};
@@ -19,10 +19,7 @@ use super::remote::{fence, lock};
 use super::wire::verb;
 use super::{CLUSTER, Cluster, modules, steal};
 use crate::omp::check::rounds;
-use crate::omp::device::image::{self, Object};
 use crate::omp::device::interface::Failure;
-use crate::omp::device::program;
-use crate::omp::lock as omp_lock;
 use crate::omp::persistent::wire::HANDLER as PERSISTENT;
 use crate::omp::remote::server::SERVER;
 use crate::omp::remote::wire::HANDLERS as REMOTE;
@@ -45,9 +42,6 @@ struct Order {
     ticket: u64,
 }
 
-/// Objects that were loaded, and which of them an image is in.
-type Objects = (HashMap<u64, u64>, Vec<Arc<Object>>);
-
 /// What a rank has for others.
 #[derive(Default)]
 pub struct Served {
@@ -57,10 +51,8 @@ pub struct Served {
     over: AtomicU64,
     /// Who waits for writes: source, how many, who asks, ticket.
     awaited: Mutex<Vec<(u32, u64, u32, u64)>>,
-    /// Guards `objects`, while an image is loaded.
-    loading: omp_lock::Lock,
-    /// Images that were loaded, by identity; the numbers are places in the list.
-    objects: Mutex<Objects>,
+    /// Images that were loaded for them.
+    images: Images,
 }
 
 impl Served {
@@ -70,6 +62,14 @@ impl Served {
         let over = self.over.load(Ordering::Relaxed);
         // ORDERING: as above.
         self.came.load(Ordering::Relaxed).saturating_sub(over)
+    }
+
+    /// Has each region that had come before now ended? What it did is seen then.
+    pub(super) fn is_idle(&self) -> bool {
+        // ORDERING: Acquire, pairs with the Release in `carry_out`; the next load comes behind it.
+        let over = self.over.load(Ordering::Acquire);
+        // ORDERING: Relaxed; regions that came before what made the caller ask were counted by the handler that has published that, or by an earlier one.
+        self.came.load(Ordering::Relaxed) == over
     }
 
     /// Regions that have come so far.
@@ -82,7 +82,7 @@ impl Served {
 // ---- handlers -----------------------------------------------------------------------------------------------------------
 
 /// All handlers, by number.
-pub const HANDLERS: [(u32, HandlerFn); 22] = [
+pub const HANDLERS: [(u32, HandlerFn); 23] = [
     (verb::WRITE, written),
     (verb::RUN, asked_to_run),
     (verb::COPY, asked_to_copy),
@@ -105,6 +105,7 @@ pub const HANDLERS: [(u32, HandlerFn); 22] = [
     (verb::FETCH, asked_to_fetch),
     PERSISTENT,
     (verb::AGAIN, asked_to_run_again),
+    (verb::UNLOAD, let_go),
 ];
 
 /// A write of `source` has been made, or a block that it gave back was wiped: answers those that wait for it.
@@ -218,6 +219,12 @@ handlers! {
         leave(Order { job: Job::Load { identity: reader.word() }, source, ticket });
     }
 
+    /// [`verb::UNLOAD`].
+    fn let_go(cluster, reader, source) {
+        cluster.served.images.let_go(reader.word(), source);
+        SERVER.leave(Box::new(|| cluster.served.images.close_idle(cluster)));
+    }
+
     /// [`verb::FIND`].
     fn asked_to_find(_cluster, reader, source) {
         let (ticket, object) = (reader.word(), reader.word());
@@ -290,47 +297,18 @@ impl Order {
             }
             // SAFETY: the sender has the memory here from us and the other from that rank, and does without both until we have answered.
             Job::Fetch { to, rank, from, size } => unsafe { cluster.fetch(rank, to, from, size) },
-            Job::Load { identity } => load(&cluster.served, identity),
-            Job::Find { object, name } => Ok(find(&cluster.served, object, &name) as u64),
+            Job::Load { identity } => cluster.served.images.load(identity, self.source),
+            Job::Find { object, name } => Ok(cluster.served.images.find(object, &name) as u64),
             Job::Base { identity } => modules::base(identity).map(|base| base as u64).ok_or_else(|| not_here(cluster)),
         };
         cluster.answer(self.source, self.ticket, outcome, &bytes);
         if is_region {
-            // ORDERING: Relaxed; a load that need not be exact.
-            cluster.served.over.fetch_add(1, Ordering::Relaxed);
+            // ORDERING: Release, pairs with the Acquire in `is_idle`: nothing of the region's code is used any more.
+            cluster.served.over.fetch_add(1, Ordering::Release);
+            cluster.served.images.close_idle(cluster);
             steal::region_ended(cluster);
         }
     }
-}
-
-/// Loads the image of this identity, once in the process: the number of its object.
-fn load(served: &Served, identity: u64) -> Outcome {
-    if let Some(&number) = lock(&served.objects).0.get(&identity) {
-        return Ok(number);
-    }
-    served.loading.lock();
-    let loaded = load_locked(served, identity);
-    served.loading.unlock();
-    loaded
-}
-
-fn load_locked(served: &Served, identity: u64) -> Outcome {
-    if let Some(&number) = lock(&served.objects).0.get(&identity) {
-        return Ok(number);
-    }
-    let Some(bytes) = program::image(|bytes| super::wire::hash(0, bytes) == identity) else {
-        return Err(Failure("the other rank has not loaded the module that the image is in, or another version of it".into()));
-    };
-    let object = image::load(bytes)?;
-    let (numbers, objects) = &mut *lock(&served.objects);
-    objects.push(Arc::new(object));
-    numbers.insert(identity, objects.len() as u64 - 1);
-    Ok(objects.len() as u64 - 1)
-}
-
-fn find(served: &Served, object: u64, name: &CStr) -> usize {
-    let object = lock(&served.objects).1.get(object as usize).cloned();
-    object.and_then(|object| object.find(name)).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -51,6 +51,8 @@ pub mod verb {
     /// `[ticket, number + thread limit, device + depth, marks, arguments…]`: run a region of which an earlier [`RUN`] has said the code, under this number; it relies on no
     /// write elsewhere, and nothing is wanted. The first of two is the lower half of the word. Without arguments it fits into a cell of shared memory.
     pub const AGAIN: u32 = 22;
+    /// `[number]`: the sender has the image one time less. No answer.
+    pub const UNLOAD: u32 = 23;
 }
 
 /// Bits of the marks in [`verb::RUN`].

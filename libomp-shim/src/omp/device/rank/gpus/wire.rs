@@ -57,7 +57,7 @@ pub fn launch_words(gpu: u32, launch: &Launch<'_>) -> Result<Vec<u64>, Failure> 
     };
     let mut words = vec![ask::RUN, gpu.into(), launch.device as u64, launch.depth.into(), module, address as u64, convention(launch.convention)];
     words.extend(launch.teams.iter().chain(&launch.thread_limit).map(|&number| u64::from(number)));
-    words.extend([launch.iterations, launch.shared_bytes.into(), launch.arguments.len() as u64]);
+    words.extend([launch.iterations, launch.priority.into(), launch.shared_bytes.into(), launch.arguments.len() as u64]);
     words.extend(launch.arguments.iter().map(|&word| word as u64));
     Ok(words)
 }
@@ -71,6 +71,7 @@ pub struct Came {
     convention: Convention,
     numbers: [u32; 6],
     iterations: u64,
+    priority: u32,
     shared_bytes: u32,
     arguments: Vec<usize>,
     name: CString,
@@ -82,10 +83,11 @@ impl Came {
         let (device, depth) = (reader.word() as i32, reader.word() as u32);
         let (module, address, convention) = (Module(reader.word()), reader.word() as Address, convention_of(reader.word()));
         let numbers = core::array::from_fn(|_| reader.word() as u32);
-        let (iterations, shared_bytes, count) = (reader.word(), reader.word() as u32, reader.word());
+        let (iterations, priority) = (reader.word(), reader.word() as u32);
+        let (shared_bytes, count) = (reader.word() as u32, reader.word());
         let arguments = (0..count).map(|_| reader.word() as usize).collect();
         let name = CString::new(reader.0).unwrap_or_default();
-        Self { device, depth, module, address, convention, numbers, iterations, shared_bytes, arguments, name }
+        Self { device, depth, module, address, convention, numbers, iterations, priority, shared_bytes, arguments, name }
     }
 
     /// The launch.
@@ -101,6 +103,7 @@ impl Came {
             teams: [a, b, c],
             thread_limit: [d, e, f],
             iterations: self.iterations,
+            priority: self.priority,
             shared_bytes: self.shared_bytes,
             wanted: &[],
             into: core::ptr::null_mut(),
@@ -126,6 +129,7 @@ mod tests {
             teams: [1, 2, 3],
             thread_limit: [4, 5, 6],
             iterations: 1 << 40,
+            priority: 88,
             shared_bytes: 77,
             wanted: &[],
             into: core::ptr::null_mut(),
@@ -141,7 +145,7 @@ mod tests {
         let Code::Loaded(module, name, address) = read.code else { panic!("no code of an image") };
         assert_eq!((module, name, address), (Module(3), c"kernel", 0x7777));
         assert_eq!((read.device, read.depth, read.convention, read.arguments), (5, 2, launch.convention, launch.arguments));
-        assert_eq!((read.teams, read.thread_limit, read.iterations, read.shared_bytes), (launch.teams, launch.thread_limit, 1 << 40, 77));
+        assert_eq!((read.teams, read.thread_limit, read.iterations, read.priority, read.shared_bytes), (launch.teams, launch.thread_limit, 1 << 40, 88, 77));
         assert!(launch_words(0, &Launch { code: Code::HostFunction(4), ..launch }).is_err());
     }
 
