@@ -10,8 +10,12 @@
 //!
 //! *Without a gang* ([`plain`]): onto the forking worker's own deque, newest first for itself, oldest first for thieves.
 //!
+//! *For whoever is idle* ([`offers`]): on a list of the process.
+//!
 //! Rejected: a ticket by which gangs become visible in the order of their ids (correct in the model too, but a forker that
 //! loses its core between ticket and push stops all forks, as a lock does, without being one that waiters can sleep on).
+
+pub mod offers;
 
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicBool, Ordering, fence};
@@ -398,5 +402,8 @@ pub fn give_way_to_older() {
 /// Only in the child of a fork, before it has a second thread.
 pub(crate) unsafe fn forget_after_fork() {
     // SAFETY: as the caller says.
-    unsafe { FORK.forget(()) };
+    unsafe {
+        FORK.forget(());
+        offers::forget_after_fork();
+    }
 }

@@ -328,7 +328,7 @@ fn plan(here: Here, team: &Team, body: Body, size: u32, request: Request) {
     put(&mut plan.body, body);
     put(&mut plan.level, outer.level + 1 + u32::from(ult::mutant!(level_wrong) && outer.level > 0));
     put(&mut plan.active_level, outer.active_level + u32::from(size > 1));
-    put(&mut plan.active_around, outer.active_around + u32::from(size > 1));
+    put(&mut plan.active_around, outer.active_around + u32::from(size > 1) + u32::from(here.thread.is_agent()));
     put(&mut plan.parent_thread, here.thread);
     put(&mut plan.parent_task, here.task);
     let own = request.counts.map_or(icv, |counts| icv.with_counts(counts));

@@ -26,6 +26,7 @@ use ult::deque::Steal;
 use ult::sched::{Job, Look, Wait};
 
 use super::affinity::hint;
+use super::agents;
 use super::device::transfer;
 use super::env;
 use super::outside;
@@ -51,7 +52,7 @@ pub fn push(thread: &Thread, task: NonNull<Task>) {
     let (priority, affinity) = unsafe { (task.as_ref().priority(), task.as_ref().affinity()) };
     if priority > 0 {
         team.shelf().put(task, false);
-    } else if affinity != 0 && hint::offer(team, task) {
+    } else if affinity != 0 && push_specially(thread, task, affinity) {
         return;
     } else {
         // SAFETY: own thread only: code that runs in the thread's name is the deque's owner.
@@ -60,8 +61,27 @@ pub fn push(thread: &Thread, task: NonNull<Task>) {
     team.wake_one();
 }
 
+/// A ready task for free agents, too, or one that names data. False, with nothing done, if it is to be pushed as any other.
+#[cold]
+fn push_specially(thread: &Thread, task: NonNull<Task>, affinity: u32) -> bool {
+    let team = thread.team();
+    if !agents::is_pool(affinity) {
+        return hint::offer(team, task);
+    }
+    // SAFETY: the task is the caller's until it is pushed; own thread only, as in `push`.
+    unsafe {
+        agents::enters_deque(team, task.as_ref());
+        thread.deque.push(task);
+    }
+    team.wake_one();
+    agents::call(team);
+    true
+}
+
 /// Makes a ready task available to `team` from a kernel thread that runs for none of its threads.
 pub fn push_foreign(team: &Team, task: NonNull<Task>) {
+    // SAFETY: the task is the caller's.
+    agents::leaves_deque(unsafe { task.as_ref() });
     team.shelf().put(task, true);
     team.wake_all();
 }
@@ -77,8 +97,11 @@ fn newest_tied(thread: &Thread) -> Option<&Task> {
     newest.map(|t| unsafe { &*t })
 }
 
-/// May `thread` start `task` now?
+/// May `thread` start `task` now? A free agent runs what is for such alone.
 fn allowed(thread: &Thread, task: &Task) -> bool {
+    if thread.is_agent() && !task.flags().has(Flags::POOL) && !ult::mutant!(agents_take_any) {
+        return false;
+    }
     ult::mutant!(tied_constraint_ignored) || task.flags().has(Flags::UNTIED) || newest_tied(thread).is_none_or(|newest| task.descends_from(newest))
 }
 
@@ -181,6 +204,9 @@ fn find_task(thread: &Thread, look: Look) -> Option<NonNull<Task>> {
 
 /// What stands in the thread's own deque or on the shelf.
 fn near(thread: &Thread) -> Option<NonNull<Task>> {
+    if thread.is_agent() {
+        return own(thread);
+    }
     if !thread.team().shelf().has_nothing_urgent()
         && let Some(task) = instead_of_the_same(thread).or_else(|| urgent(thread))
     {
@@ -230,6 +256,9 @@ fn taken(thread: &Thread, found: Found) -> Option<NonNull<Task>> {
 
 /// What stands in the deques and inboxes of others.
 fn far(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
+    if thread.is_agent() {
+        return steal_as_agent(thread).or_else(|| if looks_in_vain(thread) { clear_out(thread) } else { None });
+    }
     steal(thread, patient)
         // SAFETY: own thread only.
         .or_else(|| hinted(thread, hint::steal(thread, unsafe { thread.own() }.looks, !patient)?))
@@ -308,8 +337,11 @@ const COURTESY: u32 = 4;
 fn steal(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
     let team = thread.team();
     let size = team.size();
+    if thread.is_agent() {
+        return steal_as_agent(thread);
+    }
     if size < 2 {
-        return None;
+        return steal_from_agents(thread);
     }
     let start = first_victim(thread, team, size);
     // SAFETY: own thread only.
@@ -333,7 +365,30 @@ fn steal(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
     }
     // SAFETY: own thread only.
     unsafe { thread.own() }.spared = if has_spared { looks } else { 0 };
-    None
+    steal_from_agents(thread)
+}
+
+/// The oldest task of a free agent's deque: a child of what it has run.
+fn steal_from_agents(thread: &Thread) -> Option<NonNull<Task>> {
+    let team = thread.team();
+    let others = team.agents()?.threads().filter(|other| !core::ptr::eq(*other, thread));
+    others.filter(|other| !other.deque.is_empty()).find_map(|victim| steal_from(thread, team, victim))
+}
+
+/// A task that `thread`, a free agent, may take: from members of the team, then from other agents. Tasks that stand before it and are for the team alone move to the
+/// shelf.
+#[cold]
+fn steal_as_agent(thread: &Thread) -> Option<NonNull<Task>> {
+    let team = thread.team();
+    let agents = team.agents()?;
+    for victim in (0..team.size()).filter_map(|num| team.thread(num)) {
+        while agents.have_ready() && !victim.deque.is_empty() {
+            if let Some(task) = steal_from(thread, team, victim) {
+                return Some(task);
+            }
+        }
+    }
+    if agents.have_ready() { steal_from_agents(thread) } else { None }
 }
 
 fn steal_from(thread: &Thread, team: &Team, victim: &Thread) -> Option<NonNull<Task>> {
@@ -411,7 +466,7 @@ const CHECK_EVERY: u32 = 32;
 fn look_how_many(here: Here) {
     if here.thread.deque.len() >= THROTTLE {
         let at_once = !env::settings().task_aware_mpi && here.thread.team().shelf().has_nothing_urgent();
-        if env::settings().task_throttling && at_once {
+        if env::settings().task_throttling && at_once && !here.thread.is_agent() {
             // SAFETY: own thread only.
             unsafe { here.thread.own() }.saturated = true;
         } else if env::settings().task_throttling {
@@ -498,4 +553,29 @@ pub fn run_some(here: Here, count: usize) {
         alone: here.thread.team().size() == 1,
     });
     end_help(here.thread);
+}
+
+/// Runs what there is for the free agent `here.thread` by plain calls on its own stack, until there is nothing more, or somebody else waits for this worker.
+/// Tasks that it has begun while others of its own waited end before this returns, too.
+pub fn run_all(here: Here) {
+    let (thread, team) = (here.thread, here.team());
+    team.adopt_floating_point();
+    while let Some(task) = find_task(thread, Look::Own).or_else(|| find_task(thread, Look::Others)) {
+        // SAFETY: taken by this thread, which may start it.
+        unsafe { task::run_taken(thread, task) };
+        team.notify_closer();
+        if !ult::sched::may_go_on_in_place(team.sleepers()) {
+            break;
+        }
+    }
+    // SAFETY: own thread only; conditions are asked on its worker.
+    team.help_until(thread, &|| unsafe { thread.own() }.begun == 0);
+}
+
+/// A free agent ends: moves what its deque holds to the shelf.
+pub fn leave_nothing(thread: &Thread) {
+    // SAFETY: own thread only; popped tasks are ours.
+    while let Some(task) = unsafe { thread.deque.pop() } {
+        push_foreign(thread.team(), task);
+    }
 }

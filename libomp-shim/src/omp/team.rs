@@ -34,6 +34,7 @@ use ult::sched::Spin;
 use ult::worker::Worker;
 
 use super::affinity::hint::Hints;
+use super::agents::Agents;
 use super::assemble;
 use super::icv::{Icv, ProcBind};
 use super::queue::Shelf;
@@ -110,6 +111,8 @@ pub struct Team {
     visitors: AtomicU32,
     shelf: Shelf,
     hints: Hints,
+    /// Null before the first task for free agents.
+    pub(super) agents: AtomicPtr<Agents>,
     ring: Ring,
     /// Number of `single` constructs begun.
     pub singles: Padded<AtomicU64>,
@@ -196,6 +199,7 @@ impl Team {
             visitors: AtomicU32::new(0),
             shelf: Shelf::default(),
             hints: Hints::default(),
+            agents: AtomicPtr::new(ptr::null_mut()),
             ring: Ring::new(capacity),
             singles: Padded(AtomicU64::new(0)),
             broadcast: AtomicPtr::new(ptr::null_mut()),
@@ -272,9 +276,9 @@ impl Team {
         self.generation == ult::pool::generation()
     }
 
-    /// Is this the child of a fork from inside a region, where the other threads of the team do not exist?
+    /// Is this the child of a fork, where the other threads of the team, or free agents with its tasks, do not exist?
     pub fn is_lost(&self) -> bool {
-        !self.is_of_this_process() && self.size() > 1
+        !self.is_of_this_process() && (self.size() > 1 || self.agents_of_any_process().is_some())
     }
 
     /// Attaches the next member. Between regions, by the forking thread. The team owns it from here on.
@@ -310,6 +314,7 @@ impl Team {
             }
         }
         self.attached.set(0);
+        self.free_agents();
     }
 
     /// The shared descriptor of the worksharing construct with number `construct`, see [`Ring`].

@@ -23,6 +23,7 @@ use ult::victim::Draw;
 use ult::worker::{self, Locals, Worker};
 
 use super::affinity::Assignment;
+use super::agents::UNASSIGNED;
 use super::counts::CountList;
 use super::depend::Node;
 use super::parallel::{Region, Strict};
@@ -39,7 +40,7 @@ use super::yielding::InVain;
 pub struct Thread {
     /// The team this thread is a member of; alive as long as the thread.
     team: Cell<*const Team>,
-    /// Thread number in the team.
+    /// Thread number in the team; [`UNASSIGNED`] for a free agent.
     num: u32,
     known: Known,
     /// Of a thread that comes back to help: what its ULT is then. Written by who starts it.
@@ -52,6 +53,8 @@ pub struct Thread {
     pub gtid: Cell<i32>,
     /// The thread number, in memory for the same reason.
     pub tid: Cell<i32>,
+    /// Are tasks run at once that it makes in a task that is not final, because it is alone in its team?
+    pub includes: Cell<bool>,
     /// The last region this member has taken part in (`Team::epoch`).
     pub seen_epoch: Cell<u64>,
     /// The implicit task of the thread.
@@ -100,6 +103,8 @@ pub struct Own {
     pub reduces: u32,
     /// Its tasks that wait outside of the runtime while it runs others, see `outside::is_loose`.
     pub loose: u32,
+    /// Of a free agent: tasks that it has begun and not ended, or parts of them.
+    pub begun: u32,
     /// Picks victims.
     pub draw: Draw,
     /// The wait whose tasks run in place, see `queue::next_in_place`: may it have one more? The number tells waits apart.
@@ -176,6 +181,7 @@ impl Thread {
             left: AtomicU64::new(0),
             gtid: Cell::new(0),
             tid: Cell::new(num as i32),
+            includes: Cell::new(false),
             seen_epoch: Cell::new(0),
             implicit: Task::implicit(),
             deque: Deque::new(64),
@@ -193,6 +199,7 @@ impl Thread {
                 at_devices: 0,
                 reduces: 0,
                 loose: 0,
+                begun: 0,
                 draw: Draw::new(u64::from(num)),
                 helping: (0, None),
                 spares: Spares::EMPTY,
@@ -325,6 +332,29 @@ impl Thread {
     #[inline(always)]
     pub fn num(&self) -> u32 {
         self.num
+    }
+
+    /// Is this a free agent, and no member of its team ([`super::agents`])?
+    #[inline(always)]
+    pub fn is_agent(&self) -> bool {
+        self.num == UNASSIGNED
+    }
+
+    /// Is this a free agent in the words of the specification (6.0 §2): [`Thread::is_agent`], or the primary thread of a region that one has forked?
+    pub fn is_free_agent(&self) -> bool {
+        let mut thread = self;
+        while thread.num == 0 {
+            // SAFETY: the thread that forked a region waits in it; an initial team has none.
+            let Some(outer) = (unsafe { thread.team().plan().parent_thread.as_ref() }) else { return false };
+            thread = outer;
+        }
+        thread.is_agent()
+    }
+
+    /// Notes whether the thread [runs tasks at once](Self::includes) that it makes: by its team, as the plan has it.
+    #[inline(always)]
+    pub fn note_inclusion(&self) {
+        self.includes.set(self.team().size() == 1 && !self.is_agent() && !self.team().plan().defers_alone);
     }
 
     /// The worker that hosts this thread, which has started.

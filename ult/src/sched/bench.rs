@@ -181,6 +181,11 @@ impl Bench {
         self.entries.is_empty()
     }
 
+    /// Is a thread of a region suspended here?
+    pub(super) fn hosts_a_region(&self) -> bool {
+        self.entries.iter().any(|entry| entry.role.is_of_a_region())
+    }
+
     /// More than one context?
     pub(super) fn is_shared(&self) -> bool {
         self.entries.len() > 1

@@ -5,6 +5,7 @@ use core::ffi::{c_int, c_long, c_uint, c_ulonglong, c_void};
 use super::parallel::Function;
 use super::task::{self as front, Arguments, Copy};
 use super::task_reduction;
+use crate::omp::agents;
 use crate::omp::task::{self, Flags};
 use crate::omp::taskgroup;
 use crate::omp::taskloop::{self, Division};
@@ -58,7 +59,11 @@ unsafe fn run(function: Function, arguments: Arguments, flags: c_uint, value: u6
             unsafe { task_reduction::register(here, array) };
         }
     }
-    for (begin, end) in taskloop::parts(space.trips, division(flags, value), here.team().size()) {
+    let is_for_agents = agents::is_wished(here);
+    for (begin, end) in taskloop::parts(space.trips, division(flags, value), agents::width(here, is_for_agents)) {
+        if is_for_agents {
+            agents::wish(here); // for each of its tasks
+        }
         // SAFETY: as for this function.
         unsafe { launch(here, function, arguments, flags, priority, space, begin, end) };
     }

@@ -8,6 +8,7 @@ use ult::debug::Entry;
 
 use super::parallel::{Location, note_task};
 use crate::omp::affinity::hint;
+use crate::omp::agents;
 use crate::omp::check::events;
 use crate::omp::depend::{self, Dependence, Kind};
 use crate::omp::device::{self, array, chain, choose};
@@ -52,6 +53,8 @@ const DESTRUCTORS: i32 = 8;
 const PROXY: i32 = 16;
 const PRIORITY: i32 = 32;
 const DETACHABLE: i32 = 64;
+/// `threadset(omp_pool)`; clang 22.
+const POOL: i32 = 128;
 
 /// First front word of a task: the flags the compiler passed. Second: its state.
 const FLAGS: usize = 0;
@@ -141,6 +144,9 @@ pub extern "C" fn __kmpc_omp_task_alloc(
             destructors: None,
             priority: 0,
         });
+        if flags & POOL != 0 {
+            agents::open(here, task);
+        }
         note_task(location, task, routine.map_or(0, |routine| routine as usize));
         kmp
     }

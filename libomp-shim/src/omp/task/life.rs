@@ -8,6 +8,7 @@ use core::sync::atomic::Ordering;
 use ult::sched::Job;
 
 use super::super::affinity::hint;
+use super::super::agents;
 use super::super::check::events;
 use super::super::depend::{self, DependTable};
 use super::super::device::{chain, keep};
@@ -357,8 +358,20 @@ pub fn end(thread: &Thread, task: &Task) {
             end_out_of_order(tied, task);
         }
     }
+    if flags.has_any(Flags::QUEUES.with(Flags::STREAMS).with(Flags::OPENS).with(Flags::POOL)) {
+        end_of_its_kind(thread, flags);
+    }
+}
+
+/// A task has ended that is for devices, or for free agents.
+#[cold]
+#[inline(never)]
+fn end_of_its_kind(thread: &Thread, flags: Flags) {
     if flags.has_any(Flags::QUEUES.with(Flags::STREAMS).with(Flags::OPENS)) {
         chain::end();
+    }
+    if flags.has(Flags::POOL) {
+        agents::ends(thread);
     }
 }
 

@@ -44,7 +44,7 @@ fn created_told(here: Here, task: &Task, at_once: bool, has_dependences: bool) {
     if let Some(record) = record::of(task) {
         record.id.set(unique_id());
     }
-    if at_once || task::is_included(here) {
+    if at_once || task::includes(here, task.flags()) {
         task.set_flags(task.flags().with(Flags::INCLUDED));
     }
     let caller = caller_if_wanted();

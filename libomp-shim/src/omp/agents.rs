@@ -1,0 +1,478 @@
+//! Free agents (OpenMP 6.0 §14.8, §14.14): workers that run tasks of a team they are no part of.
+//!
+//! What lives here: which tasks free agents may take, the records of those a team has had, how one is called and sent away. What may not:
+//! where tasks stand and what an agent finds there ([`super::queue`]), which worker becomes one ([`ult::fork::offers`]).
+//!
+//! A task with `threadset(omp_pool)`, a *pool task*, stands in the deque of the thread that made it, as any other. Who queues one offers a
+//! ULT to workers that have nothing else to do. It runs pool tasks of the team, each with the team of its generating region for scope and under storage of its own,
+//! until it finds none; then it ends. Nobody waits for an agent to come: all of its tasks may as well be run by threads of the team, and are,
+//! at the latest where these wait. The end of a region takes back the offers that nobody took, and waits for the agents that are about to end.
+//!
+//! * An agent is no thread of the team: `omp_get_thread_num` gives it [`UNASSIGNED`]. It has a [`Thread`] all the same, with a deque for the
+//!   children of its tasks. Children without the clause are for threads of the team alone, which take them from there.
+//! * A thread that is alone in its team defers its pool tasks, and those only; what an agent makes there is deferred, too.
+//! * Tasks of a taskgroup or a region with task reductions are left to the team: there is a copy for each of its threads.
+//!
+//! Why nobody waits in vain is in `docs/protocols/task.md`.
+//!
+//! Rejected: agents as further threads of the team (arrays with `omp_get_num_threads()` elements); a queue of its own for pool tasks (a
+//! `taskwait` runs its children from one deque); agents that wait for more tasks (who ends makes room for whatever the worker has next).
+
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
+
+use ult::fork::{Crew, Seed, offers};
+use ult::pool;
+use ult::sched::{Spin, Wait};
+use ult::worker;
+
+use super::assemble;
+use super::env;
+use super::icv::NO_THREAD_LIMIT;
+use super::queue;
+use super::root;
+use super::storage::may_share;
+use super::task::{Flags, Task};
+use super::team::{Padded, Team};
+use super::thread::{Here, Thread};
+use super::tool::hook;
+
+/// The thread number of a free agent, as a signed number `omp_unassigned_thread` (6.0 §20.1): less than −1. LLVM's `omp.h` has the same.
+pub const UNASSIGNED: u32 = (-2_i32).cast_unsigned();
+
+/// In the place of what stands for a task's data ([`Task::affinity`]): a pool task.
+const POOL: u32 = u32::MAX - 1;
+/// A pool task that stands in a deque, and is counted.
+const READY: u32 = POOL - 2; // even, as no hash of an address is
+
+/// Has a record for an agent that is in nobody's hand ([`Thread::note_left`]).
+const FREE: u64 = 1;
+
+/// Is the task with this affinity a pool task?
+#[inline]
+pub const fn is_pool(affinity: u32) -> bool {
+    affinity == POOL || affinity == READY
+}
+
+/// The free agents of a team. Made with its first pool task.
+pub struct Agents {
+    /// Filled as they are needed, kept as long as the team.
+    records: Box<[AtomicPtr<Thread>]>,
+    /// Generation of the process in which they ran.
+    generation: u32,
+    /// Tasks created and completed by those of the parent processes.
+    before: (u64, u64),
+    /// Pool tasks that stand in deques.
+    ready: Padded<AtomicU32>,
+    /// Agents that are called or run.
+    out: Padded<AtomicU32>,
+    /// Those that may touch the team: counted longer.
+    present: AtomicU32,
+    /// Calls since the team was made; a hint where to begin to look for a record.
+    calls: AtomicU64,
+}
+
+impl Agents {
+    fn new(before: (u64, u64)) -> Self {
+        Self {
+            records: (0..pool::limit()).map(|_| AtomicPtr::new(ptr::null_mut())).collect(),
+            generation: pool::generation(),
+            before,
+            ready: Padded(AtomicU32::new(0)),
+            out: Padded(AtomicU32::new(0)),
+            present: AtomicU32::new(0),
+            calls: AtomicU64::new(0),
+        }
+    }
+
+    /// Those that have ever been called.
+    pub fn threads(&self) -> impl Iterator<Item = &Thread> {
+        // ORDERING: Acquire, pairs with the Release in `claim`.
+        // SAFETY: null, or a record that lives as long as this.
+        self.records.iter().filter_map(|record| unsafe { record.load(Ordering::Acquire).as_ref() })
+    }
+
+    /// Tasks that they have created.
+    pub fn created(&self) -> u64 {
+        self.before.0 + self.threads().map(Thread::created).sum::<u64>()
+    }
+
+    /// Tasks that they have completed.
+    pub fn completed(&self) -> u64 {
+        self.before.1 + self.threads().map(Thread::completed).sum::<u64>()
+    }
+
+    /// Does a pool task stand in a deque?
+    #[inline]
+    pub fn have_ready(&self) -> bool {
+        // ORDERING: Relaxed; who must not miss one has passed a fence (`agent_settle`).
+        self.ready.0.load(Ordering::Relaxed) != 0
+    }
+
+    /// Counts one more agent, if there may be one.
+    fn count(&self, team: &Team) -> bool {
+        let most = self.records.len() as u32;
+        // ORDERING: Relaxed; behind the fence of `Team::wake_one`, or that of `agent_settle`.
+        if self.out.0.load(Ordering::Relaxed) >= most {
+            return false;
+        }
+        // ORDERING: Relaxed, both; a count by itself.
+        if self.out.0.fetch_add(1, Ordering::Relaxed) < most && reserve(team) {
+            return true;
+        }
+        self.out.0.fetch_sub(1, Ordering::Relaxed);
+        false
+    }
+
+    /// A record that nobody uses, for one agent more.
+    fn claim(&self, team: &Team) -> Option<&Thread> {
+        self.records.iter().find_map(|record| {
+            // ORDERING: Acquire, as in `threads`.
+            let known = record.load(Ordering::Acquire);
+            if known.is_null() {
+                return Self::fill(record, team);
+            }
+            // SAFETY: as in `threads`.
+            let thread = unsafe { &*known };
+            thread.comes_back(FREE).then_some(thread)
+        })
+    }
+
+    fn fill<'a>(record: &'a AtomicPtr<Thread>, team: &Team) -> Option<&'a Thread> {
+        let thread = Thread::new(UNASSIGNED);
+        // SAFETY: new; records are freed before their team.
+        unsafe { thread.join_team(team) };
+        let fresh = Box::into_raw(thread);
+        // ORDERING: Release, pairs with the Acquire in `threads`.
+        match record.compare_exchange(ptr::null_mut(), fresh, Ordering::Release, Ordering::Relaxed) {
+            // SAFETY: it lives as long as the records.
+            Ok(_) => Some(unsafe { &*fresh }),
+            Err(_) => {
+                // SAFETY: made above, and nobody has seen it.
+                drop(unsafe { Box::from_raw(fresh) });
+                None
+            }
+        }
+    }
+}
+
+impl Drop for Agents {
+    fn drop(&mut self) {
+        for record in &mut self.records {
+            let thread = *record.get_mut();
+            if !thread.is_null() {
+                // SAFETY: an agent that has left.
+                hook::region::worker_is_freed(unsafe { &*thread });
+                // SAFETY: `fill` made it from a Box; nobody uses it any more.
+                drop(unsafe { Box::from_raw(thread) });
+            }
+        }
+    }
+}
+
+// ---- which tasks are for agents ---------------------------------------------------------------------------------
+
+/// May tasks that the running one makes be pool tasks, and are there workers for them? A pool task in a team of one is not over when its construct is, so
+/// somebody has to wait for it: the end of a region or of a taskgroup, or that of the program where `main` runs.
+pub fn permits(here: Here) -> bool {
+    let is_waited_for = || {
+        let alone = here.team().size() == 1;
+        !alone || !here.team().plan().parent_thread.is_null() || !here.task.taskgroup.get().is_null() || root::finish_at_exit()
+    };
+    pool::limit() != 0 && may_share() && !here.task.flags().has(Flags::FINAL) && !adds_to_copies(here) && is_waited_for()
+}
+
+/// Are there copies of reduction items for each thread of the team, to which tasks that are made here may add?
+fn adds_to_copies(here: Here) -> bool {
+    let mut group = here.task.taskgroup.get();
+    // SAFETY: the running task's taskgroup and those around it are open.
+    while let Some(open) = unsafe { group.as_ref() } {
+        if open.reductions.get().is_some() {
+            return true;
+        }
+        group = open.outer;
+    }
+    // ORDERING: Relaxed; set before the region's tasks are made.
+    !here.team().reductions.load(Ordering::Relaxed).is_null()
+}
+
+/// Makes a task that has not been submitted a pool task, if that is possible.
+#[cold]
+pub fn open(here: Here, task: &Task) {
+    if permits(here) {
+        here.team().make_agents();
+        task.set_flags(task.flags().with(Flags::POOL));
+        task.set_affinity(POOL);
+    }
+}
+
+/// The next task that the running one makes is to be a pool task. False if that is not possible: it will be one of its team.
+pub fn wish(here: Here) -> bool {
+    let may = permits(here);
+    if may {
+        here.team().make_agents();
+        here.task.set_flags(here.task.flags().with(Flags::POOLS));
+        here.thread.includes.set(false);
+    }
+    may
+}
+
+/// Has the running task wished so?
+pub fn is_wished(here: Here) -> bool {
+    here.task.flags().has(Flags::POOLS)
+}
+
+/// The fresh child, with these properties, of a task that wished: what it is then. One that is about to be run at once is none.
+#[cold]
+pub fn grant(here: Here, child: &Task, flags: Flags) -> Flags {
+    here.task.set_flags(here.task.flags().without(Flags::POOLS));
+    here.thread.note_inclusion();
+    if flags.has(Flags::UNDEFERRED) || queue::is_saturated(here.thread) {
+        return flags;
+    }
+    child.set_affinity(POOL);
+    flags.with(Flags::POOL)
+}
+
+/// For how many threads a taskloop of the running task is to make tasks.
+pub fn width(here: Here, is_for_agents: bool) -> u32 {
+    let more = if is_for_agents { pool::limit() as u32 } else { 0 };
+    here.team().size().saturating_add(more)
+}
+
+// ---- tasks in deques --------------------------------------------------------------------------------------------
+
+/// The ready pool task is about to be put into a deque of its team.
+pub fn enters_deque(team: &Team, task: &Task) {
+    if let Some(agents) = team.agents() {
+        task.set_affinity(READY);
+        // ORDERING: Relaxed; published with the task, and by the fence of `Team::wake_one`.
+        agents.ready.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// The pool task, which the caller has taken, stands in no deque any more.
+pub fn leaves_deque(task: &Task) {
+    if task.affinity() == READY {
+        task.set_affinity(POOL);
+        if let Some(agents) = task.team().agents() {
+            // ORDERING: Relaxed; a count that decides whether to look.
+            agents.ready.0.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// `thread` begins the pool task, or a part of it.
+pub fn begins(thread: &Thread, task: &Task) {
+    leaves_deque(task);
+    // SAFETY: own thread only.
+    unsafe { thread.own() }.begun += 1;
+}
+
+/// `thread` has ended what it began.
+pub fn ends(thread: &Thread) {
+    // SAFETY: own thread only.
+    unsafe { thread.own() }.begun -= 1;
+}
+
+// ---- calling them -----------------------------------------------------------------------------------------------
+
+/// A pool task has been put into a deque: calls one more agent, if there may be one. After a full fence.
+pub fn call(team: &Team) {
+    let Some(agents) = team.agents() else { return };
+    if !agents.count(team) {
+        return;
+    }
+    // ORDERING: Relaxed; the caller has a task that is not complete, or is an agent itself: the team stays.
+    agents.present.fetch_add(1, Ordering::Relaxed);
+    match agents.claim(team) {
+        Some(thread) => send(team, agents, thread),
+        None => leave(team, agents, 1),
+    }
+}
+
+fn send(team: &Team, agents: &Agents, thread: &Thread) {
+    // ORDERING: Relaxed, both; hints.
+    if agents.calls.fetch_add(1, Ordering::Relaxed) == 0 {
+        prepare();
+    }
+    pool::prepare(agents.out.0.load(Ordering::Relaxed) as usize);
+    let plan = team.plan();
+    let crew = Crew {
+        run: agent_main,
+        end: agent_end,
+        settle: agent_settle,
+        data: ptr::from_ref(team).cast_mut().cast(),
+        tag: team.gang(),
+        region: plan.body.function as usize,
+        group: plan.home.map_or(0, |home| home.group()),
+    };
+    // SAFETY: `claim` has given us the record alone; its last ULT has ended.
+    unsafe {
+        let crew = thread.set_helper(crew);
+        thread.set_seed(Seed { crew, data: ptr::from_ref(thread).cast_mut().cast(), identity: None });
+        offers::offer(thread.seed());
+    }
+}
+
+/// What has to be known before ULTs of a team run elsewhere, as for its regions.
+#[cold]
+fn prepare() {
+    ult::exceptions::refresh();
+    ult::stall::start_if_needed();
+    ult::stall::keep_up_with_objects();
+}
+
+/// Counts an agent against the limit of the contention group (`thread-limit-var`, less what is reserved for its other threads: 6.0 §4.3.10).
+fn reserve(team: &Team) -> bool {
+    let Some(most) = limit(team) else { return true };
+    // ORDERING: Relaxed, both; a count by itself.
+    group(team).fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| (used < most).then_some(used + 1)).is_ok()
+}
+
+fn unreserve(team: &Team, count: u32) {
+    if limit(team).is_some() {
+        // ORDERING: Relaxed; a count by itself.
+        group(team).fetch_sub(count, Ordering::Relaxed);
+    }
+}
+
+/// How many threads the contention group may have beside its first one; `None`: any number.
+fn limit(team: &Team) -> Option<u32> {
+    let limit = team.plan().icv.thread_limit.min(env::settings().device_thread_limit);
+    (limit < NO_THREAD_LIMIT).then(|| limit.saturating_sub(1))
+}
+
+fn group(team: &Team) -> &AtomicU32 {
+    // SAFETY: the initial team of the group outlives every region in it.
+    unsafe { &*team.plan().group_threads }
+}
+
+// ---- the life of an agent ---------------------------------------------------------------------------------------
+
+unsafe fn agent_main(argument: *mut ()) {
+    // SAFETY: `send` passes a record that stays until the agent has left.
+    let thread: &'static Thread = unsafe { &*argument.cast() };
+    let team = thread.team();
+    thread.move_in(worker::register_current());
+    let plan = team.plan();
+    // SAFETY: the plan names the forking task, which is suspended in the region.
+    unsafe { thread.implicit.begin_implicit(team, thread, plan.parent_task, plan.icv) };
+    let here = Here { thread, task: &thread.implicit };
+    // SAFETY: the record stays until the agent has left; this kernel thread hosts it.
+    unsafe { here.enter() };
+    hook::region::agent_begins(thread);
+    queue::run_all(here);
+    queue::leave_nothing(thread);
+    thread.implicit.end_implicit();
+}
+
+/// Its ULT has ended, and its storage is free.
+unsafe fn agent_end(argument: *mut ()) {
+    // SAFETY: as in `agent_main`; the agent is present until it is settled.
+    unsafe { &*argument.cast::<Thread>() }.note_left(FREE);
+}
+
+/// So many agents have ended on this worker. With the last line they do not touch the team any more.
+unsafe fn agent_settle(argument: *mut (), count: u32) {
+    // SAFETY: `send` passes a team that waits for those that are present.
+    let team: &Team = unsafe { &*argument.cast() };
+    if let Some(agents) = team.agents() {
+        leave(team, agents, count);
+    }
+}
+
+fn leave(team: &Team, agents: &Agents, count: u32) {
+    unreserve(team, count);
+    // ORDERING: Relaxed; the fence below.
+    agents.out.0.fetch_sub(count, Ordering::Relaxed);
+    // ORDERING: SeqCst, pairs with the one in `Team::wake_one`: who queues a task sees that there may be one more agent, or its task is seen here.
+    fence(Ordering::SeqCst);
+    if agents.have_ready() {
+        call(team);
+    }
+    // ORDERING: Release, pairs with `dismiss`.
+    agents.present.fetch_sub(count, Ordering::Release);
+}
+
+/// All tasks of the region are complete: waits until no agent touches the team. By its thread 0.
+#[cold]
+pub fn dismiss(team: &Team) {
+    let Some(agents) = team.agents() else { return };
+    // ORDERING: Acquire, pairs with `leave`.
+    let has_nobody = || agents.present.load(Ordering::Acquire) == 0;
+    if has_nobody() {
+        return;
+    }
+    let ready = || {
+        take_back(team, agents);
+        has_nobody()
+    };
+    let spin = Spin::POLLING;
+    ult::sched::wait(&Wait { ready: &ready, seek: None, sleepers: None, spin, yields: false, finished: true, alone: false });
+}
+
+/// Takes back the calls that no worker has followed.
+fn take_back(team: &Team, agents: &Agents) {
+    offers::withdraw(ptr::from_ref(team).cast_mut().cast(), |record| {
+        // SAFETY: the record of an agent that is present and has not begun.
+        unsafe { &*record.cast::<Thread>() }.note_left(FREE);
+        leave(team, agents, 1);
+    });
+}
+
+/// The team is about to be freed: dismisses the teams that its agents keep.
+pub fn end(team: &Team) {
+    dismiss(team);
+    for thread in team.agents().into_iter().flat_map(Agents::threads) {
+        // SAFETY: the agent has left, and nobody calls another one.
+        for inner in core::mem::take(&mut unsafe { thread.own() }.teams) {
+            assemble::dismiss(inner);
+        }
+    }
+}
+
+// ---- the team's part --------------------------------------------------------------------------------------------
+
+impl Team {
+    /// The team's agents, if there have been pool tasks in this process.
+    #[inline]
+    pub fn agents(&self) -> Option<&Agents> {
+        self.agents_of_any_process().filter(|agents| agents.generation == pool::generation())
+    }
+
+    /// [`Team::agents`], or those of a parent process, which are not there any more.
+    #[inline]
+    pub fn agents_of_any_process(&self) -> Option<&Agents> {
+        // ORDERING: Acquire, pairs with `make_agents`.
+        let agents = self.agents.load(Ordering::Acquire);
+        // SAFETY: null, or made below and freed with the team.
+        unsafe { agents.as_ref() }
+    }
+
+    fn make_agents(&self) {
+        if self.agents().is_some() {
+            return;
+        }
+        let old = self.agents_of_any_process();
+        let fresh = Box::into_raw(Box::new(Agents::new(old.map_or((0, 0), |old| (old.created(), old.completed())))));
+        let expected = old.map_or(ptr::null_mut(), |old| ptr::from_ref(old).cast_mut());
+        // What a parent process had is not freed: its agents were in the middle of something.
+        // ORDERING: Release, pairs with `agents_of_any_process`; who comes second publishes nothing.
+        if self.agents.compare_exchange(expected, fresh, Ordering::Release, Ordering::Relaxed).is_err() {
+            // SAFETY: made above, and nobody has seen it.
+            drop(unsafe { Box::from_raw(fresh) });
+        }
+    }
+
+    /// Frees the records of its agents, which have left.
+    pub(super) fn free_agents(&self) {
+        let is_ours = self.agents().is_some();
+        // ORDERING: Acquire, as in `agents_of_any_process`.
+        let agents = self.agents.swap(ptr::null_mut(), Ordering::Acquire);
+        if is_ours {
+            // SAFETY: `make_agents` made it from a Box; nobody uses the team any more.
+            drop(unsafe { Box::from_raw(agents) });
+        }
+    }
+}
