@@ -27,8 +27,7 @@ use ult::sched::{Spin, Wait};
 use ult::worker;
 
 use super::assemble;
-use super::env;
-use super::icv::NO_THREAD_LIMIT;
+use super::group::Group;
 use super::queue;
 use super::root;
 use super::storage::may_share;
@@ -105,23 +104,16 @@ impl Agents {
     /// Does a pool task stand in a deque?
     #[inline]
     pub fn have_ready(&self) -> bool {
-        // ORDERING: Relaxed; who must not miss one has passed a fence (`agent_settle`).
+        // ORDERING: Relaxed; who must not miss one has passed a fence (`leave`).
         self.ready.0.load(Ordering::Relaxed) != 0
     }
 
-    /// Counts one more agent, if there may be one.
+    /// Counts one more agent, if there may be one. In one step: a count that is taken back could hide from an agent that ends that it may be followed.
     fn count(&self, team: &Team) -> bool {
         let most = self.records.len() as u32;
-        // ORDERING: Relaxed; behind the fence of `Team::wake_one`, or that of `agent_settle`.
-        if self.out.0.load(Ordering::Relaxed) >= most {
-            return false;
-        }
-        // ORDERING: Relaxed, both; a count by itself.
-        if self.out.0.fetch_add(1, Ordering::Relaxed) < most && reserve(team) {
-            return true;
-        }
-        self.out.0.fetch_sub(1, Ordering::Relaxed);
-        false
+        let more = |out| (out < most).then_some(out + 1);
+        // ORDERING: Relaxed; behind the fence of `Team::wake_one`, or that of `leave`.
+        group(team).has_room_for_agent(&team.plan().icv) && self.out.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
     }
 
     /// A record that nobody uses, for one agent more.
@@ -323,29 +315,10 @@ fn prepare() {
     ult::stall::keep_up_with_objects();
 }
 
-/// Counts an agent against the limit of the contention group (`thread-limit-var`, less what is reserved for its other threads: 6.0 §4.3.10).
-fn reserve(team: &Team) -> bool {
-    let Some(most) = limit(team) else { return true };
-    // ORDERING: Relaxed, both; a count by itself.
-    group(team).fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| (used < most).then_some(used + 1)).is_ok()
-}
-
-fn unreserve(team: &Team, count: u32) {
-    if limit(team).is_some() {
-        // ORDERING: Relaxed; a count by itself.
-        group(team).fetch_sub(count, Ordering::Relaxed);
-    }
-}
-
-/// How many threads the contention group may have beside its first one; `None`: any number.
-fn limit(team: &Team) -> Option<u32> {
-    let limit = team.plan().icv.thread_limit.min(env::settings().device_thread_limit);
-    (limit < NO_THREAD_LIMIT).then(|| limit.saturating_sub(1))
-}
-
-fn group(team: &Team) -> &AtomicU32 {
+/// The team's contention group, whose limits agents count against.
+fn group(team: &Team) -> &Group {
     // SAFETY: the initial team of the group outlives every region in it.
-    unsafe { &*team.plan().group_threads }
+    unsafe { &*team.plan().group }
 }
 
 // ---- the life of an agent ---------------------------------------------------------------------------------------
@@ -361,9 +334,13 @@ unsafe fn agent_main(argument: *mut ()) {
     let here = Here { thread, task: &thread.implicit };
     // SAFETY: the record stays until the agent has left; this kernel thread hosts it.
     unsafe { here.enter() };
-    hook::region::agent_begins(thread);
-    queue::run_all(here);
-    queue::leave_nothing(thread);
+    // What is only called does not count against the limits of the group, for it may never come.
+    if group(team).enter_agent(&plan.icv) {
+        hook::region::agent_begins(thread);
+        queue::run_all(here);
+        queue::leave_nothing(thread);
+        group(team).leave_agent(&plan.icv);
+    }
     thread.implicit.end_implicit();
 }
 
@@ -383,7 +360,6 @@ unsafe fn agent_settle(argument: *mut (), count: u32) {
 }
 
 fn leave(team: &Team, agents: &Agents, count: u32) {
-    unreserve(team, count);
     // ORDERING: Relaxed; the fence below.
     agents.out.0.fetch_sub(count, Ordering::Relaxed);
     // ORDERING: SeqCst, pairs with the one in `Team::wake_one`: who queues a task sees that there may be one more agent, or its task is seen here.

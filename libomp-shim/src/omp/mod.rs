@@ -38,6 +38,7 @@ pub mod env;
 pub mod exit;
 #[cfg(any(test, feature = "fuzz"))]
 pub mod fuzz;
+pub mod group;
 pub mod icv;
 pub mod identities;
 pub mod lock;

@@ -39,7 +39,7 @@ pub fn enter() -> Here {
     let plan = unsafe { team.plan_mut() };
     plan.icv = settings.initial;
     plan.spin = parallel::spin_for(settings);
-    plan.group_threads = &raw const team.group_threads;
+    plan.group = &raw const team.group;
     plan.home = Some(worker);
     let thread = team.attach(Thread::new(0));
     // SAFETY: new thread, and the team lives until `leave`.

@@ -36,6 +36,7 @@ use ult::worker::Worker;
 use super::affinity::hint::Hints;
 use super::agents::Agents;
 use super::assemble;
+use super::group::Group;
 use super::icv::{Icv, ProcBind};
 use super::queue::Shelf;
 use super::thread::Thread;
@@ -83,7 +84,7 @@ pub struct Team {
     /// The kernel thread that waits for them to leave.
     dismisser: AtomicPtr<Worker>,
     /// Used in initial teams: threads of the contention group beyond the initial one.
-    pub group_threads: AtomicU32,
+    pub group: Group,
 
     /// What every region writes.
     start: Padded<Start>,
@@ -162,7 +163,7 @@ impl Team {
                 parent_task: ptr::null(),
                 icv: Icv::INITIAL,
                 floating_point: ult::arch::fp_state(),
-                group_threads: ptr::null(),
+                group: ptr::null(),
                 league: (1, 0),
                 home: None,
                 spin: Spin::NONE,
@@ -183,7 +184,7 @@ impl Team {
             generation: ult::pool::generation(),
             size: AtomicU32::new(1),
             dismisser: AtomicPtr::new(ptr::null_mut()),
-            group_threads: AtomicU32::new(0),
+            group: Group::default(),
             start: Padded(Start { epoch: AtomicU64::new(0), gang: Cell::new(GangTag::NONE) }),
             retired: AtomicBool::new(false),
             closed: AtomicU64::new(0),

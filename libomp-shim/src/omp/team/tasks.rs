@@ -99,7 +99,10 @@ impl Team {
     /// a larger team left in a member that takes no part now belongs to the sum. So do free agents: a record comes before what is counted in it.
     fn is_quiet(&self) -> bool {
         let members = || (0..self.attached()).filter_map(|n| self.thread(n));
-        let agents = self.agents_of_any_process().filter(|_| !ult::mutant!(agents_not_awaited));
+        let agents = self.agents_of_any_process();
+        if ult::mutant!(agents_not_awaited) && agents.is_some() {
+            return true;
+        }
         // ORDERING: Acquire, pairs with `count_foreign_completion`.
         let foreign = self.foreign_completed.load(Ordering::Acquire);
         let completed: u64 = foreign + members().map(Thread::completed).sum::<u64>() + agents.map_or(0, Agents::completed);
