@@ -91,8 +91,19 @@ pub fn waits_for(first: (u64, u64), second: &Task) {
 #[inline(always)]
 pub fn begun(thread: &Thread, task: &Task) {
     if is_on() {
-        goes_on_with(thread, task);
+        begun_told(thread, task);
     }
+}
+
+#[cold]
+#[inline(never)]
+fn begun_told(thread: &Thread, task: &Task) {
+    if ult::worker::locals().0[0] != ptr::from_ref(thread).addr() {
+        // A runner's stack has the words of whoever has left it last, or none: tools ask in the name of the thread.
+        // SAFETY: the caller runs the task on the thread's worker; the words change again when the task begins.
+        unsafe { Here::set(thread, &thread.implicit) };
+    }
+    goes_on_with(thread, task);
 }
 
 /// `task` is run by the program's own code, between two calls of the running one.
