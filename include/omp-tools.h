@@ -32,6 +32,7 @@ typedef enum ompt_frame_flag_t {
 
 typedef uint64_t ompt_id_t;
 typedef uint64_t ompt_wait_id_t;
+typedef void ompt_device_t;
 
 /* ---- life of a tool ---- */
 
@@ -58,13 +59,21 @@ typedef enum ompt_callbacks_t {
     ompt_callback_task_create = 5,
     ompt_callback_task_schedule = 6,
     ompt_callback_implicit_task = 7,
+    ompt_callback_target = 8,
+    ompt_callback_target_data_op = 9,
+    ompt_callback_target_submit = 10,
     ompt_callback_control_tool = 11,
+    ompt_callback_device_initialize = 12,
+    ompt_callback_device_finalize = 13,
+    ompt_callback_device_load = 14,
+    ompt_callback_device_unload = 15,
     ompt_callback_sync_region_wait = 16,
     ompt_callback_mutex_released = 17,
     ompt_callback_dependences = 18,
     ompt_callback_task_dependence = 19,
     ompt_callback_work = 20,
     ompt_callback_masked = 21,
+    ompt_callback_target_map = 22,
     ompt_callback_sync_region = 23,
     ompt_callback_lock_init = 24,
     ompt_callback_lock_destroy = 25,
@@ -75,6 +84,10 @@ typedef enum ompt_callbacks_t {
     ompt_callback_cancel = 30,
     ompt_callback_reduction = 31,
     ompt_callback_dispatch = 32,
+    ompt_callback_target_emi = 33,
+    ompt_callback_target_data_op_emi = 34,
+    ompt_callback_target_submit_emi = 35,
+    ompt_callback_target_map_emi = 36,
     ompt_callback_error = 37
 } ompt_callbacks_t;
 
@@ -188,6 +201,43 @@ typedef enum ompt_cancel_flag_t {
     ompt_cancel_discarded_task = 0x40
 } ompt_cancel_flag_t;
 
+typedef enum ompt_target_t {
+    ompt_target = 1,
+    ompt_target_enter_data = 2,
+    ompt_target_exit_data = 3,
+    ompt_target_update = 4,
+    ompt_target_nowait = 9,
+    ompt_target_enter_data_nowait = 10,
+    ompt_target_exit_data_nowait = 11,
+    ompt_target_update_nowait = 12
+} ompt_target_t;
+
+typedef enum ompt_target_data_op_t {
+    ompt_target_data_alloc = 1,
+    ompt_target_data_transfer_to_device = 2,
+    ompt_target_data_transfer_from_device = 3,
+    ompt_target_data_delete = 4,
+    ompt_target_data_associate = 5,
+    ompt_target_data_disassociate = 6,
+    ompt_target_data_alloc_async = 17,
+    ompt_target_data_transfer_to_device_async = 18,
+    ompt_target_data_transfer_from_device_async = 19,
+    ompt_target_data_delete_async = 20
+} ompt_target_data_op_t;
+
+typedef enum ompt_target_map_flag_t {
+    ompt_target_map_flag_to = 0x01,
+    ompt_target_map_flag_from = 0x02,
+    ompt_target_map_flag_alloc = 0x04,
+    ompt_target_map_flag_release = 0x08,
+    ompt_target_map_flag_delete = 0x10,
+    ompt_target_map_flag_implicit = 0x20,
+    ompt_target_map_flag_always = 0x40,
+    ompt_target_map_flag_present = 0x80,
+    ompt_target_map_flag_close = 0x100,
+    ompt_target_map_flag_shared = 0x200
+} ompt_target_map_flag_t;
+
 typedef enum ompt_severity_t { ompt_warning = 1, ompt_fatal = 2 } ompt_severity_t;
 
 typedef enum ompt_state_t {
@@ -248,6 +298,30 @@ typedef void (*ompt_callback_nest_lock_t)(ompt_scope_endpoint_t end, ompt_wait_i
 typedef void (*ompt_callback_flush_t)(ompt_data_t *thread_data, const void *codeptr_ra);
 typedef void (*ompt_callback_cancel_t)(ompt_data_t *task_data, int flags, const void *codeptr_ra);
 typedef void (*ompt_callback_error_t)(ompt_severity_t severity, const char *message, size_t length, const void *codeptr_ra);
+typedef void (*ompt_callback_target_t)(ompt_target_t kind, ompt_scope_endpoint_t end, int device_num, ompt_data_t *task_data,
+                                       ompt_id_t target_id, const void *codeptr_ra);
+typedef void (*ompt_callback_target_emi_t)(ompt_target_t kind, ompt_scope_endpoint_t end, int device_num, ompt_data_t *task_data,
+                                           ompt_data_t *target_task_data, ompt_data_t *target_data, const void *codeptr_ra);
+typedef void (*ompt_callback_target_data_op_t)(ompt_id_t target_id, ompt_id_t host_op_id, ompt_target_data_op_t kind, void *dev1_addr,
+                                               int dev1_device_num, void *dev2_addr, int dev2_device_num, size_t bytes,
+                                               const void *codeptr_ra);
+typedef void (*ompt_callback_target_data_op_emi_t)(ompt_scope_endpoint_t end, ompt_data_t *target_task_data, ompt_data_t *target_data,
+                                                   ompt_id_t *host_op_id, ompt_target_data_op_t kind, void *dev1_addr,
+                                                   int dev1_device_num, void *dev2_addr, int dev2_device_num, size_t bytes,
+                                                   const void *codeptr_ra);
+typedef void (*ompt_callback_target_submit_t)(ompt_id_t target_id, ompt_id_t host_op_id, unsigned int requested_num_teams);
+typedef void (*ompt_callback_target_submit_emi_t)(ompt_scope_endpoint_t end, ompt_data_t *target_data, ompt_id_t *host_op_id,
+                                                  unsigned int requested_num_teams);
+typedef void (*ompt_callback_target_map_t)(ompt_id_t target_id, unsigned int nitems, void **host_addr, void **device_addr, size_t *bytes,
+                                           unsigned int *mapping_flags, const void *codeptr_ra);
+typedef void (*ompt_callback_target_map_emi_t)(ompt_data_t *target_data, unsigned int nitems, void **host_addr, void **device_addr,
+                                               size_t *bytes, unsigned int *mapping_flags, const void *codeptr_ra);
+typedef void (*ompt_callback_device_initialize_t)(int device_num, const char *type, ompt_device_t *device, ompt_function_lookup_t lookup,
+                                                  const char *documentation);
+typedef void (*ompt_callback_device_finalize_t)(int device_num);
+typedef void (*ompt_callback_device_load_t)(int device_num, const char *filename, int64_t offset_in_file, void *vma_in_file, size_t bytes,
+                                            void *host_addr, void *device_addr, uint64_t module_id);
+typedef void (*ompt_callback_device_unload_t)(int device_num, uint64_t module_id);
 typedef int (*ompt_callback_control_tool_t)(uint64_t command, uint64_t modifier, void *arg, const void *codeptr_ra);
 
 /* ---- what a tool may ask ---- */

@@ -165,10 +165,12 @@ fn conflict(image: &Image) -> String {
     format!("conflict: {} OpenMP runtimes in one process ({list}): each starts threads of its own for the same processors{consequence}", files.len())
 }
 
-/// The lines that put Gangway in their place.
+/// The lines that put Gangway in their place, each a command that can be run where this one was: this tool is named as its user has named it.
 fn advise(options: &ArgMatches, patient: &Patient, status: u8) {
     let why = if status == CONFLICT { "fix: one runtime in place of all" } else { "on Gangway" };
-    said(&format!("{why}: gangway run -- {}", patient.shown), Look::Good);
+    let tool = env::args_os().next().map_or_else(|| "gangway".into(), |word| words::quoted(&word));
+    let given = options.get_one::<PathBuf>("links").map_or_else(String::new, |place| format!("--links {} ", words::quoted(place.as_os_str())));
+    said(&format!("{why}: {tool} run {given}-- {}", patient.shown), Look::Good);
     if let Ok(links) = links(options) {
         said(&format!("or: LD_PRELOAD={} {}", links.join(names::FILE).display(), patient.shown), Look::Plain);
     }

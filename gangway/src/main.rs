@@ -48,6 +48,7 @@ use std::process::ExitCode;
 use failure::Failure;
 
 fn main() -> ExitCode {
+    end_with_the_reader();
     match act(env::args_os().collect()) {
         Ok(status) => ExitCode::from(status),
         Err(failure) => {
@@ -55,6 +56,12 @@ fn main() -> ExitCode {
             ExitCode::from(failure.status)
         }
     }
+}
+
+/// Where nobody reads on (`gangway doctor ./program | head`) this tool ends, as others do. The standard library ignores the signal, and printing then panics.
+fn end_with_the_reader() {
+    // SAFETY: the default action; no other thread is there yet.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
 }
 
 /// Does what the words say, and gives the exit status. Where a program takes this process's place, it does not return.

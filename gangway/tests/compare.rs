@@ -49,6 +49,13 @@ fn the_library_says_what_it_sees() {
 }
 
 #[test]
+fn it_ends_with_who_reads_it() {
+    let tool = env!("CARGO_BIN_EXE_gangway");
+    let (_, _, complaints) = outcome(Command::new("sh").args(["-c", &format!("(sleep 0.3; {tool} --help; echo $? >&2) | true")]));
+    assert_eq!(complaints, "141\n", "the signal and no word");
+}
+
+#[test]
 fn pages_and_completions_are_what_their_readers_take() {
     let at = directory("pages");
     let said = |words: &[&str]| outcome(gangway(&at, &at).args(words));

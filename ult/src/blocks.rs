@@ -113,21 +113,24 @@ fn class_of(size: usize) -> Option<usize> {
 /// [`release`] with the same size.
 #[inline]
 pub fn allocate(size: usize) -> *mut u8 {
-    if let (Some(class), Some(worker)) = (class_of(size), worker::current())
-        && !sanitize::keeps_blocks()
-    {
+    if let (Some(class), Some(worker)) = (class_of(size), worker::current()) {
         // SAFETY: own kernel thread; nothing here waits.
         let pair = unsafe { &mut (*worker.own()).blocks.0[class] };
         if let Some(block) = pair.loaded.pop() {
             return block.as_ptr().cast();
         }
-        return reload(pair, class).map_or(ptr::null_mut(), |block| block.as_ptr().cast());
+        return reload(pair, class, size);
     }
     without_worker(size)
 }
 
+/// A block when the loaded magazine is empty; where blocks are not recycled it always is.
 #[cold]
-fn reload(pair: &mut Pair, class: usize) -> Option<NonNull<Free>> {
+#[inline(never)]
+fn reload(pair: &mut Pair, class: usize, size: usize) -> *mut u8 {
+    if sanitize::keeps_blocks() {
+        return plain::allocate(size);
+    }
     core::mem::swap(&mut pair.loaded, &mut pair.spare);
     if pair.loaded.count == 0 {
         let mut depot = DEPOTS[class].lock();
@@ -136,7 +139,7 @@ fn reload(pair: &mut Pair, class: usize) -> Option<NonNull<Free>> {
             None => depot.slabs.fill(&mut pair.loaded, size_of_class(class), MAGAZINE),
         }
     }
-    pair.loaded.pop()
+    pair.loaded.pop().map_or(ptr::null_mut(), |block| block.as_ptr().cast())
 }
 
 /// Gives a block back.

@@ -22,6 +22,7 @@
 //! | [`fork`] | ULTs that have not started: how a forking context places them
 //! | [`gang`] | the tag (gang id, nest level) that workers and ULTs carry, and the order of gangs |
 //! | [`victim`] | which worker an idle one steals from |
+//! | [`watch`] | whether anybody watches what the program does
 //! | [`stall`] | the monitor that finds workers which reach no switch point while others wait behind them
 //! | [`observer`] | who is told what the scheduler does
 //! | [`debug`] | where a debugger finds workers and suspended contexts |
@@ -50,6 +51,7 @@ pub mod sync;
 pub mod topology;
 mod ult;
 pub mod victim;
+pub mod watch;
 pub mod worker;
 
 /// Stops the process with one line on stderr: something the crate cannot go on without is missing.

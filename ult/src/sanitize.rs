@@ -13,7 +13,7 @@
 //! one thread runs are in order therefore. The argument is in `docs/protocols/sanitize.md`.
 //!
 //! What may not live here: what the program's constructs order (the layer above). The functions are the sanitizer's, looked for once,
-//! in the objects that are loaded; without one everything here is one test of a byte that is constant.
+//! in the objects that are loaded; without one everything here is one test of a word that hardly ever changes ([`crate::watch`]).
 //!
 //! Rejected: weak references to the functions (a library that names them does not load where they are missing without the linker's
 //! help, and `dlsym` leaves a message for the program's next `dlerror`); a fiber per use of a stack (its memory would have to be
@@ -22,28 +22,19 @@
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::ptr;
-use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::ult::Ult;
+use crate::watch::{self, ADDRESSES, LEAKS, OTHER, RACES, SANITIZERS, UNDECIDED};
 
 mod found;
 
 use found::{Function, look_up};
 
-/// What was found, bits; [`UNDECIDED`] alone before anybody has looked.
-static MODE: AtomicU8 = AtomicU8::new(UNDECIDED);
-const UNDECIDED: u8 = 1;
-/// ThreadSanitizer.
-const RACES: u8 = 2;
-/// AddressSanitizer.
-const ADDRESSES: u8 = 4;
-/// LeakSanitizer, alone or as a part of AddressSanitizer.
-const LEAKS: u8 = 8;
-
+/// Those of [`watch`]'s bits that are ours.
 #[inline(always)]
-fn mode() -> u8 {
-    // ORDERING: Relaxed; who finds it decided uses functions through `Function::get`, which has an ordering of its own.
-    MODE.load(Ordering::Relaxed)
+fn mode() -> u32 {
+    watch::watchers() & SANITIZERS
 }
 
 /// Is there a sanitizer, as far as is known? One load.
@@ -55,10 +46,11 @@ pub(crate) fn may_watch() -> bool {
 /// Looks for sanitizers unless that has been done. Takes the loader's lock; any thread.
 #[cold]
 #[inline(never)]
-fn decide() -> u8 {
-    if mode() == UNDECIDED {
-        // ORDERING: Release, pairs with the Acquire in `Function::get`. Who decides at the same time finds the same.
-        MODE.store(look_up(), Ordering::Release);
+fn decide() -> u32 {
+    if mode() & UNDECIDED != 0 {
+        // Who decides at the same time finds the same.
+        watch::begin(look_up());
+        watch::end(UNDECIDED);
     }
     mode()
 }

@@ -46,7 +46,7 @@ pub use registry::{TABLE, on_thread_exit, register_current, somebody_runs, total
 pub(crate) use registry::{
     adopt_for_pool, at, forget_after_fork, own_thread_pointer, program_thread_ends, put_back_record, table_len, take_record,
 };
-pub use running::{Locals, current, duty, locals, move_to_place, replace_locals, set_duty, set_locals, wears_own_storage};
+pub use running::{Locals, current, duty, locals, locals_of_program, move_to_place, replace_locals, set_duty, set_locals, wears_own_storage};
 pub(crate) use running::{borrow_identity, give_identity_back, play, wear};
 
 use crowd::NOBODY;

@@ -15,6 +15,7 @@ mod verdict;
 
 pub use check::run as check;
 pub use instructions::record;
+pub use page::pages;
 
 use crate::lanes::{self, progress};
 use crate::programs::Places;

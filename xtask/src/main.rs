@@ -25,6 +25,7 @@ mod mutants;
 mod pages;
 mod placement;
 mod programs;
+mod readme;
 mod report;
 mod runtime;
 mod sanitizers;
@@ -73,6 +74,7 @@ cargo xtask <command>
                          --quick  under Gangway alone, as in test   --table  write the table of that page   --filter TEXT
   debugger             what gdb's script shows of threads, teams and tasks, alive and in a core (docs/debugger.md)
   examples             the programs of examples/, built by all compilers and run
+  readme               what README.md and docs/start.md tell a newcomer to type, and whether what they show comes of it
   soak                 programs by chance, whose answers are known, at random numbers of threads (docs/robustness.md)
                          --seed S (1)  --programs N (2000)  --minutes N  --first N  --compiler gcc|clang-19  --sanitizer thread|address
   sanitizers           ThreadSanitizer, AddressSanitizer and valgrind on programs, and on the crate `ult` (docs/robustness.md)
@@ -216,6 +218,11 @@ fn dispatch(
             let library = library(options, places)?;
             nothing_left(options)?;
             examples::run(places, &library, report);
+            Ok(report.finish() == 0)
+        }
+        "readme" => {
+            nothing_left(options)?;
+            readme::run(places, report);
             Ok(report.finish() == 0)
         }
         "debugger" => {

@@ -2,29 +2,32 @@
 //!
 //! | file | what lives there |
 //! |---|---|
+//! | `environment` | the environment variables: docs/environment.md |
 //! | `messages` | every line that the library can print: docs/messages.md |
 //! | `rejected` | designs that were tried or weighed and left: docs/rejected.md |
 //! | `links` | whether the links of all pages lead somewhere, and the book has all pages |
-//!
-//! The book itself is made by mdBook where that is installed; everything else needs nothing.
+//! | `book` | the book, made by mdBook where that is installed; everything else needs nothing |
 
+mod book;
+mod environment;
 mod links;
 mod messages;
 mod rejected;
 
-use crate::exec;
+use crate::bench;
 use crate::programs::Places;
 use crate::report::Report;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Crates whose sources the pages are written from, each with the words a reader knows it by.
-const ROOMS: [(&str, &str); 7] = [
+const ROOMS: [(&str, &str); 8] = [
     ("ult/src", "user-level threads"),
     ("libomp-shim/src/omp", "OpenMP's meaning"),
     ("libomp-shim/src/abi", "the fronts"),
     ("libomp-shim/placement/src", "placement"),
     ("mpi-bridge/src", "the MPI bridge"),
+    ("mpi-bridge/shim", "the libraries for MPI"),
     ("cuda-offload/src", "GPUs"),
     ("gangway/src", "the command"),
 ];
@@ -33,19 +36,24 @@ const ROOMS: [(&str, &str); 7] = [
 pub fn run(places: &Places, check: bool, report: &mut Report) {
     report.step("pages");
     let root = &places.root;
+    let environment = environment::page(root).map_or_else(|why| vec![why], |page| update(root, "docs/environment.md", &page, check));
+    report.check("docs/environment.md is what the table says", environment);
+    report.check("libomp-shim/variables.tsv: others agree", environment::disagreements(root));
     report.check("docs/messages.md is what the sources say", update(root, "docs/messages.md", &messages::page(root), check));
+    report.check("messages: reporters are called by their whole names", messages::unqualified(root));
     report.check("docs/rejected.md is what the sources say", update(root, "docs/rejected.md", &rejected::page(root), check));
+    report.check("docs/benchmarks.md is what the figures say", benchmarks(root, check));
     report.check("pages: links lead somewhere", links::broken(root));
     report.check("pages: the book has all of them", links::forgotten(root));
-    if check {
-        return;
+    book::run(places, report);
+}
+
+/// The page of benchmarks and its plots, from the figures of the last run.
+fn benchmarks(root: &Path, check: bool) -> Vec<String> {
+    match bench::pages(&root.join("docs")) {
+        Ok(pages) => pages.iter().flat_map(|(name, text)| update(root, &format!("docs/{name}"), text, check).into_iter().map(move |why| format!("{name}: {why}"))).collect(),
+        Err(why) => vec![format!("docs/plots/benchmarks.tsv: {why}")],
     }
-    if !exec::on_path("mdbook") {
-        return report.skip("book", "mdBook is not installed (`cargo install mdbook`)");
-    }
-    let book = places.target.join("book").display().to_string();
-    let fine = exec::visible("mdbook", &["build", "docs", "--dest-dir", &book], &[], root);
-    report.check("book", if fine { vec![] } else { vec!["see mdBook's messages above".into()] });
 }
 
 fn update(root: &Path, name: &str, page: &str, check: bool) -> Vec<String> {
@@ -59,7 +67,7 @@ fn update(root: &Path, name: &str, page: &str, check: bool) -> Vec<String> {
     fs::write(&file, page).err().map(|e| format!("{}: {e}", file.display())).into_iter().collect()
 }
 
-/// The Rust files below `directory` that are no tests, sorted.
+/// The files of Rust and C below `directory` that are no tests, sorted.
 fn sources(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut open = vec![directory.to_path_buf()];
@@ -68,7 +76,7 @@ fn sources(directory: &Path) -> Vec<PathBuf> {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             if path.is_dir() && name != "tests" {
                 open.push(path);
-            } else if name.ends_with(".rs") && name != "tests.rs" && name != "fuzz.rs" {
+            } else if (name.ends_with(".rs") && name != "tests.rs" && name != "fuzz.rs") || name.ends_with(".c") {
                 found.push(path);
             }
         }

@@ -6,7 +6,7 @@
 use crate::programs::Places;
 use crate::report::Report;
 use crate::conformance::{self, Suite};
-use crate::{abi_tests, bench, bridge, conform, debugger, dist, env_cases, examples, exec, factorizations, gpu_bench, gpu_model, lab, life, mutants, pages, placement, sanitizers, setup, soak, symbols, trace};
+use crate::{abi_tests, bench, bridge, conform, debugger, dist, env_cases, examples, exec, factorizations, gpu_bench, gpu_model, lab, life, mutants, pages, placement, readme, sanitizers, setup, soak, symbols, trace};
 use std::fs;
 use std::process::{Command, Stdio};
 
@@ -48,6 +48,7 @@ pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
         models(places, report);
     }
     dist::run(places, dist::Checks::Quick, report);
+    readme::run(places, report);
     report.step("MPI bridge");
     bridge::check(places, "", report);
     env_cases::run(places, &places.library(), "", report);

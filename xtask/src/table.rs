@@ -45,7 +45,10 @@ fn row(record: &BTreeMap<String, String>) -> Option<Row> {
 }
 
 /// The records of a tab-separated file with a header line, keyed by column; `#` starts a comment line.
-fn records(file: &Path) -> Result<Vec<BTreeMap<String, String>>, String> {
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn records(file: &Path) -> Result<Vec<BTreeMap<String, String>>, String> {
     let text = fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))?;
     let mut lines = text
         .lines()

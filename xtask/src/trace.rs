@@ -5,6 +5,7 @@
 //! checker is a program that is fetched from the network.
 
 mod browser;
+mod short;
 mod synthetic;
 
 use crate::exec::{self, Ran};
@@ -33,6 +34,9 @@ pub fn run(places: &Places, library: &Path, report: &mut Report) {
     let bench = Bench { places, library: library.to_path_buf(), directory };
     for compiler in ["gcc", "clang-19"] {
         bench.histories(compiler, report);
+    }
+    for compiler in ["gcc", "clang-19"] {
+        bench.short_tasks(compiler, report);
     }
     bench.cholesky(report);
     bench.many(report);
@@ -70,20 +74,28 @@ impl Bench<'_> {
     /// The program with a known history, of one compiler.
     fn histories(&self, compiler: &str, report: &mut Report) {
         let name = format!("trace of a known history [{compiler}]");
-        if !exec::on_path(compiler) {
-            return report.skip(&name, &format!("{compiler} is not there; `cargo xtask setup` installs it"));
-        }
-        let program = self.file(&format!("history-{compiler}")).display().to_string();
-        let source = self.places.root.join("conformance/trace/history.c").display().to_string();
-        let words = [compiler, "-O1", "-g", "-fopenmp", "-o", &program, &source].map(str::to_string);
-        if let Some(problem) = exec::run(&words, &[], &self.directory, 60).problem {
-            return report.fail(&name, &format!("does not compile: {problem}"));
-        }
+        let Some(program) = self.built("history", compiler, &name, report) else { return };
         let mut problems = self.history(&program);
         problems.extend(self.forks(&program));
         problems.extend(self.without_room(&program));
         problems.extend(self.without_file(&program));
         report.check(&name, problems);
+    }
+
+    /// The program `conformance/trace/<source>.c`; if there is none, the test `name` has been skipped or has failed.
+    fn built(&self, source: &str, compiler: &str, name: &str, report: &mut Report) -> Option<String> {
+        if !exec::on_path(compiler) {
+            report.skip(name, &format!("{compiler} is not there; `cargo xtask setup` installs it"));
+            return None;
+        }
+        let program = self.file(&format!("{source}-{compiler}")).display().to_string();
+        let source = self.places.root.join(format!("conformance/trace/{source}.c")).display().to_string();
+        let words = [compiler, "-O1", "-g", "-fopenmp", "-o", &program, &source].map(str::to_string);
+        if let Some(problem) = exec::run(&words, &[], &self.directory, 60).problem {
+            report.fail(name, &format!("does not compile: {problem}"));
+            return None;
+        }
+        Some(program)
     }
 
     /// Each task, region and dependence is there, and the file is in order.
@@ -154,7 +166,7 @@ impl Bench<'_> {
     /// What there is no room for is said in one line, and the rest is a trace, whose report says so.
     fn without_room(&self, program: &str) -> Option<String> {
         let file = self.file("small.json");
-        let small = [("GANGWAY_TRACE", file.display().to_string()), ("GANGWAY_TRACE_BUFFER", "1".into())];
+        let small = [("GANGWAY_TRACE", file.display().to_string()), ("GANGWAY_TRACE_BUFFER", "1".into()), ("GANGWAY_TRACE_SHARE", "100".into())];
         let ran = self.trace(&[program.into(), "many".into(), "tasks".into()], &small);
         if ran.problem.is_some() || ran.stderr.lines().count() != 1 || !ran.stderr.contains("events had no room and are not in") {
             return Some(format!("with the least buffer: {:?}, {:?}", ran.problem, ran.stderr));
@@ -187,6 +199,7 @@ impl Bench<'_> {
         let page = self.recorded(&words, &file, &[]).and_then(|text| self.report(&file).map(|_| text));
         match page {
             Err(why) => report.fail(name, &why),
+            Ok(text) if !text.contains("\"tasks_left_out\":0,") => report.fail(name, "tasks of a factorization were left out"),
             Ok(text) => match browser::open(&self.directory, &file.with_extension("html"), 60) {
                 Err(browser::Failure::Absent(why)) => report.skip(name, &why),
                 Err(browser::Failure::Wrong(why)) => report.fail(name, &why),

@@ -98,10 +98,11 @@ impl Packages {
         }
     }
 
-    /// The files of all runtimes; one of the machine's stands under its name.
+    /// The files of all runtimes; one of the machine's stands under its name. Gangway in a wheel is none: it is not loaded unless a program is started on it.
     pub fn runtimes(&self) -> BTreeSet<PathBuf> {
         let system = self.users.keys().filter(|name| self.copy(name).is_none()).map(PathBuf::from);
-        self.copies.keys().cloned().chain(system).collect()
+        let copies = self.copies.iter().filter(|(_, runtime)| **runtime != Runtime::Gangway);
+        copies.map(|(file, _)| file.clone()).chain(system).collect()
     }
 
     fn copy(&self, name: &str) -> Option<&PathBuf> {
@@ -114,6 +115,10 @@ impl Packages {
             said(&format!("packages in {}", base.display()), Look::Plain);
         }
         for (file, runtime) in &self.copies {
+            if *runtime == Runtime::Gangway {
+                said(&format!("  {}: Gangway, for programs that are started on it", self.shown(file)), Look::Plain);
+                continue;
+            }
             let name = file.file_name().map_or_else(String::new, |n| n.display().to_string());
             said(&format!("  {}: a copy of {}, for {}", self.shown(file), runtime.title(), self.whose(&name)), Look::Plain);
         }
@@ -155,6 +160,14 @@ impl Packages {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn gangway_s_own_wheel_is_no_other_runtime() {
+        let copies = [("/s/gangway/lib/gangway/libomp-libgangway.so", Runtime::Gangway), ("/s/a.libs/libgomp-1.so", Runtime::Libgomp)];
+        let copies = copies.map(|(file, runtime)| (PathBuf::from(file), runtime)).into();
+        let packages = Packages { copies, ..Packages::default() };
+        assert_eq!(packages.runtimes(), BTreeSet::from(["/s/a.libs/libgomp-1.so".into()]));
+    }
 
     #[test]
     fn modules_are_named_as_python_does() {

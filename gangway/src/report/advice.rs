@@ -15,8 +15,8 @@ pub struct Advice {
 
 /// All that there is to say.
 pub fn of(summary: &Summary) -> Vec<Advice> {
-    let rules: [fn(&Summary) -> Option<Advice>; 12] =
-        [lost, small_tasks, barriers, serial, chain, no_work, dependences, locks, messages, stalls, short_regions, one_producer];
+    let rules: [fn(&Summary) -> Option<Advice>; 13] =
+        [lost, left_out, small_tasks, barriers, serial, chain, no_work, dependences, locks, messages, stalls, short_regions, one_producer];
     let mut all: Vec<Advice> = rules.iter().filter_map(|rule| rule(summary)).collect();
     all.sort_by(|a, b| b.weight.total_cmp(&a.weight));
     if all.is_empty() {
@@ -49,6 +49,14 @@ fn lost(summary: &Summary) -> Option<Advice> {
     (summary.lost > 0).then_some(Advice { weight: 2.0, text })
 }
 
+fn left_out(summary: &Summary) -> Option<Advice> {
+    let text = format!(
+        "{} of the {} tasks were left out of the trace, which would have slowed the program: numbers of tasks by function and length are estimates, and in \"short tasks\", {} of the time, tasks and waits are not told apart. GANGWAY_TRACE_SHARE=100 writes all.",
+        summary.left_out, summary.task_count, percent(summary.share(Kind::Short))
+    );
+    (summary.left_out > 0).then_some(Advice { weight: 1.9, text })
+}
+
 fn small_tasks(summary: &Summary) -> Option<Advice> {
     let share = summary.short_tasks as f64 / summary.task_count.max(1) as f64;
     let which = summary.tasks.iter().max_by_key(|row| row.count)?;
@@ -56,7 +64,7 @@ fn small_tasks(summary: &Summary) -> Option<Advice> {
         "{} of the {} tasks are shorter than 1 us, most of them {}: use taskloop grainsize, or run small subproblems without making tasks (final, mergeable, a cut-off).",
         percent(share), summary.task_count, which.name
     );
-    (summary.task_count >= 100 && share > 0.5).then_some(Advice { weight: share * summary.share(Kind::Task).max(0.1), text })
+    (summary.task_count >= 100 && share > 0.5).then_some(Advice { weight: share * (summary.share(Kind::Task) + summary.share(Kind::Short)).max(0.1), text })
 }
 
 /// The region whose threads lose most in barriers.
@@ -90,7 +98,7 @@ fn chain(summary: &Summary) -> Option<Advice> {
         time(summary.path), percent(summary.path / summary.length.max(1e-9)), summary.parallelism, name, time(*length)
     );
     let tight = summary.path > 0.7 * summary.length && summary.parallelism < lanes;
-    (lanes > 1.0 && tight && idle > 0.15).then_some(Advice { weight: idle * 0.9, text })
+    (lanes > 1.0 && tight && idle > 0.15 && summary.left_out == 0).then_some(Advice { weight: idle * 0.9, text })
 }
 
 /// The part of time that is no work.
@@ -260,6 +268,12 @@ mod tests {
     fn lost_events_come_first() {
         let said = of(&Summary { lost: 5, ..summary(&[(Kind::Lock, 900.0)]) });
         assert!(said.len() == 2 && said[0].text.starts_with("5 events had no room"), "{said:?}");
+    }
+
+    #[test]
+    fn what_was_left_out_is_said() {
+        let some = Summary { left_out: 900, task_count: 1000, short_tasks: 100, path: 990.0, parallelism: 1.0, ..summary(&[(Kind::Short, 300.0), (Kind::Taskwait, 300.0)]) };
+        says(&some, &["900 of the 1000 tasks were left out", "30 % of the time", "GANGWAY_TRACE_SHARE"]);
     }
 
     #[test]

@@ -61,15 +61,21 @@ fn percent(share: f64) -> String {
 
 fn figures(timeline: &Timeline, summary: &Summary) -> String {
     let busy: f64 = Kind::ALL.iter().filter(|k| k.is_work()).map(|&k| summary.share(k)).sum();
+    let unknown = summary.share(Kind::Short);
+    let busy = if unknown < 0.001 { percent(busy) } else { format!("{} to {}", percent(busy - unknown), percent(busy)) };
+    let (path, parallelism) = match summary.left_out {
+        0 => (time(summary.path), format!("{:.1}", summary.parallelism)),
+        _ => ("not known".into(), "not known".into()),
+    };
     let workers = timeline.lanes.iter().filter(|lane| !lane.is_empty()).count();
     let figures = [
         ("run", time(summary.length)),
         ("workers", workers.to_string()),
-        ("busy", percent(busy)),
+        ("busy", busy),
         ("tasks", summary.task_count.to_string()),
         ("regions", summary.regions.iter().map(|r| r.count).sum::<u64>().to_string()),
-        ("critical path", time(summary.path)),
-        ("parallelism", format!("{:.1}", summary.parallelism)),
+        ("critical path", path),
+        ("parallelism", parallelism),
     ];
     figures.iter().map(|(name, value)| format!("<div><b>{value}</b><span>{name}</span></div>\n")).collect()
 }
@@ -111,6 +117,9 @@ fn idle(trace: &Trace, summary: &Summary) -> String {
 }
 
 fn on_path(summary: &Summary) -> String {
+    if summary.left_out > 0 {
+        return "<p class=none>Not known: tasks were left out of this trace.</p>".into();
+    }
     let mut text = String::from("<table><thead><tr><th>on the critical path<th>time<th>share</thead><tbody>\n");
     for (name, length) in summary.on_path.iter().take(10) {
         _ = writeln!(text, "<tr><td>{}<td>{}<td>{}", escape(name), time(*length), percent(length / summary.path.max(1e-9)));
@@ -224,7 +233,7 @@ fn data(trace: &Trace, timeline: &Timeline, path: &Path, summary: &Summary) -> S
         *next += u32::from(!lane.is_empty());
         Some(number)
     }).collect();
-    let links = path.links.iter().rev().take(DRAWN).rev();
+    let links = path.links.iter().rev().take(if summary.left_out == 0 { DRAWN } else { 0 }).rev();
     let at = |t: f64| ((t - timeline.begin) / tick).round() as u32;
     _ = write!(text, "],\"path\":\"{}\"", base64(links.flat_map(|l| [drawn[l.lane], at(l.begin), at(l.end)])));
     let gangs = summary.gangs.iter().take(DRAWN);

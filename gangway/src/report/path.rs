@@ -177,7 +177,7 @@ fn events(trace: &Trace, timeline: &Timeline) -> Vec<Event> {
                     put(slice.end, What::Leaves, slice.task, 0, Some(slice.name));
                 }
             }
-            Category::Sleep | Category::Device | Category::Other => {}
+            Category::Sleep | Category::Device | Category::Short | Category::Other => {}
         }
     }
     let is_barrier = |name: Option<u32>| name.is_some_and(|n| trace.names.get(n) == "barrier");

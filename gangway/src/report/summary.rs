@@ -1,6 +1,6 @@
 //! Sums over a timeline: what lanes did, tasks by function and by length, regions, steals, gangs.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::path::Path;
 use super::timeline::{Kind, Timeline};
@@ -19,6 +19,8 @@ pub struct Row {
     /// Microseconds: of tasks the work, of regions from fork to join.
     pub total: f64,
     pub longest: f64,
+    /// How many of them the total is of.
+    pub measured: u64,
     /// Of regions: the time of its threads, and what of it they spent in barriers.
     pub threads: f64,
     pub barriers: f64,
@@ -26,7 +28,7 @@ pub struct Row {
 
 impl Row {
     pub fn mean(&self) -> f64 {
-        self.total / self.count.max(1) as f64
+        self.total / if self.measured == 0 { self.count.max(1) } else { self.measured } as f64
     }
 }
 
@@ -63,11 +65,13 @@ pub struct Summary {
     /// What is on the critical path, the longest first.
     pub on_path: Vec<(String, f64)>,
     pub lost: u64,
+    /// Tasks that were left out. Where there are any, counts of tasks by function and length are estimates, and the critical path is not known.
+    pub left_out: u64,
 }
 
 impl Summary {
     pub fn of(trace: &Trace, timeline: &Timeline, path: &Path) -> Self {
-        let mut summary = Self { length: timeline.length(), lost: trace.lost, path: path.length, parallelism: path.parallelism(), ..Self::default() };
+        let mut summary = Self { length: timeline.length(), lost: trace.lost, left_out: trace.left_out, path: path.length, parallelism: path.parallelism(), ..Self::default() };
         summary.lanes = timeline.lanes.iter().map(|stretches| by_kind(stretches)).collect();
         summary.count_tasks(trace, timeline);
         summary.count_regions(trace, timeline);
@@ -100,14 +104,36 @@ impl Summary {
         }
         let mut rows: BTreeMap<u32, Row> = BTreeMap::new();
         let first = trace.lanes.iter().flat_map(|lane| &lane.slices).filter(|s| s.category == Category::Task && s.made.is_some());
+        let unmeasured: HashSet<u64> = trace.lanes.iter().flat_map(|lane| &lane.slices).filter(|s| s.unmeasured).map(|s| s.task).collect();
         for slice in first {
             let length = work.get(&slice.task).copied().unwrap_or(0.0);
-            add(&mut rows, slice.name, length);
-            self.lengths[class(length)] += 1;
-            self.task_count += 1;
-            self.short_tasks += u64::from(length < 1.0);
+            let stands = slice.made.map_or(1, |made| made.stands);
+            self.task_count += stands;
+            if unmeasured.contains(&slice.task) {
+                rows.entry(slice.name).or_default().count += stands;
+                continue;
+            }
+            add(&mut rows, slice.name, length, stands);
+            self.lengths[class(length)] += stands;
+            self.short_tasks += if length < 1.0 { stands } else { 0 };
+        }
+        if trace.left_out > 0 && self.task_count > 0 {
+            self.stand_for_all(&mut rows, trace.tasks);
         }
         self.tasks = named(rows, trace);
+    }
+
+    /// Who was left out last, no task stands for: those that are written are taken for all of them.
+    fn stand_for_all(&mut self, rows: &mut BTreeMap<u32, Row>, tasks: u64) {
+        let factor = tasks as f64 / self.task_count as f64;
+        let more = |count: &mut u64| *count = (*count as f64 * factor).round() as u64;
+        self.task_count = tasks;
+        [&mut self.short_tasks].into_iter().chain(&mut self.lengths).for_each(more);
+        for row in rows.values_mut() {
+            more(&mut row.count);
+            more(&mut row.measured);
+            row.total *= factor;
+        }
     }
 
     fn count_regions(&mut self, trace: &Trace, timeline: &Timeline) {
@@ -120,7 +146,7 @@ impl Summary {
                 Category::Region => {
                     let (begin, name) = *begun.entry(slice.region).or_insert((slice.begin, slice.name));
                     if slice.ends {
-                        add(&mut rows, name, slice.end - begin);
+                        add(&mut rows, name, slice.end - begin, 1);
                     }
                 }
                 Category::Implicit => _ = region_of.insert(slice.task, slice.region),
@@ -141,10 +167,12 @@ impl Summary {
         let index: HashMap<i64, usize> = trace.lanes.iter().enumerate().map(|(i, lane)| (lane.number, i)).collect();
         let mut steals: BTreeMap<(usize, usize), u64> = BTreeMap::new();
         for (thief, lane) in trace.lanes.iter().enumerate() {
-            let tasks = lane.slices.iter().filter_map(|s| Some(s.made?.victim? as i64));
-            self.stolen_tasks += tasks.clone().count() as u64;
-            for victim in tasks.chain(lane.steals.iter().map(|s| s.1)).filter_map(|number| index.get(&number)) {
-                *steals.entry((thief, *victim)).or_default() += 1;
+            let tasks = lane.slices.iter().filter_map(|s| s.made.and_then(|made| Some((made.victim? as i64, made.stands))));
+            self.stolen_tasks += tasks.clone().map(|(_, stands)| stands).sum::<u64>();
+            for (victim, count) in tasks.chain(lane.steals.iter().map(|s| (s.1, 1))) {
+                if let Some(victim) = index.get(&victim) {
+                    *steals.entry((thief, *victim)).or_default() += count;
+                }
             }
         }
         self.steals = steals.into_iter().map(|((thief, victim), count)| (thief, victim, count)).collect();
@@ -172,10 +200,12 @@ fn by_kind(stretches: &[super::timeline::Stretch]) -> [f64; Kind::ALL.len()] {
     sums
 }
 
-fn add(rows: &mut BTreeMap<u32, Row>, name: u32, length: f64) {
+/// `stands`: for so many.
+fn add(rows: &mut BTreeMap<u32, Row>, name: u32, length: f64, stands: u64) {
     let row = rows.entry(name).or_default();
-    row.count += 1;
-    row.total += length;
+    row.count += stands;
+    row.measured += stands;
+    row.total += length * stands as f64;
     row.longest = row.longest.max(length);
 }
 
@@ -255,5 +285,18 @@ mod tests {
         assert_eq!((row.count, row.total, row.threads, row.barriers), (1, 20.0, 19.0, 10.0));
         assert_eq!(s.gangs, [GangRun { id: 4, level: 0, size: 1, queued: 0.5, begin: 1.0, end: 20.0 }]);
         assert_eq!(s.total(Kind::Barrier), 10.0);
+    }
+
+    #[test]
+    fn a_task_counts_for_those_that_were_left_out_before_it() {
+        let s = summary(&[
+            "'ph':'X','tid':0,'name':'f','cat':'task','ts':0,'dur':2,'args':{'task':1,'parent':0,'by':0,'created':0,'stands':10,'end':1}",
+            "'ph':'X','tid':0,'name':'f','cat':'task','ts':3,'dur':0.5,'args':{'task':2,'parent':0,'by':0,'created':0,'stands':30,'victim':1,'end':1}",
+            "'ph':'X','tid':1,'name':'f','cat':'task','ts':3,'dur':50,'args':{'task':3,'parent':0,'by':0,'created':0,'stands':5,'unmeasured':1,'end':1}",
+        ]);
+        let row = &s.tasks[0];
+        assert_eq!((s.task_count, s.short_tasks, s.stolen_tasks), (45, 30, 30));
+        assert_eq!((row.count, row.total, row.longest, row.mean()), (45, 35.0, 2.0, 0.875));
+        assert_eq!((s.lengths[class(2.0)], s.lengths[class(0.5)], s.lengths.iter().sum::<u64>()), (10, 30, 40));
     }
 }

@@ -1,12 +1,13 @@
 //! What each lane does at each time: slices, which lie in each other, as stretches one behind the other, each of one kind.
 //!
-//! A stretch belongs to the innermost slice. Where nothing is open, or a thread sleeps outside of a wait, the lane has no work.
+//! A stretch belongs to the innermost slice. Where tasks were left out of a trace, what is no task and no sleep is "short tasks": those, the waits between them and the
+//! code that makes them are not told apart, nor what they depend on. Where nothing is open, or a thread sleeps outside of a wait, the lane has no work.
 
 use std::collections::HashMap;
 
 use super::trace::{Category, Slice, Trace};
 
-/// What a lane does. The first four are work.
+/// What a lane does. The first five are work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// An explicit task.
@@ -17,6 +18,8 @@ pub enum Kind {
     Serial,
     /// It waits for a device that works.
     Device,
+    /// Short tasks that were left out, with what lies between them.
+    Short,
     /// There is nothing to do.
     NoWork,
     /// Tasks are there, but all wait for others.
@@ -34,11 +37,12 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Task,
         Self::Region,
         Self::Serial,
         Self::Device,
+        Self::Short,
         Self::NoWork,
         Self::Dependence,
         Self::Taskwait,
@@ -49,7 +53,7 @@ impl Kind {
     ];
 
     pub fn is_work(self) -> bool {
-        self <= Self::Device
+        self <= Self::Short
     }
 
     /// In tables and legends.
@@ -59,6 +63,7 @@ impl Kind {
             Self::Region => "code of regions",
             Self::Serial => "outside of regions",
             Self::Device => "devices",
+            Self::Short => "short tasks",
             Self::NoWork => "no work",
             Self::Dependence => "dependences",
             Self::Taskwait => "taskwait",
@@ -142,11 +147,13 @@ impl Timeline {
         if begin > end {
             return Self { lanes: vec![Vec::new(); trace.lanes.len()], begin: 0.0, end: 0.0 };
         }
-        let blocked = Blocked::of(lives(trace).into_iter());
+        // Which tasks are ready is known only where all are written.
+        let blocked = Blocked::of(if trace.left_out == 0 { lives(trace) } else { Vec::new() }.into_iter());
         let initial = initial_tasks(trace);
         let lane = |lane: &super::trace::Lane| {
             let mut stretches = flatten(&lane.slices, end, &|slice: &Slice| initial.contains(&slice.task));
             mark_stalls(&mut stretches, &lane.stalls);
+            let stretches = if lane.many.is_empty() { stretches } else { mark_many(stretches, &awake(lane)) };
             split_waits(stretches, &blocked, &trace.names)
         };
         Self { lanes: trace.lanes.iter().map(lane).collect(), begin, end }
@@ -192,6 +199,7 @@ fn kind(slice: &Slice, name: &str, is_initial: &impl Fn(&Slice) -> bool) -> Kind
         (Category::Implicit | Category::Region | Category::Other, _) if is_initial(slice) || slice.task == 0 => Kind::Serial,
         (Category::Implicit | Category::Region | Category::Other, _) => Kind::Region,
         (Category::Device, _) => Kind::Device,
+        (Category::Short, _) => Kind::Short,
         (Category::Sleep, _) => Kind::NoWork,
         (Category::Wait, _) => Kind::Barrier,
     }
@@ -247,6 +255,40 @@ fn mark_stalls(stretches: &mut Vec<Stretch>, stalls: &[(f64, String)]) {
         found.end = *at;
         stretches.insert(index + 1, rest);
     }
+}
+
+/// The times in which a lane has run tasks that were left out, without those in which it slept.
+fn awake(lane: &super::trace::Lane) -> Vec<(f64, f64)> {
+    let mut sleeps = lane.slices.iter().filter(|s| s.category == Category::Sleep).peekable();
+    let mut times = Vec::new();
+    for many in &lane.many {
+        let mut at = many.begin;
+        while let Some(sleep) = sleeps.next_if(|sleep| sleep.begin < many.end) {
+            times.push((at, sleep.begin));
+            at = at.max(sleep.end);
+        }
+        times.push((at, many.end));
+    }
+    times.retain(|(begin, end)| begin < end);
+    times
+}
+
+/// What is no task in these times, which are in order, is short tasks.
+fn mark_many(stretches: Vec<Stretch>, times: &[(f64, f64)]) -> Vec<Stretch> {
+    let mut marked = Vec::with_capacity(stretches.len() + 2 * times.len());
+    for stretch in stretches {
+        let mut rest = stretch;
+        let stays = matches!(stretch.kind, Kind::Task | Kind::Device | Kind::Short);
+        let first = if stays { times.len() } else { times.partition_point(|t| t.1 <= stretch.begin) };
+        for &(begin, end) in times[first..].iter().take_while(|t| t.0 < stretch.end) {
+            let (begin, end) = (begin.max(rest.begin), end.min(stretch.end));
+            marked.extend((rest.begin < begin).then_some(Stretch { end: begin, ..rest }));
+            marked.push(Stretch { begin, end, kind: Kind::Short, name: None, ..rest });
+            rest.begin = end;
+        }
+        marked.extend((rest.begin < rest.end).then_some(rest));
+    }
+    marked
 }
 
 /// What the names of waits say; and those for tasks, or for work, while all tasks that are there depend on others, are waits for dependences.
@@ -346,5 +388,31 @@ mod tests {
             "'ph':'X','tid':0,'name':'r','cat':'implicit','ts':110,'dur':10,'args':{'task':2,'region':1}",
         ]);
         assert_eq!(lanes[0], [(Kind::Region, 30.0, 2), (Kind::Stall, 70.0, 2), (Kind::NoWork, 10.0, 0), (Kind::Region, 10.0, 2)]);
+    }
+
+    #[test]
+    fn where_tasks_were_left_out_what_is_no_task_and_no_sleep_is_short_tasks() {
+        let lanes = timeline(&[
+            "'ph':'X','tid':0,'name':'r','cat':'implicit','ts':0,'dur':100,'args':{'task':2,'region':1}",
+            "'ph':'X','tid':0,'name':'barrier','cat':'wait','ts':20,'dur':80,'args':{'task':2}",
+            "'ph':'X','tid':0,'name':'f','cat':'task','ts':30,'dur':10,'args':{'task':3}",
+            "'ph':'X','tid':0,'name':'short tasks','cat':'short','ts':32,'dur':2,'args':{'task':3}",
+            "'ph':'X','tid':0,'name':'asleep','cat':'sleep','ts':60,'dur':10",
+            "'ph':'X','tid':10000,'name':'short tasks','cat':'many','ts':10,'dur':15,'args':{'lane':0,'tasks':6}",
+            "'ph':'X','tid':10000,'name':'short tasks','cat':'many','ts':25,'dur':55,'args':{'lane':0,'tasks':6}",
+        ]);
+        assert_eq!(lanes[0], [
+            (Kind::Region, 10.0, 2),
+            (Kind::Short, 10.0, 2),
+            (Kind::Short, 5.0, 2),
+            (Kind::Short, 5.0, 2),
+            (Kind::Task, 2.0, 3),
+            (Kind::Short, 2.0, 3),
+            (Kind::Task, 6.0, 3),
+            (Kind::Short, 20.0, 2),
+            (Kind::Barrier, 10.0, 2),
+            (Kind::Short, 10.0, 2),
+            (Kind::Barrier, 20.0, 2),
+        ]);
     }
 }

@@ -46,6 +46,8 @@ pub enum Category {
     Wait,
     Sleep,
     Device,
+    /// Short tasks that a task has run at once, and that were left out.
+    Short,
     Other,
 }
 
@@ -66,6 +68,8 @@ pub struct Slice {
     pub region: u64,
     /// Of a gang's thread: gang and level.
     pub gang: Option<(i64, i64)>,
+    /// It is not written when the task has run others from some time on: its length is not known.
+    pub unmeasured: bool,
 }
 
 /// How an explicit task came to be, and to run.
@@ -75,6 +79,16 @@ pub struct Made {
     pub at: f64,
     /// The lane that it was stolen from.
     pub victim: Option<usize>,
+    /// How many tasks it stands for: itself, and those that were left out before it.
+    pub stands: u64,
+}
+
+/// A time in which a lane has run so many tasks that were left out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Many {
+    pub begin: f64,
+    pub end: f64,
+    pub tasks: u64,
 }
 
 /// A lane.
@@ -89,6 +103,8 @@ pub struct Lane {
     pub stalls: Vec<(f64, String)>,
     /// ULTs stolen: when, and from which lane's number.
     pub steals: Vec<(f64, i64)>,
+    /// In the order of time, one behind the other.
+    pub many: Vec<Many>,
 }
 
 /// A gang's start.
@@ -112,9 +128,15 @@ pub struct Trace {
     pub counters: Vec<(String, Vec<(f64, f64)>)>,
     pub program: String,
     pub lost: u64,
+    /// Tasks that were made, and those of them that were left out.
+    pub tasks: u64,
+    pub left_out: u64,
     /// All that is in the file.
     pub events: usize,
 }
+
+/// The library puts what was left out of a lane on one whose number is so much higher.
+const MANY: i64 = 10_000;
 
 /// One event, its members checked.
 struct Event<'a> {
@@ -150,6 +172,8 @@ struct Builder {
     lanes: HashMap<(i64, i64), usize>,
     arrows: HashMap<(String, i64), (u32, u32)>,
     counters: HashMap<String, usize>,
+    /// By process and lane.
+    many: Vec<((i64, i64), Many)>,
 }
 
 /// Reads a trace. Members that are not known are skipped.
@@ -171,7 +195,8 @@ pub fn read(text: &str) -> Result<Trace> {
             "traceEvents" => events(reader, &mut builder),
             "otherData" => {
                 let facts = reader.value()?;
-                builder.trace.lost = facts.get("lost").and_then(Json::number).unwrap_or(0.0) as u64;
+                let count = |name| facts.get(name).and_then(Json::number).unwrap_or(0.0) as u64;
+                (builder.trace.lost, builder.trace.tasks, builder.trace.left_out) = (count("lost"), count("tasks"), count("tasks_left_out"));
                 Ok(())
             }
             _ => reader.value().map(drop),
@@ -217,6 +242,8 @@ impl Builder {
         let name = event.json.get("args").and_then(|a| a.get("name")?.text());
         match (event.text("name")?, name) {
             ("process_name", Some(name)) => self.trace.program = name.to_owned(),
+            // Of a lane's tasks that were left out: they are shown on that lane.
+            ("thread_name", Some(_)) if event.number("tid")? as i64 >= MANY => {}
             ("thread_name", Some(name)) => {
                 let lane = self.lane(event)?;
                 self.trace.lanes[lane].name = name.to_owned();
@@ -238,6 +265,8 @@ impl Builder {
             "wait" => Category::Wait,
             "sleep" => Category::Sleep,
             "device" => Category::Device,
+            "short" => Category::Short,
+            "many" => return self.many(event, begin, length),
             _ => Category::Other,
         };
         let number = |name| event.argument(name).unwrap_or(0.0);
@@ -246,6 +275,7 @@ impl Builder {
             parent: parent as u64,
             at: event.argument("created").unwrap_or(begin),
             victim: event.argument("victim").map(|victim| victim as usize),
+            stands: event.argument("stands").map_or(1, |stands| stands as u64),
         });
         let slice = Slice {
             begin,
@@ -257,8 +287,16 @@ impl Builder {
             made,
             region: number("region") as u64,
             gang: event.argument("gang").map(|gang| (gang as i64, number("level") as i64)),
+            unmeasured: event.argument("unmeasured").is_some(),
         };
         self.trace.lanes[lane].slices.push(slice);
+        Ok(())
+    }
+
+    fn many(&mut self, event: &Event, begin: f64, length: f64) -> Result<()> {
+        let argument = |name| event.argument(name).ok_or_else(|| format!("tasks left out without the number \"{name}\": {}", event.short()));
+        let lane = (event.number("pid")? as i64, argument("lane")? as i64);
+        self.many.push((lane, Many { begin, end: begin + length, tasks: argument("tasks")? as u64 }));
         Ok(())
     }
 
@@ -297,9 +335,17 @@ impl Builder {
     }
 
     fn finish(mut self) -> Result<Trace> {
+        for (lane, many) in self.many {
+            let lane = self.lanes.get(&lane).ok_or_else(|| format!("tasks were left out of the lane {}, which is not there", lane.1))?;
+            self.trace.lanes[*lane].many.push(many);
+        }
         for lane in &mut self.trace.lanes {
             lane.slices.sort_by(|a, b| a.begin.total_cmp(&b.begin).then(b.end.total_cmp(&a.end)));
             nests(lane)?;
+            lane.many.sort_by(|a, b| a.begin.total_cmp(&b.begin));
+            if lane.many.windows(2).any(|two| two[1].begin < two[0].end - SAME) {
+                return Err(format!("times of \"{}\" in which tasks were left out overlap", lane.name));
+            }
         }
         let twice = self.arrows.iter().find(|(_, ends)| ends.0 > 1 || ends.1 > 1 || ends.0 == 0);
         if let Some(((category, id), _)) = twice {
@@ -359,6 +405,19 @@ pub mod tests {
         assert_eq!((made.parent, made.at, made.victim), (1, 0.5, Some(1)));
         assert_eq!((trace.dependences, trace.gangs[0].size, trace.lanes[0].stalls.len()), (vec![(3, 4)], 5, 1));
         assert_eq!(trace.counters[0].1, [(4.0, 7.0)]);
+    }
+
+    #[test]
+    fn what_was_left_out_is_read() {
+        let many = "'ph':'X','tid':10000,'name':'short tasks','cat':'many','ts':1,'dur':4,'args':{'lane':0,'tasks':6}";
+        let task = "'ph':'X','tid':0,'name':'f','cat':'task','ts':1.5,'dur':2,'args':{'task':3,'parent':1,'by':0,'created':0.5,'stands':8,'unmeasured':1,'end':1}";
+        let name = "'ph':'M','tid':10000,'name':'thread_name','args':{'name':'worker 0: tasks left out'}";
+        let trace = read(&file(&[name, many, task]).replace("\"lost\":0", "\"lost\":0,\"tasks\":10,\"tasks_left_out\":9")).unwrap();
+        assert_eq!((trace.lanes.len(), trace.tasks, trace.left_out), (1, 10, 9));
+        assert_eq!(trace.lanes[0].many, [Many { begin: 1.0, end: 5.0, tasks: 6 }]);
+        assert!(trace.lanes[0].slices[0].unmeasured && trace.lanes[0].slices[0].made.unwrap().stands == 8);
+        assert!(read(&file(&[many])).unwrap_err().contains("not there"));
+        assert!(read(&file(&[many, &many.replace("'ts':1", "'ts':3"), task])).unwrap_err().contains("overlap"));
     }
 
     #[test]

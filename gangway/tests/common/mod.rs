@@ -47,3 +47,20 @@ pub fn executable(file: &Path, bytes: &[u8]) {
     fs::write(file, bytes).expect("the file can be written");
     fs::set_permissions(file, fs::Permissions::from_mode(0o755)).expect("and made executable");
 }
+
+/// Builds a C source. False where this compiler, or its OpenMP runtime, is not here.
+pub fn built(compiler: &str, source: &Path, out: &Path, options: &[&str]) -> bool {
+    Command::new(compiler).arg(source).args(["-O1", "-w", "-o"]).arg(out).args(options).output().is_ok_and(|o| o.status.success())
+}
+
+/// A copy of a file in which one name is another of the same length.
+pub fn renamed(from: &Path, to: &Path, old: &str, new: &str) {
+    assert_eq!(old.len(), new.len());
+    let mut bytes = fs::read(from).expect("it is there");
+    let places: Vec<usize> = bytes.windows(old.len() + 1).enumerate().filter(|(_, w)| w[..old.len()] == *old.as_bytes() && w[old.len()] == 0).map(|(i, _)| i).collect();
+    assert!(!places.is_empty(), "{old} in {}", from.display());
+    for place in places {
+        bytes[place..place + new.len()].copy_from_slice(new.as_bytes());
+    }
+    executable(to, &bytes);
+}

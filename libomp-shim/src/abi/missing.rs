@@ -10,7 +10,7 @@
 // The names are those of the callers' ABI.
 #![allow(non_snake_case, non_upper_case_globals, missing_docs)]
 
-use crate::omp::report::fatal;
+use crate::omp::report;
 
 /// Ends the program with one line that names `symbol` and says what to do instead.
 ///
@@ -19,7 +19,7 @@ use crate::omp::report::fatal;
 #[cold]
 #[inline(never)]
 fn stop(symbol: &str, hint: &str) -> ! {
-    fatal(format_args!("{symbol} is not implemented yet ({hint})"))
+    report::fatal(format_args!("{symbol} is not implemented yet ({hint})"))
 }
 
 include!(concat!(env!("OUT_DIR"), "/missing.rs"));

@@ -26,6 +26,7 @@ use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 use ult::sanitize::{after, before};
+use ult::sync::CachePadded;
 
 use super::check::{self, circles::For};
 use super::task::Task;
@@ -52,9 +53,9 @@ pub struct Lock {
 const _: () = assert!(size_of::<Lock>() == 4 && align_of::<Lock>() == 4);
 
 /// The lock of the unnamed `critical` of GCC's programs.
-pub static CRITICAL: Lock = Lock::new();
+pub static CRITICAL: CachePadded<Lock> = CachePadded(Lock::new());
 /// The lock behind atomics that no instruction can do.
-pub static ATOMIC: Lock = Lock::new();
+pub static ATOMIC: CachePadded<Lock> = CachePadded(Lock::new());
 
 impl Lock {
     /// A free lock.
@@ -97,22 +98,36 @@ impl Lock {
     /// once more.
     #[inline]
     pub fn lock(&self) {
-        if !self.take(0, LOCKED) {
-            return self.lock_slowly();
-        }
+        self.lock_unwatched();
         after(self);
+    }
+
+    /// [`Lock::lock`] where nobody watches ([`ult::watch::anybody`]).
+    #[inline(always)]
+    pub fn lock_unwatched(&self) {
+        if !self.take(0, LOCKED) {
+            self.lock_slowly();
+        }
     }
 
     /// Takes the lock if it is free.
     #[inline]
     pub fn try_lock(&self) -> bool {
+        let taken = self.try_take();
+        if taken {
+            after(self);
+        }
+        taken
+    }
+
+    #[inline(always)]
+    fn try_take(&self) -> bool {
         loop {
             let seen = self.load();
             if seen & LOCKED != 0 {
                 return ult::mutant!(lock_shared);
             }
             if self.take(seen, seen | LOCKED) {
-                after(self);
                 if seen & CHECKED != 0 {
                     check::locks::has_tested(self.address());
                 }
@@ -125,6 +140,12 @@ impl Lock {
     #[inline]
     pub fn unlock(&self) {
         before(self);
+        self.unlock_unwatched();
+    }
+
+    /// [`Lock::unlock`] where nobody watches.
+    #[inline(always)]
+    pub fn unlock_unwatched(&self) {
         // ORDERING: Release, pairs with the Acquire in `take`. A failure publishes nothing.
         let alone = self.word.compare_exchange(LOCKED, 0, Ordering::Release, Ordering::Relaxed);
         if alone.is_err() {
@@ -144,22 +165,20 @@ impl Lock {
             return self.lock_checked();
         }
         for _ in 0..LOOKS {
-            if self.try_lock() {
+            if self.try_take() {
                 return;
             }
             ult::arch::pause();
         }
         parking::acquire(self);
-        after(self);
     }
 
     /// [`Lock::lock`], looked at.
     fn lock_checked(&self) {
         let me = check::locks::about_to_set(self.address());
-        if !self.try_lock() {
+        if !self.try_take() {
             let noted = check::circles::waits(|| For::Lock(self.address()));
             parking::acquire(self);
-            after(self);
             drop(noted);
             check::locks::has_set(self.address(), me);
         }
@@ -169,7 +188,8 @@ impl Lock {
         self.load() & CHECKED != 0
     }
 
-    fn address(&self) -> usize {
+    /// What tools and checks know it by.
+    pub fn address(&self) -> usize {
         ptr::from_ref(self).addr()
     }
 

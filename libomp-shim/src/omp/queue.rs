@@ -405,7 +405,8 @@ fn steal_from(thread: &Thread, team: &Team, victim: &Thread) -> Option<NonNull<T
                 stats::count_steal_success();
                 // SAFETY: a stolen task is ours.
                 if allowed(thread, unsafe { task.as_ref() }) {
-                    trace::note_steal(victim);
+                    // SAFETY: as above.
+                    trace::note_steal(victim, unsafe { task.as_ref() });
                     if !victim.deque.is_empty() {
                         team.wake_one(); // wake-ups spread from thief to thief
                     }

@@ -7,6 +7,8 @@
 //! Only what the specification orders is told. That the runtime itself orders more (who takes a chunk of a loop, or a task from a
 //! deque, comes after who put it there) would hide races that another schedule has. The argument for each is in `docs/protocols/sanitize.md`.
 //!
+//! What is `WATCHED` may be; the other forms of those functions are for where nobody is there to be told ([`ult::watch`]), and do nothing.
+//!
 //! Barriers take turns at two events: who leaves a barrier late must not come after what others have done since, and those cannot be at the next
 //! but one before it has left.
 
@@ -25,14 +27,18 @@ impl Team {
 
     /// The calling thread arrives at the barrier after so many.
     #[inline(always)]
-    pub(super) fn comes_to_barrier(&self, passed: u64) {
-        before(self.turn(passed));
+    pub(super) fn comes_to_barrier<const WATCHED: bool>(&self, passed: u64) {
+        if WATCHED {
+            before(self.turn(passed));
+        }
     }
 
     /// It goes on after that barrier.
     #[inline(always)]
-    pub(super) fn has_passed_barrier(&self, passed: u64) {
-        after(self.turn(passed));
+    pub(super) fn has_passed_barrier<const WATCHED: bool>(&self, passed: u64) {
+        if WATCHED {
+            after(self.turn(passed));
+        }
     }
 
     /// Thread 0 has waited for the end of the region.

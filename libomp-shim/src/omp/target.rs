@@ -9,8 +9,8 @@ use super::parallel::Region;
 use super::report;
 use super::team::{Body, ON_HOST};
 use super::thread::Here;
-use super::tool::event::{End, Target};
-use super::tool::hook;
+use super::tool::event::Target;
+use super::tool::hook::device as hook;
 
 /// The device a construct names when it has no `device` clause.
 pub const DEFAULT_DEVICE: i64 = -1;
@@ -44,12 +44,12 @@ pub fn depth(here: Here) -> u32 {
 
 /// Runs a target region on the host. `thread_limit` 0 when not given.
 pub fn run_on_host(here: Here, body: Body, thread_limit: u32) {
-    hook::other::target(here, Target::Region, End::Begin, ON_HOST);
+    let told = hook::begins(Target::Region, None);
     let depth = here.team().plan().target_depth + 1;
     let region = Region::begin_target(here, body, thread_limit, ON_HOST, depth);
     region.run_primary();
     region.end();
-    hook::other::target(here, Target::Region, End::End, ON_HOST);
+    hook::ends(told);
 }
 
 /// With `OMP_TARGET_OFFLOAD=MANDATORY` a construct that names a device which is not there ends the program. The host

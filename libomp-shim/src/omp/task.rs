@@ -9,6 +9,7 @@
 //! | `life` | from the moment a task is taken to its completion |
 //! | `counts` | incomplete children and references, and who frees a task |
 //! | `spares` | descriptors for tasks that are run at once |
+//! | `tied` | the tied tasks that a thread has begun |
 //!
 //! An explicit task is one block: the descriptor, then the front's payload (LLVM's `kmp_task_t`, GCC's argument
 //! block). It is freed by whoever drops the last of its references: the task itself holds one until it has completed,
@@ -38,11 +39,13 @@ mod constructs;
 mod counts;
 mod life;
 mod spares;
+mod tied;
 
-pub use constructs::{announce, defer, has_enough, includes, is_included, set_off, submit, taskwait, taskyield};
+pub use constructs::{announce, defer, has_enough, includes, is_included, set_off, submit, submit_as, taskwait, taskyield};
 pub use life::{begin, body_done, end, end_included, fulfill, job, late_job, run_at_once, run_included, run_taken, run_undeferred, tell_end};
 
 pub use spares::Spares;
+pub use tied::Tied;
 
 use counts::{FRESH, free};
 
@@ -92,10 +95,12 @@ impl Flags {
     pub const WAITS: Self = Self(262_144);
     /// Its children are written down ([`super::taskgraph`]).
     pub const RECORDS: Self = Self(524_288);
+    /// For tools: a target task.
+    pub const TARGET: Self = Self(1_048_576);
     /// Free agents may run it ([`super::agents`]).
-    pub const POOL: Self = Self(1_048_576);
+    pub const POOL: Self = Self(2_097_152);
     /// Its next child is such a task.
-    pub const POOLS: Self = Self(2_097_152);
+    pub const POOLS: Self = Self(4_194_304);
 
     /// Both sets together.
     #[must_use]
@@ -252,6 +257,15 @@ impl Task {
         if tool::is_on() { Self::allocate_recorded(here, payload, run, flags) } else { Self::allocate_plain(here, payload, run, flags) }
     }
 
+    /// [`Task::allocate`] for a task of the program's, which the trace may leave out ([`super::trace::Thin`]).
+    pub fn generate(here: Here, payload: usize, run: RunFn, flags: Flags) -> NonNull<Task> {
+        if tool::is_on() && !here.thread.tool.thin.skips() {
+            Self::allocate_recorded(here, payload, run, flags)
+        } else {
+            Self::allocate_plain(here, payload, run, flags)
+        }
+    }
+
     /// [`Task::allocate`] with a record for tools behind the payload.
     #[cold]
     #[inline(never)]
@@ -316,7 +330,7 @@ impl Task {
     pub fn duplicate_for(&self, here: Here) -> NonNull<Task> {
         let size = self.data_size();
         let Some(run) = self.run.get() else { super::report::fatal("a task without code was duplicated") };
-        let copy = Self::allocate(here, size, run, self.flags().without(Flags::RECORDED));
+        let copy = Self::generate(here, size, run, self.flags().without(Flags::RECORDED));
         // SAFETY: both payloads have `size` bytes and do not overlap.
         unsafe {
             ptr::copy_nonoverlapping(self.payload(), copy.as_ref().payload(), size);
@@ -396,6 +410,11 @@ impl Task {
     /// Says what stands for the data that a task names which has not been submitted.
     pub fn set_affinity(&self, key: u32) {
         self.affinity.set(key);
+    }
+    /// Are tools told of what it does: an implicit task, or one with a record?
+    #[inline(always)]
+    pub fn is_told_of(&self) -> bool {
+        self.flags().0 & (Flags::EXPLICIT.0 | Flags::RECORDED.0) != Flags::EXPLICIT.0
     }
     /// An explicit task (and not an implicit one)?
     #[inline(always)]

@@ -29,7 +29,7 @@ use super::depend::Node;
 use super::parallel::{Region, Strict};
 use super::reduction::Way;
 use super::identities::Identities;
-use super::task::{Spares, Task};
+use super::task::{Spares, Task, Tied};
 use super::team::Team;
 use super::tool::record::ThreadRecord;
 use super::worksharing::Dispatch;
@@ -96,7 +96,7 @@ pub struct Own {
     pub identities: Identities,
     /// Explicit tied tasks that this thread has started and not completed, oldest first (each a descendant of
     /// the one before it, by the task scheduling constraint).
-    pub tied: Vec<*const Task>,
+    pub tied: Tied,
     /// Waits of its tasks for devices, see `device::transfer`.
     pub at_devices: u32,
     /// Those of them during which it begins nothing (`Flags::REDUCES`).
@@ -195,7 +195,7 @@ impl Thread {
                 teams: Vec::new(),
                 kept_size: 0,
                 identities: Identities::default(),
-                tied: Vec::new(),
+                tied: Tied::default(),
                 at_devices: 0,
                 reduces: 0,
                 loose: 0,
@@ -378,6 +378,15 @@ impl Thread {
         unsafe { &mut *self.own.get() }
     }
 
+    /// The tied tasks that it has begun, for signal handlers too, which interrupt code that has [`Thread::own`].
+    ///
+    /// # Safety
+    /// Only under "own thread only".
+    pub unsafe fn tied(&self) -> &Tied {
+        // SAFETY: as the caller says; whoever changes the stack does so in an order that a handler may look between.
+        unsafe { &(*self.own.get()).tied }
+    }
+
     /// Counts a task created by this thread.
     #[inline(always)]
     pub fn count_created(&self) {
@@ -437,6 +446,14 @@ impl Here {
         }
         // SAFETY: as in `get`.
         Some(unsafe { Self { thread: &*(thread as *const Thread), task: &*(task as *const Task) } })
+    }
+
+    /// [`Here::if_known`] for signal handlers: `None` also where the kernel thread is in the scheduler.
+    pub fn in_program() -> Option<Self> {
+        let Locals([thread, task]) = worker::locals_of_program()?;
+        // Both: they are written one after the other.
+        // SAFETY: as in `get`: those of program code are valid.
+        (thread != 0 && task != 0).then(|| unsafe { Self { thread: &*(thread as *const Thread), task: &*(task as *const Task) } })
     }
 
     /// Makes `thread` and `task` the running ones and returns the words before.

@@ -3,7 +3,7 @@
 //! What may not live here: when they are called ([`super`]). A program that is linked with a sanitizer has it among its first objects; none can be
 //! loaded later.
 
-use super::{ADDRESSES, AtomicUsize, CStr, LEAKS, Ordering, RACES};
+use super::{ADDRESSES, AtomicUsize, CStr, LEAKS, OTHER, Ordering, RACES};
 
 /// A function that a sanitizer may define.
 pub(super) struct Function {
@@ -48,13 +48,11 @@ static ALL: [&Function; 14] = [
 
 /// A function by which each is known, and what it means to find it. MemorySanitizer is told nothing; it is known because storage cannot be borrowed
 /// under it.
-const KNOWN_BY: [(&CStr, u8); 4] =
+const KNOWN_BY: [(&CStr, u32); 4] =
     [(c"__tsan_init", RACES), (c"__asan_init", ADDRESSES), (c"__msan_init", OTHER), (c"__lsan_register_root_region", LEAKS)];
-/// A sanitizer without a bit of its own.
-const OTHER: u8 = 16;
 
 /// Looks for all of them; what was found, as bits.
-pub(super) fn look_up() -> u8 {
+pub(super) fn look_up() -> u32 {
     let mut mode = 0;
     crate::objects::for_each_since(u64::MAX, |object| {
         for (name, bit) in KNOWN_BY {

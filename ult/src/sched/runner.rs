@@ -108,9 +108,12 @@ fn here() -> &'static Worker {
 unsafe fn run_job(worker: &'static Worker, job: Job, role: Role) -> Next {
     // SAFETY: own kernel thread; a runner between two jobs has nothing that belongs to an identity.
     unsafe { worker::play(worker, role) };
+    // Those of the context that was left may outlive it.
+    worker::set_locals(Locals::default());
     enter_program();
     // SAFETY: whoever made the job vouches for it.
     unsafe { (job.run)(job.data) };
+    worker::set_locals(Locals::default());
     let worker = here();
     super::enter(worker);
     next(worker)

@@ -52,6 +52,16 @@ pub fn locals() -> Locals {
     Locals([words[WORD_LOCALS].get(), words[WORD_LOCALS + 1].get()])
 }
 
+/// The local words of the running program code; `None` in the scheduler, whose words may be those of a context that has ended, and while the storage changes. For
+/// signal handlers, which may come between any two instructions.
+pub fn locals_of_program() -> Option<Locals> {
+    let worker = current().filter(|worker| !worker.is_in_scheduler())?;
+    // In the moment in which the storage has changed and its word has not, that names a worker that wears something else.
+    // SAFETY: a word that is read; the worker is this kernel thread's, or another one in that moment.
+    let worn = unsafe { (*worker.own()).worn };
+    worn.is_none_or(|worn| worn.thread_pointer() == arch::thread_pointer()).then(locals)
+}
+
 /// Replaces the local words of the running context.
 #[inline(always)]
 pub fn set_locals(locals: Locals) {

@@ -1,7 +1,7 @@
 //! The page docs/benchmarks.md, and a plot for each family.
 
 use super::measure::{Ending, Measured};
-use super::plan::{Bar, Family, Row};
+use super::plan::{self, Bar, Family, Row};
 use super::verdict::{self, Verdict};
 use super::{instructions, record};
 use crate::lanes::Lane;
@@ -18,7 +18,7 @@ const RECORD: &str = "benchmarks.tsv";
 const HEAD: &str = "\
 # Overheads beside libgomp and libomp
 
-Written by `cargo xtask bench`; [benchmarks](../benchmarks/README.md) describes the programs, and how they are measured.
+Written by `cargo xtask bench`, and by `cargo xtask pages` from [all figures](plots/benchmarks.tsv) of its last run; [benchmarks](../benchmarks/README.md) describes the programs, and how they are measured.
 
 *Cells* are least / median; ᵖ: with `OMP_WAIT_POLICY=passive`, which was faster than the default. *Ratio* is the faster of Gangway's
 two columns over the better peer, by their least and by the medians beside them: below 1, Gangway is faster. In the task suite
@@ -114,8 +114,7 @@ fn summary(all: &[Measured], lanes: &[Lane]) -> String {
     format!("{aimed} rows with aims: {} meet them, {missed} do not, {open} are open.", aimed - missed - open)
 }
 
-/// Writes benchmarks.md, and plots/ with a plot for each family and benchmarks.tsv. Those of `plan` that are not in `all` are
-/// taken from the benchmarks.tsv that is there.
+/// Writes plots/benchmarks.tsv, and from it benchmarks.md and a plot for each family. Rows of `plan` that are not in `all` are taken from the benchmarks.tsv that is there.
 ///
 /// # Errors
 /// A directory or a file that cannot be written.
@@ -126,17 +125,34 @@ pub fn write(out: &Path, plan: &[Row], all: &[Measured], lanes: &[Lane]) -> io::
     let now = |row: &Row| all.iter().find(|one| one.row.to_string() == row.to_string()).cloned();
     let kept = |row: &Row| record::read(&before, vec![row.clone()], lanes).pop();
     let all: Vec<Measured> = plan.iter().filter_map(|row| now(row).or_else(|| kept(row))).collect();
-    let all = all.as_slice();
-    let mut page = format!("{HEAD}{}\n\n{}\n", machine(), summary(all, lanes));
+    let text = record::write(&machine(), &all, lanes);
+    for (name, content) in of_record(&text, plan.to_vec()) {
+        fs::write(out.join(name), content)?;
+    }
+    fs::write(plots.join(RECORD), text)
+}
+
+/// The page and the plots as the record of a whole run in `docs` says, each with its name there.
+pub fn pages(docs: &Path) -> io::Result<Vec<(String, String)>> {
+    let text = fs::read_to_string(docs.join("plots").join(RECORD))?;
+    let processors = record::machine(&text).split(' ').find_map(|word| word.parse().ok()).unwrap_or(1);
+    Ok(of_record(&text, plan::rows(processors, false)))
+}
+
+fn of_record(text: &str, plan: Vec<Row>) -> Vec<(String, String)> {
+    let lanes = record::lanes(text);
+    let all = record::read(text, plan, &lanes);
+    let mut page = format!("{HEAD}{}\n\n{}\n", record::machine(text), summary(&all, &lanes));
+    let mut files = vec![];
     for family in Family::ALL {
-        let Some(table) = table(family, all, lanes) else { continue };
+        let Some(table) = table(family, &all, &lanes) else { continue };
         let (heading, word) = family.names();
         let _ = writeln!(page, "\n## {heading}\n\n{table}\n![{heading}](plots/bench_{word}.svg)");
-        fs::write(plots.join(format!("bench_{word}.svg")), plot(family, all, lanes))?;
+        files.push((format!("plots/bench_{word}.svg"), plot(family, &all, &lanes)));
     }
     let _ = write!(page, "\n{}", instructions::page());
-    fs::write(out.join("benchmarks.md"), page)?;
-    fs::write(plots.join(RECORD), record::write(all, lanes))
+    files.push(("benchmarks.md".into(), page));
+    files
 }
 
 /// What it was measured on, in one line.

@@ -1,4 +1,5 @@
-//! The table of all figures: one line for each series of each row, with the least and the median of every round.
+//! The table of all figures: a line that says what it was measured on, then one for each series of each row, with the least and the median of every round.
+//! The page and its plots are written from it alone, so that they can be held against it.
 //!
 //! A run that measures some rows only keeps the lines of the others, so that the page can be brought up to date family by
 //! family: a row's lanes are compared with each other, never with those of another row.
@@ -6,13 +7,18 @@
 use super::measure::{Ending, Figure, Measured, Series};
 use super::plan::Row;
 use crate::lanes::Lane;
+use crate::lanes::build::Built;
 use std::fmt::Write as _;
+use std::path::PathBuf;
+
+/// What programs of a compiler run on themselves; g++ builds those of oneTBB.
+const RUNTIMES: [(&str, &str); 3] = [("gcc", "libgomp"), ("clang", "libomp"), ("g++", "oneTBB")];
 
 const HEADER: &str = "family\trow\tT\tunit\tcompiler\truntime\tpolicy\tleast\tmedian\tnote\n";
 
-/// One line for each series.
-pub fn write(all: &[Measured], lanes: &[Lane]) -> String {
-    let mut text = HEADER.to_string();
+/// `machine`, then one line for each series.
+pub fn write(machine: &str, all: &[Measured], lanes: &[Lane]) -> String {
+    let mut text = format!("# {machine}\n{HEADER}");
     for one in all {
         for series in &one.series {
             let head = head(&one.row, series.passive, &lanes[series.lane]);
@@ -31,7 +37,7 @@ pub fn write(all: &[Measured], lanes: &[Lane]) -> String {
 
 /// Those of `rows` that `text` has lines of, with figures for `lanes`.
 pub fn read(text: &str, rows: Vec<Row>, lanes: &[Lane]) -> Vec<Measured> {
-    let lines: Vec<Vec<&str>> = text.lines().skip(1).map(|line| line.split('\t').collect()).collect();
+    let lines: Vec<Vec<&str>> = lines(text).collect();
     let found = rows.into_iter().filter_map(|row| {
         let mut series = vec![];
         for passive in [false, true] {
@@ -46,6 +52,31 @@ pub fn read(text: &str, rows: Vec<Row>, lanes: &[Lane]) -> Vec<Measured> {
         series.iter().any(|one| !one.rounds.is_empty()).then_some(Measured { row, series })
     });
     found.collect()
+}
+
+/// The columns of each line.
+fn lines(text: &str) -> impl Iterator<Item = Vec<&str>> {
+    text.lines().filter(|line| !line.starts_with('#')).skip(1).map(|line| line.split('\t').collect())
+}
+
+/// What it was measured on.
+pub fn machine(text: &str) -> &str {
+    text.lines().next().and_then(|line| line.strip_prefix("# ")).unwrap_or_default()
+}
+
+/// The lanes that there are lines of, without programs.
+pub fn lanes(text: &str) -> Vec<Lane> {
+    let mut lanes: Vec<Lane> = vec![];
+    for line in lines(text) {
+        let [_, _, _, _, compiler, runtime, ..] = line[..] else { continue };
+        let name = if runtime == "gangway" { format!("Gangway, {compiler}") } else { runtime.to_string() };
+        let Some(own) = RUNTIMES.into_iter().find(|(of, _)| compiler.starts_with(of)).map(|(_, own)| own) else { continue };
+        if lanes.iter().all(|lane| lane.name != name) {
+            let built = Built { compiler: compiler.into(), runtime: own, directory: PathBuf::new() };
+            lanes.push(Lane { name, built, library: (runtime == "gangway").then(PathBuf::new) });
+        }
+    }
+    lanes
 }
 
 fn with_line(series: Series, columns: &[&str]) -> Series {
@@ -98,10 +129,12 @@ mod tests {
         let mut one = measured([4.0, 0.01234, 2000.5, 3.0], 2);
         one.series[2].rounds[1] = None;
         one.series[2].ending = Some(Ending::Slow);
-        let text = write(std::slice::from_ref(&one), &lanes());
-        assert_eq!(text.lines().count(), 1 + 4);
+        let text = write("here", std::slice::from_ref(&one), &lanes());
+        assert_eq!((text.lines().count(), machine(&text)), (2 + 4, "here"));
         let again = read(&text, vec![one.row.clone()], &lanes());
-        assert_eq!(write(&again, &lanes()), text);
+        assert_eq!(write("here", &again, &lanes()), text);
+        let names = |lanes: &[Lane]| lanes.iter().map(|lane| (lane.name.clone(), lane.is_peer())).collect::<Vec<_>>();
+        assert_eq!(names(&super::lanes(&text)), names(&lanes()));
         assert_eq!(again[0].best(2).ending, Some(Ending::Slow));
         assert_eq!(again[0].best(1).figure().map(|figure| figure.least), Some(0.01234));
     }
@@ -110,7 +143,7 @@ mod tests {
     fn rows_without_lines_are_not_there() {
         let one = measured([1.0; 4], 1);
         let other = Row { title: "other".into(), ..one.row.clone() };
-        assert!(read(&write(&[one], &lanes()), vec![other], &lanes()).is_empty());
+        assert!(read(&write("", &[one], &lanes()), vec![other], &lanes()).is_empty());
     }
 
     #[test]

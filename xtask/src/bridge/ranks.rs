@@ -235,8 +235,8 @@ const TESTS: &[Test] = &[
     Test { settings: &["OMPX_DEVICES=gpu"], ..mistaken("23", "ompx_ptask_create: there is no device of this kind") },
 ];
 
-/// Programs of `abi-tests/device` that hold where memory is not shared, with the compilers that they are for.
-const DEVICE: [(&str, &[Compiler]); 16] = [
+/// Programs of `abi-tests/device`, or of the folder that they name, that hold where memory is not shared, with the compilers that they are for.
+const DEVICE: [(&str, &[Compiler]); 17] = [
     ("attach", BOTH),
     ("bases", &[Clang]),
     ("context", BOTH),
@@ -244,6 +244,7 @@ const DEVICE: [(&str, &[Compiler]); 16] = [
     ("globals", BOTH),
     ("globals_apart", &[Clang]),
     ("large", BOTH),
+    ("ompt/devices", BOTH),
     ("link", &[Clang]),
     ("many_arguments", BOTH),
     ("members_kept", BOTH),
@@ -382,7 +383,8 @@ impl<'a> Room<'a> {
         let chosen = DEVICE.iter().enumerate().filter(|(_, (name, by))| by.contains(&compiler) && name.contains(filter));
         for (at, (name, _)) in chosen {
             let mpi = mpis[(at + usize::from(compiler == Gcc)) % mpis.len()];
-            let problem = match self.program(compiler, &format!("abi-tests/device/{name}.c"), &format!("device-{name}")) {
+            let path = if name.contains('/') { (*name).to_owned() } else { format!("device/{name}") };
+            let problem = match self.program(compiler, &format!("abi-tests/{path}.c"), &format!("device-{}", name.replace('/', "-"))) {
                 Ok(program) => judge(&self.launch(mpi, &PLAIN, 3, &[], &program), Wanted::Fine),
                 Err(why) => Some(why),
             };

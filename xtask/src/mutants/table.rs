@@ -95,6 +95,7 @@ pub const MUTANTS: &[Mutant] = &[
     mutant("turn_kept", "a region that waits for a block of an array keeps its turn on a GPU", &[("device/gpu_turns_back.c", "clang-19", 4)]),
     mutant("interop_ignores_depend", "interop does not wait for its dependences", &[("device/interop_depend.c", "clang-19", 4)]),
     mutant("interop_forgets_stream", "interop does not wait for its stream", &[("device/interop_many.c", "clang-19", 4), ("device/interop_depend.c", "clang-19", 4)]),
+    mutant("device_op_not_told", "tools do not hear that memory of a device is given back", &[("ompt/devices.c", "gcc", 4), ("ompt/devices.c", "clang-19", 4)]),
     // ---- cancellation
     mutant("cancel_ignored", "cancel does nothing", &[("cancel/constructs.c", "gcc", 4)]),
     mutant("cancel_for_ignored", "cancel for does not stop the others", &[("cancel/by_one.c", "gcc", 4)]),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 const SUMMARY: &str = "docs/SUMMARY.md";
 /// Pages that are inputs of others.
-const INPUTS: [&str; 1] = ["docs/status.in.md"];
+const INPUTS: [&str; 2] = ["docs/environment.in.md", "docs/status.in.md"];
 
 /// Links of Markdown files that lead nowhere.
 pub fn broken(root: &Path) -> Vec<String> {

@@ -1,6 +1,7 @@
 //! Every line that the library can print, found in the sources.
 //!
-//! Lives here: finding the calls of the reporters and the text in them. A message whose text is made elsewhere (a `why` that is passed on) shows as
+//! Lives here: finding the calls of the reporters and the text in them, and what is written without them: where no reporter may be called (a signal's handler, code below the reporters,
+//! the libraries for MPI) lines begin with `gangway: ` in the source. A message whose text is made elsewhere (a `why` that is passed on) shows as
 //! the part that is known. Tried and rejected: a table of messages with numbers from which the code takes its text; each would be read far from the
 //! place that knows why it is said.
 
@@ -18,6 +19,16 @@ const REPORTERS: [(&str, &str); 5] = [
     ("crate::fatal(", "aborts"),
 ];
 
+/// What lines begin with that are written without a reporter.
+const DIRECT: &str = "\"gangway: ";
+/// What comes of those, by what they begin with behind it; the program goes on after all others.
+const ENDS: [(&str, &str); 4] = [
+    ("stack overflow", "ends by the signal"),
+    ("rank ", "ends by the signal"),
+    ("{line}; all ranks stop", "ends"),
+    ("libgangway_start.so finds", "ends with status 127"),
+];
+
 const HEAD: &str = "\
 <!-- Written by `cargo xtask pages` from the sources. -->
 
@@ -25,7 +36,8 @@ const HEAD: &str = "\
 
 Every line that the library prints itself, on standard error, `gangway: ` before it (lines about variables: `OMP: Warning #42: gangway: `).
 What stands in angle brackets is filled in; where a whole reason is filled in, the line says it. *Goes on* means that the program runs as the line says; *ends with status 1* that the
-program asked for it, or cannot be right any more; *aborts* leaves a core for a debugger. `KMP_WARNINGS=off` silences those after which the program goes on. What to do about the usual ones is in
+program asked for it, or cannot be right any more; *aborts* leaves a core for a debugger. `KMP_WARNINGS=off` silences most of those after which the program goes on. What `GANGWAY_CHECK` says of misuse is in
+[robustness.md](robustness.md#misuse), and of waits in [remote.md](remote.md#who-waits-in-vain). What to do about the usual ones is in
 [troubleshooting.md](troubleshooting.md); what wrong values of variables give, in [environment.md](environment.md).
 ";
 
@@ -34,7 +46,8 @@ pub fn page(root: &Path) -> String {
     let mut page = HEAD.to_owned();
     for (room, words) in ROOMS {
         let rows = rows(root, room);
-        if rows.is_empty() {
+        // The command is no part of the library.
+        if rows.is_empty() || room == "gangway/src" {
             continue;
         }
         write!(page, "\n## From {words}\n\n| line | the program |\n|---|---|\n").expect("a String takes all");
@@ -56,8 +69,37 @@ fn rows(root: &Path, room: &str) -> BTreeMap<String, &'static str> {
                 }
             }
         }
+        rows.extend(direct(&text));
     }
     rows
+}
+
+/// What is written without a reporter.
+fn direct(text: &str) -> Vec<(String, &'static str)> {
+    let is_code = |at: &usize| !text[..*at].rsplit('\n').next().unwrap_or_default().trim_start().starts_with("//");
+    let literals = text.match_indices(DIRECT).map(|(at, _)| at).filter(is_code).filter_map(|at| literal(&text[at..]));
+    let messages = literals.filter_map(|message| {
+        let message = message.strip_prefix(&DIRECT[1..])?.replace("%d", "{}");
+        let what = ENDS.iter().find(|(begin, _)| message.starts_with(begin)).map_or("goes on", |(_, what)| what);
+        // Where a reason follows from elsewhere.
+        let more = if message.ends_with("; ") { "{why}" } else { "" };
+        has_words(&message).then(|| (shown(&(message + more)), what))
+    });
+    messages.collect()
+}
+
+/// Calls of a reporter by its name alone, which the page would miss.
+pub fn unqualified(root: &Path) -> Vec<String> {
+    let mut problems = Vec::new();
+    for path in ROOMS.iter().flat_map(|(room, _)| sources(&root.join(room))) {
+        let text = text_of(&path);
+        for import in ["report::fatal;", "report::warn;", "report::end;", "report::{", "report::*;"] {
+            if text.lines().any(|line| line.contains("use ") && line.contains(import)) {
+                problems.push(format!("{}: `use ...{import}`: reporters are called with their module's name", path.strip_prefix(root).unwrap_or(&path).display()));
+            }
+        }
+    }
+    problems
 }
 
 /// What stands between the parentheses of a call, whose opening one is before `text`.
@@ -94,8 +136,13 @@ fn literal(arguments: &str) -> Option<String> {
             other => message.push(other),
         }
     }
-    let outside: String = pieces(&message).filter_map(|(text, is_hole)| (!is_hole).then_some(text)).collect();
-    (outside.matches(char::is_alphabetic).count() > 2).then_some(message)
+    has_words(&message).then_some(message)
+}
+
+/// Whether it says something by itself.
+fn has_words(message: &str) -> bool {
+    let outside = pieces(message).filter(|(_, is_hole)| !is_hole);
+    outside.flat_map(|(text, _)| text.matches(char::is_alphabetic)).count() > 2
 }
 
 /// The parts of a format string: text, or a place that is filled in.
@@ -129,6 +176,12 @@ mod tests {
         let call = "format_args!(\"task {name}: {why}; \\\n        it has {} (of {MOST:?})\", f(\")\"))); rest(";
         let message = literal(arguments(call)).expect("there is one");
         assert_eq!(shown(&message), "`task <name>: <why>; it has <...> (of <most>)`");
+    }
+
+    #[test]
+    fn lines_without_a_reporter_are_found() {
+        let text = "/// \"gangway: not this\"\nwrite(b\"gangway: stack overflow of {x}; \"); say(\"gangway: level %d\\n\"); format!(\"gangway: {what}\\n\")";
+        assert_eq!(direct(text), [("`stack overflow of <x>; <why>`".to_string(), "ends by the signal"), ("`level <...>`".to_string(), "goes on")]);
     }
 
     #[test]

@@ -176,7 +176,7 @@
     for (let i = 0; i < gangs.length; i += 6) {
       const queued = x(gangs[i + 3]), b = x(gangs[i + 4]), e = x(gangs[i + 5]), row = rows[i / 6], y = AXIS + row * 14;
       if (e < 0 || queued > width || (last[row] !== undefined && e - last[row] < .5)) continue;
-      c.fillStyle = colours[4]; c.fillRect(queued, y, Math.max(0, b - queued), 11);
+      c.fillStyle = colours[5]; c.fillRect(queued, y, Math.max(0, b - queued), 11);
       c.fillStyle = colours[[1, 2, 3, 0][gangs[i + 1] & 3]]; c.fillRect(b, y, Math.max(1, e - b), 11);
       if (e - b > 60) { c.fillStyle = card; c.textAlign = "left"; c.fillText(gangs[i + 2] + " threads", b + 4, y + 6); }
       last[row] = e;

@@ -4,7 +4,7 @@ use core::ffi::c_int;
 use core::ptr;
 
 use crate::omp::cancel::{self, Construct};
-use crate::omp::check::meetings::{self, Kind};
+use crate::omp::check::meetings::Kind;
 use crate::omp::team;
 use crate::omp::thread::Here;
 use crate::omp::tool::event::SyncKind;
@@ -35,6 +35,5 @@ pub extern "C" fn GOMP_cancellation_point(which: c_int) -> bool {
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_barrier_cancel() -> bool {
     let here = Here::get();
-    meetings::meets(here, Kind::Gomp, ptr::null());
-    team::cancellable_barrier(here, || SyncKind::Explicit)
+    team::cancellable_barrier(here, (Kind::Gomp, ptr::null()), || SyncKind::Explicit)
 }

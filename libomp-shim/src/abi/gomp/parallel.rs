@@ -3,7 +3,7 @@
 use core::ffi::{c_uint, c_void};
 use core::ptr;
 
-use crate::omp::check::meetings::{self, Kind};
+use crate::omp::check::meetings::Kind;
 use crate::omp::icv::ProcBind;
 use crate::omp::parallel::{self, Request};
 use crate::omp::team::{self, Body};
@@ -52,6 +52,5 @@ pub unsafe extern "C-unwind" fn GOMP_parallel(function: Function, data: *mut c_v
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_barrier() {
     let here = Here::get();
-    meetings::meets(here, Kind::Gomp, ptr::null());
-    team::barrier(here, || SyncKind::Explicit);
+    team::barrier(here, (Kind::Gomp, ptr::null()), || SyncKind::Explicit);
 }

@@ -23,6 +23,7 @@ use crate::omp::device::place::{Announced, Promise};
 use crate::omp::device::{self, Place, Slot, array, choose};
 use crate::omp::task::{self, Flags, Task};
 use crate::omp::thread::{Here, Thread};
+use crate::omp::tool::hook::{device as hook, task as task_hook};
 use crate::omp::{depend, report, target};
 use kinds::{Arrays, FIRSTPRIVATE};
 
@@ -30,18 +31,29 @@ pub mod data;
 pub mod kinds;
 pub mod teams;
 
-/// Identifier of the optional argument.
+/// Identifiers of the optional arguments.
+const NUM_TEAMS: usize = 1;
 const THREAD_LIMIT: usize = 2;
 /// Bit of the `flags` argument.
 const NOWAIT: c_uint = 1;
 
-/// The `thread_limit` among the optional arguments, 0 when not given.
+/// How large a region is to be.
+#[derive(Clone, Copy, Default)]
+struct Extent {
+    /// Teams that its construct asks for, 0 where it leaves their number open.
+    teams: u32,
+    /// `thread_limit`, 0 when not given.
+    thread_limit: u32,
+}
+
+/// What the optional arguments say.
 ///
 /// # Safety
 /// `args` is null or the compiler's null-terminated list.
-unsafe fn thread_limit(mut args: *const *const c_void) -> u32 {
+unsafe fn extent(mut args: *const *const c_void) -> Extent {
+    let mut extent = Extent::default();
     if args.is_null() {
-        return 0;
+        return extent;
     }
     // SAFETY: as the caller says; a set bit 7 means that the value is the next word.
     unsafe {
@@ -52,13 +64,15 @@ unsafe fn thread_limit(mut args: *const *const c_void) -> u32 {
                 args = args.add(1);
                 value = *args as usize;
             }
-            if word >> 8 & 0xFF == THREAD_LIMIT {
-                return value as u32;
+            match word >> 8 & 0xFF {
+                NUM_TEAMS => extent.teams = value as u32,
+                THREAD_LIMIT => extent.thread_limit = value as u32,
+                _ => {}
             }
             args = args.add(1);
         }
     }
-    0
+    extent
 }
 
 /// The variables that the region has copies of: their bytes, aligned as the kinds say, in one block.
@@ -103,7 +117,7 @@ impl Copies {
 ///
 /// # Safety
 /// The compiler's function and list.
-unsafe fn run_there(slot: &Slot, function: Function, arrays: &Arrays, thread_limit: u32, promise: Option<Promise>, keeps: bool) {
+unsafe fn run_there(slot: &Slot, function: Function, arrays: &Arrays, extent: Extent, promise: Option<Promise>, keeps: bool) {
     device::program::bring(slot);
     // SAFETY: as the caller says.
     unsafe {
@@ -114,7 +128,8 @@ unsafe fn run_there(slot: &Slot, function: Function, arrays: &Arrays, thread_lim
             items: &list.items,
             arguments: &list.words,
             teams: [0; 3],
-            thread_limit: [thread_limit, 0, 0],
+            requested_teams: extent.teams,
+            thread_limit: [extent.thread_limit, 0, 0],
             iterations: 0,
             shared_bytes: 0,
         };
@@ -225,7 +240,7 @@ struct Deferred {
 }
 
 enum Action {
-    Region(Function, u32),
+    Region(Function, Extent),
     Data(data::Change),
 }
 
@@ -236,16 +251,16 @@ impl Deferred {
         // SAFETY: as the caller says.
         unsafe {
             match (self.action, self.place) {
-                (Action::Region(function, limit), place) => match place.settle(here, function, &self.arrays) {
+                (Action::Region(function, extent), place) => match place.settle(here, function, &self.arrays) {
                     // The choice may have waited, and another worker may go on with it.
-                    (Some(slot), promise, keeps) => run_there(slot, function, &self.arrays, limit, promise, keeps),
+                    (Some(slot), promise, keeps) => run_there(slot, function, &self.arrays, extent, promise, keeps),
                     (None, ..) => {
                         let body = body_of(function, self.arrays.addresses.as_mut_ptr().cast());
-                        target::run_on_host(Here::get(), body, limit);
+                        target::run_on_host(Here::get(), body, extent.thread_limit);
                     }
                 },
                 (Action::Data(change), Target::Known(Some(slot))) => change.carry_out(slot, &self.arrays),
-                (Action::Data(_), _) => {}
+                (Action::Data(change), _) => hook::on_host(change.kind()),
             }
         }
         drop(self.copies);
@@ -270,11 +285,13 @@ unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
 unsafe fn defer(here: Here, deferred: Deferred, depend: *mut *mut c_void) {
     const { assert!(align_of::<Deferred>() <= align_of::<Task>()) };
     // A target task is untied (5.2 §1.2.5): while it waits for its device its thread may begin others.
-    let flags = Flags::UNTIED.with_if(deferred.place.may_be_a_device(), Flags::OFFLOADED).with_if(deferred.place.keeps(), Flags::KEEPS);
+    let flags = Flags::UNTIED.with(Flags::TARGET).with_if(deferred.place.may_be_a_device(), Flags::OFFLOADED).with_if(deferred.place.keeps(), Flags::KEEPS);
     let task = Task::allocate(here, size_of::<Deferred>(), run, flags);
     let device = deferred.place.number();
     // SAFETY: a fresh task with room for a construct.
     unsafe { task.as_ref().payload().cast::<Deferred>().write(deferred) };
+    // SAFETY: a fresh task; as the caller says.
+    unsafe { front::tell(here, task.as_ref(), false, depend) };
     if depend.is_null() {
         task::submit(here, task);
     } else {
@@ -283,6 +300,7 @@ unsafe fn defer(here: Here, deferred: Deferred, depend: *mut *mut c_void) {
         // SAFETY: as the caller says.
         depend::submit(here, task, unsafe { front::items(depend) });
     }
+    task_hook::made(here);
 }
 
 /// `target`.
@@ -311,11 +329,11 @@ pub unsafe extern "C-unwind" fn GOMP_target_ext(
     };
     // SAFETY: as for this function.
     unsafe {
-        let limit = thread_limit(args);
+        let extent = extent(args);
         if nowait {
             let mut arrays = Arrays::read(count, addresses, sizes, kinds);
             let copies = Copies::make(count, arrays.addresses.as_mut_ptr().cast(), sizes, kinds);
-            return defer(here, Deferred { action: Action::Region(function, limit), place, arrays, copies }, depend);
+            return defer(here, Deferred { action: Action::Region(function, extent), place, arrays, copies }, depend);
         }
         let held = match depend.is_null() {
             true => None,
@@ -323,10 +341,10 @@ pub unsafe extern "C-unwind" fn GOMP_target_ext(
         };
         let arrays = Arrays::read(count, addresses, sizes, kinds);
         match place.settle(here, function, &arrays) {
-            (Some(slot), promise, _) => run_there(slot, function, &arrays, limit, promise, false),
+            (Some(slot), promise, _) => run_there(slot, function, &arrays, extent, promise, false),
             (None, ..) => {
                 let copies = Copies::make(count, addresses, sizes, kinds);
-                target::run_on_host(Here::get(), body_of(function, addresses.cast()), limit);
+                target::run_on_host(Here::get(), body_of(function, addresses.cast()), extent.thread_limit);
                 drop(copies);
             }
         }
@@ -355,7 +373,7 @@ pub unsafe extern "C-unwind" fn GOMP_target(
     let here = Here::get();
     match device_for(here, device) {
         // SAFETY: as for this function.
-        Some(slot) => unsafe { run_there(slot, function, &Arrays::read_old(count, addresses, sizes, kinds), 0, None, false) },
+        Some(slot) => unsafe { run_there(slot, function, &Arrays::read_old(count, addresses, sizes, kinds), Extent::default(), None, false) },
         None => target::run_on_host(here, body_of(function, addresses.cast()), 0),
     }
 }

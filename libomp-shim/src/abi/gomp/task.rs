@@ -86,7 +86,7 @@ pub fn properties(flags: c_uint) -> Flags {
 pub unsafe fn create(here: Here, function: Function, arguments: Arguments, flags: Flags) -> NonNull<Task> {
     let align = arguments.align.max(1);
     let slack = if align > align_of::<Task>() { align } else { 0 };
-    let task = Task::allocate(here, arguments.size.saturating_add(slack), run, flags);
+    let task = Task::generate(here, arguments.size.saturating_add(slack), run, flags);
     // SAFETY: the payload has room for the block at that alignment.
     unsafe {
         let block = task.as_ref().payload().map_addr(|a| a.wrapping_add(align - 1) & !(align - 1));
@@ -120,7 +120,8 @@ pub unsafe fn create_undeferred(here: Here, function: Function, arguments: Argum
         // SAFETY: as for this function.
         return unsafe { create(here, function, arguments, flags) };
     }
-    let task = if tool::is_on() { Task::included::<true>(here, run, flags) } else { Task::included::<false>(here, run, flags) };
+    let told = tool::is_on() && !here.thread.tool.thin.skips();
+    let task = if told { Task::included::<true>(here, run, flags) } else { Task::included::<false>(here, run, flags) };
     // SAFETY: a fresh task.
     set_code(unsafe { task.as_ref() }, function, arguments.data);
     task
@@ -180,7 +181,7 @@ pub unsafe extern "C-unwind" fn GOMP_task(
 /// As [`create`]; the compiler has no function that copies the data. `depend` is null or the compiler's array.
 #[inline(never)]
 pub unsafe fn run_on_own_data(here: Here, function: Function, data: *mut c_void, flags: Flags, depend: *mut *mut c_void) {
-    if tool::is_on() {
+    if tool::is_on() && !here.thread.tool.thin.skips_quick() {
         // SAFETY: as the caller says.
         return unsafe { run_on_own_data_told(here, function, data, flags, depend) };
     }
@@ -194,6 +195,17 @@ pub unsafe fn run_on_own_data(here: Here, function: Function, data: *mut c_void,
 #[cold]
 #[inline(never)]
 unsafe fn run_on_own_data_told(here: Here, function: Function, data: *mut c_void, flags: Flags, depend: *mut *mut c_void) {
+    let thin = &here.thread.tool.thin;
+    if thin.skips() {
+        // Left out by the trace, but run by a task that is not.
+        let task = Task::included::<false>(here, run, flags);
+        thin.made();
+        // SAFETY: fresh.
+        thin.begins(unsafe { task.as_ref() });
+        // SAFETY: the compiler's function on its data.
+        task::run_included::<false>(here, task, || unsafe { function(data) });
+        return thin.ends(task.as_ptr());
+    }
     let task = Task::included::<true>(here, run, flags);
     // SAFETY: fresh, and the compiler's array.
     let task_ref = unsafe { task.as_ref() };
@@ -266,7 +278,7 @@ unsafe fn create_detachable(
 ) -> NonNull<Task> {
     let align = arguments.align.max(1);
     let slack = if align > align_of::<Task>() { align } else { 0 };
-    let task = Task::allocate(here, arguments.size.saturating_add(slack), run, flags);
+    let task = Task::generate(here, arguments.size.saturating_add(slack), run, flags);
     // SAFETY: as for this function; the block has room.
     unsafe {
         detach.cast::<*mut Task>().write(task.as_ptr());
@@ -335,7 +347,7 @@ unsafe fn relocate(copy: &Task, _: usize, _: usize) {
 ///
 /// # Safety
 /// `depend` is null or the compiler's array.
-unsafe fn tell(here: Here, task: &Task, at_once: bool, depend: *mut *mut c_void) {
+pub(super) unsafe fn tell(here: Here, task: &Task, at_once: bool, depend: *mut *mut c_void) {
     if depend.is_null() {
         hook::task::created(here, task, at_once);
     } else {

@@ -19,7 +19,7 @@ use core::{ptr, slice};
 use std::sync::Mutex;
 
 use super::parallel::{self, Function};
-use crate::omp::check::meetings::{self, Kind};
+use crate::omp::check::meetings::Kind;
 use crate::omp::parallel as omp_parallel;
 use crate::omp::report;
 use crate::omp::task::Flags;
@@ -270,8 +270,7 @@ pub extern "C-unwind" fn GOMP_workshare_task_reduction_unregister(cancelled: boo
         unsafe { GOMP_taskgroup_reduction_unregister(array.0) };
     }
     if !cancelled {
-        meetings::meets(here, Kind::Other, ptr::null());
-        team::barrier(here, || SyncKind::Workshare);
+        team::barrier(here, (Kind::Other, ptr::null()), || SyncKind::Workshare);
     }
 }
 

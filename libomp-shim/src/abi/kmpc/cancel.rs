@@ -4,7 +4,7 @@ use core::ffi::c_int;
 
 use super::parallel::{Location, barrier_kind};
 use crate::omp::cancel::{self, Construct};
-use crate::omp::check::meetings::{self, Kind};
+use crate::omp::check::meetings::Kind;
 use crate::omp::team;
 use crate::omp::thread::Here;
 
@@ -33,6 +33,5 @@ pub extern "C" fn __kmpc_cancellationpoint(_: Location, _gtid: c_int, kind: c_in
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_cancel_barrier(location: Location, _gtid: c_int) -> c_int {
     let here = Here::get();
-    meetings::meets(here, Kind::Kmpc, location);
-    c_int::from(team::cancellable_barrier(here, || barrier_kind(location)))
+    c_int::from(team::cancellable_barrier(here, (Kind::Kmpc, location), || barrier_kind(location)))
 }

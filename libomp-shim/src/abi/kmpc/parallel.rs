@@ -401,21 +401,18 @@ pub(super) unsafe fn flags_of(location: Location) -> i32 {
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_barrier(location: Location, _gtid: c_int) {
     let here = Here::get();
-    meetings::meets(here, Kind::Kmpc, location);
-    team::barrier(here, || barrier_kind(location));
+    team::barrier(here, (Kind::Kmpc, location), || barrier_kind(location));
 }
 
 /// A barrier whose primary thread goes on alone (true there) until `__kmpc_end_barrier_master`.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_barrier_master(location: Location, _gtid: c_int) -> c_int {
     let here = Here::get();
-    meetings::meets(here, Kind::Other, location);
-    team::barrier(here, || SyncKind::Implementation);
+    team::barrier(here, (Kind::Other, location), || SyncKind::Implementation);
     if here.thread.num() == 0 {
         return 1;
     }
-    meetings::meets(here, Kind::Other, location);
-    team::barrier(here, || SyncKind::Implementation);
+    team::barrier(here, (Kind::Other, location), || SyncKind::Implementation);
     0
 }
 
@@ -423,16 +420,14 @@ pub extern "C-unwind" fn __kmpc_barrier_master(location: Location, _gtid: c_int)
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_end_barrier_master(location: Location, _gtid: c_int) {
     let here = Here::get();
-    meetings::meets(here, Kind::Other, location);
-    team::barrier(here, || SyncKind::Implementation);
+    team::barrier(here, (Kind::Other, location), || SyncKind::Implementation);
 }
 
 /// A barrier after which the primary thread (true there) does something while the others go on.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_barrier_master_nowait(location: Location, _gtid: c_int) -> c_int {
     let here = Here::get();
-    meetings::meets(here, Kind::Other, location);
-    team::barrier(here, || SyncKind::Implementation);
+    team::barrier(here, (Kind::Other, location), || SyncKind::Implementation);
     c_int::from(here.thread.num() == 0)
 }
 

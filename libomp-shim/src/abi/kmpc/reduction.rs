@@ -15,7 +15,7 @@ use core::ptr;
 use core::sync::atomic::Ordering;
 
 use super::parallel::{Location, flags_of};
-use crate::omp::check::meetings::{self, Kind};
+use crate::omp::check::meetings::Kind;
 use crate::omp::lock::Lock;
 use crate::omp::reduction::{Way, choose};
 use crate::omp::team;
@@ -63,13 +63,11 @@ unsafe fn tree(here: Here, location: Location, data: *mut c_void, combine: Optio
     slots[here.thread.num() as usize].0.store(data.cast(), Ordering::Relaxed);
     // In a cancelled region not all threads come. A thread that cancels does not come here afterwards, so when all have
     // arrived none will leave before thread 0 has ended the construct.
-    meetings::meets(here, Kind::KmpcReduce, location);
-    if team::cancellable_barrier(here, || SyncKind::Implementation) {
+    if team::cancellable_barrier(here, (Kind::KmpcReduce, location), || SyncKind::Implementation) {
         return 0;
     }
     if here.thread.num() != 0 {
-        meetings::meets(here, Kind::KmpcReduce, location);
-        team::barrier(here, || SyncKind::Implementation); // thread 0 ends the construct
+        team::barrier(here, (Kind::KmpcReduce, location), || SyncKind::Implementation); // thread 0 ends the construct
         return 0;
     }
     let Some(combine) = combine else {
@@ -103,8 +101,7 @@ unsafe fn end(location: Location, lock: *mut Lock) -> Way {
         // SAFETY: taken in `begin`.
         Way::Critical => unsafe { super::sync::__kmpc_end_critical(location, 0, lock) },
         Way::Tree => {
-            meetings::meets(Here::get(), Kind::KmpcReduce, location);
-            team::barrier(Here::get(), || SyncKind::Implementation);
+            team::barrier(Here::get(), (Kind::KmpcReduce, location), || SyncKind::Implementation);
         }
         Way::Alone | Way::Atomic => {}
     }
@@ -156,8 +153,7 @@ pub unsafe extern "C-unwind" fn __kmpc_end_reduce(location: Location, _gtid: c_i
     // SAFETY: as for this function. In a tree the others' barrier is the construct's.
     if unsafe { end(location, lock) } != Way::Tree {
         let here = Here::get();
-        meetings::meets(here, Kind::KmpcReduce, location);
-        team::cancellable_barrier(here, || SyncKind::Workshare);
+        team::cancellable_barrier(here, (Kind::KmpcReduce, location), || SyncKind::Workshare);
     }
 }
 

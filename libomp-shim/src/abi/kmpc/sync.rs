@@ -4,6 +4,8 @@ use core::ffi::{c_int, c_uint, c_void};
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU8, Ordering, fence};
 
+use ult::watch;
+
 use crate::omp::lock::{Lock, NestHandle, NestLock};
 use crate::omp::thread::Here;
 use crate::omp::tool::event::Mutex;
@@ -18,7 +20,7 @@ use crate::omp::yielding;
 pub unsafe extern "C-unwind" fn __kmpc_critical(_: *const c_void, _: c_int, name: *mut Lock) {
     // SAFETY: static bytes, used for nothing else.
     let lock = unsafe { Lock::at(name) };
-    hook::mutex::take(Mutex::Critical, 0, name.addr(), || if !ult::mutant!(critical_shared) { lock.lock() });
+    if !ult::mutant!(critical_shared) { hook::mutex::lock(Mutex::Critical, 0, lock) }
 }
 
 /// [`__kmpc_critical`] with a hint, which our one kind of lock has no use for.
@@ -29,7 +31,7 @@ pub unsafe extern "C-unwind" fn __kmpc_critical(_: *const c_void, _: c_int, name
 pub unsafe extern "C-unwind" fn __kmpc_critical_with_hint(_: *const c_void, _: c_int, name: *mut Lock, hint: c_uint) {
     // SAFETY: as in `__kmpc_critical`.
     let lock = unsafe { Lock::at(name) };
-    hook::mutex::take(Mutex::Critical, hint, name.addr(), || lock.lock());
+    hook::mutex::lock(Mutex::Critical, hint, lock);
 }
 
 /// The end of a `critical`.
@@ -40,10 +42,7 @@ pub unsafe extern "C-unwind" fn __kmpc_critical_with_hint(_: *const c_void, _: c
 pub unsafe extern "C-unwind" fn __kmpc_end_critical(_: *const c_void, _: c_int, name: *mut Lock) {
     // SAFETY: as in `__kmpc_critical`.
     let its = unsafe { Lock::at(name) };
-    hook::mutex::release(Mutex::Critical, name.addr(), || {
-        its.unlock();
-        0
-    });
+    hook::mutex::unlock(Mutex::Critical, its);
 }
 
 /// `#pragma omp flush`, of whatever it names and with whatever ordering: a full fence.
@@ -53,10 +52,24 @@ pub unsafe extern "C-unwind" fn __kmpc_end_critical(_: *const c_void, _: c_int, 
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_flush(_: *const c_void) {
     ult::sched::poll();
+    if watch::anybody() {
+        return flush_watched();
+    }
+    flush();
+}
+
+#[inline(always)]
+fn flush() {
     // ORDERING: SeqCst is what `flush` without a clause means; it pairs with the program's other flushes.
+    fence(Ordering::SeqCst);
+}
+
+#[cold]
+#[inline(never)]
+fn flush_watched() {
     static FLUSHES: AtomicU8 = AtomicU8::new(0);
     ult::sanitize::before(&raw const FLUSHES);
-    fence(Ordering::SeqCst);
+    flush();
     ult::sanitize::after(&raw const FLUSHES);
     hook::mutex::flush();
 }
@@ -104,7 +117,7 @@ pub unsafe extern "C-unwind" fn __kmpc_destroy_lock(_: *const c_void, _: c_int, 
 pub unsafe extern "C-unwind" fn __kmpc_set_lock(_: *const c_void, _: c_int, lock: NonNull<Lock>) {
     // SAFETY: as the caller says.
     let its = unsafe { Lock::at(lock.as_ptr()) };
-    hook::mutex::take(Mutex::Lock, 0, lock.addr().get(), || its.lock());
+    hook::mutex::lock(Mutex::Lock, 0, its);
 }
 
 /// `omp_unset_lock`.
@@ -115,10 +128,7 @@ pub unsafe extern "C-unwind" fn __kmpc_set_lock(_: *const c_void, _: c_int, lock
 pub unsafe extern "C-unwind" fn __kmpc_unset_lock(_: *const c_void, _: c_int, lock: NonNull<Lock>) {
     // SAFETY: as the caller says.
     let its = unsafe { Lock::at(lock.as_ptr()) };
-    hook::mutex::release(Mutex::Lock, lock.addr().get(), || {
-        its.unlock();
-        0
-    });
+    hook::mutex::unlock(Mutex::Lock, its);
 }
 
 /// `omp_test_lock`: 1 when the lock was taken.

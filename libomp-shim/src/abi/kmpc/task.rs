@@ -5,6 +5,7 @@ use core::ffi::{c_int, c_void};
 use core::ptr::{self, NonNull};
 
 use ult::debug::Entry;
+use ult::watch;
 
 use super::parallel::{Location, note_task};
 use crate::omp::affinity::hint;
@@ -131,7 +132,7 @@ pub extern "C" fn __kmpc_omp_task_alloc(
         .with_if(flags & TIED == 0, Flags::UNTIED)
         .with_if(flags & FINAL != 0, Flags::FINAL)
         .with_if(flags & (DETACHABLE | PROXY) != 0, Flags::DETACH);
-    let task = Task::allocate(here, offset.saturating_add(shareds), run, properties);
+    let task = Task::generate(here, offset.saturating_add(shareds), run, properties);
     // SAFETY: a fresh task with a payload large enough.
     unsafe {
         let task = task.as_ref();
@@ -170,7 +171,7 @@ pub extern "C" fn __kmpc_omp_target_task_alloc(
     // SAFETY: the task was made here.
     let task = unsafe { task_of(made).as_ref() };
     let queues = device::any() && chain::suits(entry, device::number(Here::get(), device));
-    task.set_flags(task.flags().with_if(device::any(), Flags::OFFLOADED).with_if(queues, Flags::QUEUES));
+    task.set_flags(task.flags().with(Flags::TARGET).with_if(device::any(), Flags::OFFLOADED).with_if(queues, Flags::QUEUES));
     hints::announce(task, announced);
     array::ahead::bind(task, device::number(Here::get(), device));
     made
@@ -209,12 +210,13 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task(_: Location, _gtid: c_int, task:
     prepare(task_ref);
     let here = Here::get();
     taskgraph::record(here, task_ref, is_plain(task_ref), relocate, core::iter::empty());
-    if tool::is_on() { submit_told(here, task) } else { task::submit(here, task) }
+    if watch::anybody() { submit_watched(here, task) } else { task::submit_as::<false>(here, task) }
     0
 }
 
 #[cold]
-fn submit_told(here: Here, task: NonNull<Task>) {
+#[inline(never)]
+fn submit_watched(here: Here, task: NonNull<Task>) {
     // SAFETY: not submitted yet.
     hook::task::created(here, unsafe { task.as_ref() }, false);
     task::submit(here, task);
@@ -382,6 +384,7 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_begin_if0(_: Location, _gtid: c_
     // SAFETY: as for this function.
     let task = unsafe { task_of(task).as_ref() };
     prepare(task);
+    task.set_flags(task.flags().with(Flags::UNDEFERRED)); // its creator goes on only after its end
     // SAFETY: own thread only.
     if let Some(node) = unsafe { here.thread.own() }.entered.take() {
         task.set_node(node);

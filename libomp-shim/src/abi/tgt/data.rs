@@ -8,16 +8,23 @@ use super::mapper::Mapper;
 use crate::abi::kmpc::parallel::Location;
 use crate::omp::device::{Slot, choose, construct};
 use crate::omp::thread::Here;
+use crate::omp::tool::event::Target;
+use crate::omp::tool::hook::device as hook;
 
-fn device_for(number: i64) -> Option<&'static Slot> {
+/// The device that a construct of this kind concerns; one that concerns the host is told to tools, and nothing else.
+fn device_for(number: i64, kind: Target) -> Option<&'static Slot> {
     choose::refuse_for_data(Here::get(), number);
-    region_device(number)
+    let slot = region_device(number);
+    if slot.is_none() {
+        hook::on_host(kind);
+    }
+    slot
 }
 
 /// # Safety
 /// The compiler's list.
 unsafe fn begin(device: i64, arrays: &Arrays) {
-    let Some(slot) = device_for(device) else { return };
+    let Some(slot) = device_for(device, Target::EnterData) else { return };
     // SAFETY: as the caller says.
     unsafe {
         let list = arrays.list();
@@ -29,7 +36,7 @@ unsafe fn begin(device: i64, arrays: &Arrays) {
 /// # Safety
 /// The compiler's list.
 unsafe fn end(device: i64, arrays: &Arrays) {
-    let Some(slot) = device_for(device) else { return };
+    let Some(slot) = device_for(device, Target::ExitData) else { return };
     // SAFETY: as the caller says.
     unsafe { construct::exit_data(slot, &arrays.list().items) };
 }
@@ -37,7 +44,7 @@ unsafe fn end(device: i64, arrays: &Arrays) {
 /// # Safety
 /// The compiler's list.
 unsafe fn update(device: i64, arrays: &Arrays) {
-    let Some(slot) = device_for(device) else { return };
+    let Some(slot) = device_for(device, Target::Update) else { return };
     // SAFETY: as the caller says.
     unsafe { construct::update(slot, &arrays.list().items) };
 }

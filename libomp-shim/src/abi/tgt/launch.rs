@@ -51,6 +51,8 @@ const KNOWN: u32 = 3;
 struct Shape {
     environment: bool,
     teams: [u32; 3],
+    /// For tools.
+    requested_teams: u32,
     threads: [u32; 3],
     iterations: u64,
     shared_bytes: u32,
@@ -59,6 +61,11 @@ struct Shape {
 /// A clause's value as launches pass it: 0 or less when not given.
 fn given(value: c_int) -> u32 {
     u32::try_from(value).unwrap_or(0)
+}
+
+/// The teams that a launch asks for: one where the construct is no `teams`, which launches say by a number below 0.
+fn requested(value: c_int) -> u32 {
+    u32::try_from(value).unwrap_or(1)
 }
 
 /// # Safety
@@ -91,6 +98,7 @@ unsafe fn launch(device: i64, host: *const c_void, arrays: &Arrays, shape: Shape
             items: &list.items,
             arguments: &list.parameters,
             teams: shape.teams,
+            requested_teams: shape.requested_teams,
             thread_limit: shape.threads,
             iterations: shape.iterations,
             shared_bytes: shape.shared_bytes,
@@ -177,6 +185,7 @@ pub unsafe extern "C-unwind" fn __tgt_target_kernel(
         let shape = Shape {
             environment: a.version >= KNOWN,
             teams: [given(teams), 0, 0],
+            requested_teams: requested(teams),
             threads: [given(threads), 0, 0],
             iterations: a.tripcount,
             shared_bytes: if a.version >= 2 { a.shared_bytes } else { 0 },
@@ -231,8 +240,8 @@ macro_rules! older_launches {
         ) -> c_int {
             $(let _ = $location;)?
             #[allow(unused_mut, unused_assignments, reason = "by what the launch passes")]
-            let (mut shape, mut named, mut mapped) = (Shape::default(), core::ptr::null(), core::ptr::null());
-            $(shape = Shape { teams: [given($teams), 0, 0], threads: [given($threads), 0, 0], ..shape };)?
+            let (mut shape, mut named, mut mapped) = (Shape { requested_teams: 1, ..Shape::default() }, core::ptr::null(), core::ptr::null());
+            $(shape = Shape { teams: [given($teams), 0, 0], requested_teams: requested($teams), threads: [given($threads), 0, 0], ..shape };)?
             $((named, mapped) = ($names, $mappers);)?
             let arrays = Arrays { count, bases, begins, sizes, kinds, names: named, mappers: mapped };
             // SAFETY: as for this function.

@@ -29,7 +29,7 @@
 //! Rejected: probes that travel along the edges (Chandy, Misra and Haas 1983), which find cycles without a rank that knows all, but nothing where a future
 //! is simply forgotten, the usual mistake; a watch in each rank that tells of long waits (most are no mistake).
 
-use core::sync::atomic::{AtomicBool, Ordering};
+use ult::watch;
 
 pub mod circles;
 pub mod events;
@@ -47,10 +47,10 @@ pub mod waits;
 pub mod wire;
 pub mod words;
 
-use super::env;
+use super::{env, tool};
 
-/// `GANGWAY_CHECK` is set, and the environment has been read.
-static ON: AtomicBool = AtomicBool::new(false);
+/// `GANGWAY_CHECK` is set, and the environment has been read: a bit of [`watch`].
+const ON: u32 = tool::FREE;
 
 /// Is `GANGWAY_CHECK` set?
 pub fn is_on() -> bool {
@@ -60,15 +60,13 @@ pub fn is_on() -> bool {
 /// [`is_on`], where the caller is inside of OpenMP for long, so that the environment has been read. One load.
 #[inline(always)]
 pub fn watches() -> bool {
-    // ORDERING: Relaxed; pairs with `at_start`, a flag by itself.
-    ON.load(Ordering::Relaxed)
+    watch::watchers() & ON != 0
 }
 
 /// The settings have just been read.
 pub fn at_start(settings: &env::Settings) {
-    // ORDERING: Relaxed; as in `watches`.
-    ON.store(settings.check, Ordering::Relaxed);
     if settings.check {
+        watch::begin(ON);
         standstills::begin();
     }
 }

@@ -11,8 +11,8 @@ use super::transfer::settle;
 use super::{Slot, array, chain, fail};
 use crate::omp::target;
 use crate::omp::thread::Here;
-use crate::omp::tool::event::{End, Target};
-use crate::omp::tool::hook;
+use crate::omp::tool::event::Target;
+use crate::omp::tool::hook::device as hook;
 
 /// A target region, as both fronts describe it.
 pub struct Region<'a> {
@@ -26,6 +26,8 @@ pub struct Region<'a> {
     pub arguments: &'a [usize],
     /// `num_teams`, 0 when not given.
     pub teams: [u32; 3],
+    /// Teams that the construct asks for, for tools: one if it is no `teams`, 0 if it leaves their number open.
+    pub requested_teams: u32,
     /// `thread_limit`, 0 when not given.
     pub thread_limit: [u32; 3],
     /// Iterations of the region's loop, 0 when not known.
@@ -41,7 +43,7 @@ pub struct Region<'a> {
 /// Code, items and arguments belong together, and the storage of the items is valid on the host.
 pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>, keeps: bool) {
     let here = Here::get();
-    hook::other::target(here, Target::Region, End::Begin, slot.number);
+    let told = hook::begins(Target::Region, Some(slot));
     let running = slot.begin();
     if promise.is_none() {
         writers::note(region.items, slot.number);
@@ -50,6 +52,7 @@ pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>
     let blocks = array::lists::enter(here, slot, region.items);
     let items = blocks.as_ref().map_or(region.items, |blocks| &blocks.items);
     let after = chain::behind(here, slot, items);
+    hook::maps(slot, items, true);
     let entered = match map::values_alone(items).filter(|_| !keeps) {
         Some(entered) => entered,
         // SAFETY: as the caller says.
@@ -75,7 +78,7 @@ pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>
     };
     promise.iter_mut().for_each(Promise::launch);
     // SAFETY: as the caller says; the arguments and the room stay until the operation is over.
-    let run = unsafe { slot.device.run(&launch) };
+    let run = hook::submits(region.requested_teams, || unsafe { slot.device.run(&launch) });
     let operation = or_fail(slot, "a target region", run);
     if entered.leaves_nothing {
         chain::queued(here, slot, operation);
@@ -86,7 +89,7 @@ pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>
     // SAFETY: as the caller says.
     unsafe { end_of_region(slot, items, &entered, &brought, keeps) };
     drop(blocks);
-    hook::other::target(Here::get(), Target::Region, End::End, slot.number);
+    hook::ends(told);
 }
 
 /// Leaves what [`map::enter`] entered.
@@ -95,6 +98,7 @@ pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>
 /// As [`run`].
 pub unsafe fn end(slot: &Slot, items: &[Item], entered: &Entered) {
     told(slot, Target::ExitData, || {
+        hook::maps(slot, items, false);
         let others = array::lists::let_go(slot, items);
         // SAFETY: as the caller says.
         unsafe { end_of_region(slot, others.as_deref().unwrap_or(items), entered, &Brought::default(), false) };
@@ -113,9 +117,9 @@ unsafe fn end_of_region(slot: &Slot, items: &[Item], entered: &Entered, brought:
     let items: Vec<Item> = pairs.filter_map(|(item, &absent)| leaving(item, absent)).collect();
     // SAFETY: as the caller says.
     or_fail(slot, "the end of a data region", unsafe { map::leave_as(slot, &items, brought, keeps) });
-    for &block in &entered.private {
+    for private in &entered.private {
         // SAFETY: the region is over, and the blocks were its own.
-        unsafe { slot.device.free(block) };
+        unsafe { slot.free(private.block, private.copy, &private.host) };
     }
 }
 
@@ -134,6 +138,7 @@ fn leaving(item: &Item, absent: bool) -> Option<Item> {
 /// The storage of the items is valid on the host.
 pub unsafe fn enter_data(slot: &Slot, items: &[Item]) -> Entered {
     told(slot, Target::EnterData, || {
+        hook::maps(slot, items, true);
         let others = array::lists::keep(Here::get(), slot, items);
         // SAFETY: as the caller says.
         or_fail(slot, "mapping", unsafe { map::enter(slot, others.as_deref().unwrap_or(items)) })
@@ -146,6 +151,7 @@ pub unsafe fn enter_data(slot: &Slot, items: &[Item]) -> Entered {
 /// As [`enter_data`].
 pub unsafe fn exit_data(slot: &Slot, items: &[Item]) {
     told(slot, Target::ExitData, || {
+        hook::maps(slot, items, false);
         let others = array::lists::let_go(slot, items);
         // SAFETY: as the caller says.
         or_fail(slot, "the end of a mapping", unsafe { map::leave(slot, others.as_deref().unwrap_or(items), &Brought::default()) });
@@ -166,9 +172,9 @@ pub unsafe fn update(slot: &Slot, items: &[Item]) {
 
 /// Tells of a construct of this kind around `construct`.
 fn told<T>(slot: &Slot, kind: Target, construct: impl FnOnce() -> T) -> T {
-    hook::other::target(Here::get(), kind, End::Begin, slot.number);
+    let told = hook::begins(kind, Some(slot));
     let result = construct();
-    hook::other::target(Here::get(), kind, End::End, slot.number);
+    hook::ends(told);
     result
 }
 

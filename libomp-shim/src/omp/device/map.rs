@@ -222,7 +222,7 @@ fn own_variable(slot: &Slot, table: &Table, item: &Item) -> Option<Mapped> {
 /// The storage of all items is valid on the host.
 pub unsafe fn update(slot: &Slot, items: &[Item]) -> Result<(), Failure> {
     let table = slot.lock();
-    let mut batch = Batch::new(&*slot.device);
+    let mut batch = Batch::new(slot);
     for item in items.iter().filter(|i| i.is_storage() && i.size > 0) {
         let own = own_variable(slot, &table, item);
         let mapped = match table.place(item.begin, item.size) {

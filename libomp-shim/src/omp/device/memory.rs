@@ -6,9 +6,12 @@ use super::interface::{Address, Failure};
 use super::pipeline::{self, InDevice};
 use super::rank::gpus;
 use super::table::{Mapped, Origin, Place};
-use super::transfer::{Batch, settle};
+use super::transfer::{Batch, settle, to_device, to_host};
 use super::{Slot, count, get};
+use crate::omp::team::ON_HOST;
 use crate::omp::thread::Here;
+use crate::omp::tool::event::{DataOp, DeviceOp};
+use crate::omp::tool::hook::device as hook;
 
 /// `omp_initial_device`, another number of the initial device.
 pub const INITIAL: i32 = -1;
@@ -43,7 +46,12 @@ pub fn allocate(side: Side, size: usize) -> Address {
     match side {
         // SAFETY: malloc has no precondition.
         Side::Host => unsafe { libc::malloc(size) }.addr(),
-        Side::Device(slot) => slot.device.allocate(size, super::ALIGN).unwrap_or(0),
+        Side::Device(slot) => {
+            let told = hook::op_begins(|| DeviceOp::of(DataOp::Allocate, 0, (slot.number, 0), size));
+            let block = slot.device.allocate(size, super::ALIGN).unwrap_or(0);
+            hook::op_ends(told, || block);
+            block
+        }
     }
 }
 
@@ -56,7 +64,8 @@ pub unsafe fn free(side: Side, block: Address) {
     unsafe {
         match side {
             Side::Host => libc::free(block as *mut _),
-            Side::Device(slot) => slot.device.free(block),
+            // How large it is nobody knows.
+            Side::Device(slot) => slot.free(block, block, &(0..0)),
         }
     }
 }
@@ -77,6 +86,26 @@ pub unsafe fn copy(to: (Side, Address), from: (Side, Address), size: usize) -> R
     if size == 0 {
         return Ok(());
     }
+    let told = hook::op_begins_if(|| told(to, from, size));
+    // SAFETY: as the caller says.
+    let result = unsafe { copy_untold(to, from, size) };
+    hook::op_ends(told, || to.1);
+    result
+}
+
+/// A copy for tools; `None` where no device has a part in it.
+fn told(to: (Side, Address), from: (Side, Address), size: usize) -> Option<DeviceOp> {
+    match (to.0, from.0) {
+        (Side::Host, Side::Host) => None,
+        (Side::Device(slot), Side::Host) => Some(to_device(slot, to.1, (ON_HOST, from.1), size)),
+        (Side::Host, Side::Device(slot)) => Some(to_host(slot, to.1, from.1, size)),
+        (Side::Device(slot), Side::Device(other)) => Some(to_device(slot, to.1, (other.number, from.1), size)),
+    }
+}
+
+/// # Safety
+/// As [`copy`].
+unsafe fn copy_untold(to: (Side, Address), from: (Side, Address), size: usize) -> Result<(), Failure> {
     // SAFETY: as the caller says, throughout.
     unsafe {
         match (to.0, from.0) {
@@ -161,7 +190,7 @@ pub unsafe fn set(side: Side, to: Address, value: u8, size: usize) -> Result<(),
             Side::Host => core::ptr::write_bytes(to as *mut u8, value, size),
             Side::Device(slot) => {
                 let piece = vec![value; size.min(PIECE)];
-                let mut batch = Batch::new(&*slot.device);
+                let mut batch = Batch::new(slot);
                 for at in (0..size).step_by(PIECE) {
                     batch.copy_in(to + at, piece.as_ptr().addr(), PIECE.min(size - at))?;
                 }
@@ -200,6 +229,7 @@ pub fn associate(slot: &Slot, host: Range<usize>, device: Address) -> bool {
     let mut table = slot.lock();
     match table.place(host.start, host.len()) {
         Place::Nowhere if !host.is_empty() => {
+            hook::op(|| DeviceOp::of(DataOp::Associate, host.start, (slot.number, device), host.len()));
             table.insert(Mapped::new(host, device, Origin::Associated).forever());
             true
         }
@@ -215,5 +245,9 @@ pub fn associate(slot: &Slot, host: Range<usize>, device: Address) -> bool {
 pub fn disassociate(slot: &Slot, host: usize) -> bool {
     let mut table = slot.lock();
     let associated = table.get(host).is_some_and(|m| m.origin == Origin::Associated && !m.is_held());
-    associated && table.remove(host).is_some()
+    let gone = if associated { table.remove(host) } else { None };
+    if let Some(mapped) = &gone {
+        hook::op(|| DeviceOp::of(DataOp::Disassociate, host, (slot.number, mapped.device), mapped.host.len()));
+    }
+    gone.is_some()
 }

@@ -31,15 +31,17 @@
 //! what names it never comes here. Its number is the number of devices. With ranks these come first, then the GPUs of all ranks in their order, alike on every rank ([`Home`]).
 
 use core::cell::UnsafeCell;
-use core::ops::{Deref, DerefMut};
+use core::ops::{Deref, DerefMut, Range};
 use core::sync::atomic::{AtomicU32, Ordering};
-use std::sync::OnceLock;
+use std::sync::{Once, OnceLock};
 
 use super::env::{self, DeviceKinds, TargetOffload};
 use super::lock::Lock;
 use super::report;
 use super::target;
 use super::thread::Here;
+use super::tool::event::{DataOp, DeviceOp};
+use super::tool::hook::device as hook;
 pub use device_trait as interface;
 use interface::{Address, Device, Failure};
 use table::Table;
@@ -93,6 +95,8 @@ pub struct Slot {
     running: AtomicU32,
     /// What those who choose devices know of it.
     pub placing: place::Load,
+    /// A tool has been told that there is such a device.
+    pub told: Once,
 }
 
 /// A region that runs on a device.
@@ -149,7 +153,7 @@ impl Slot {
     /// The same of this rank, or this GPU of it.
     fn of(number: i32, home: Home, device: Box<dyn Device>) -> Self {
         let table = UnsafeCell::new(Table::new());
-        Self { number, home, device, lock: Lock::new(), table, programs: program::Loaded::default(), running: AtomicU32::new(0), placing: place::Load::default() }
+        Self { number, home, device, lock: Lock::new(), table, programs: program::Loaded::default(), running: AtomicU32::new(0), placing: place::Load::default(), told: Once::new() }
     }
 
     /// How many regions of this process run there.
@@ -201,7 +205,26 @@ impl Slot {
         let Some(room) = size.checked_add(before) else {
             return Err(Failure(format!("{size} bytes are more than there are").into()));
         };
-        self.device.allocate(room, align).map(|block| (block, block + before))
+        let told = hook::op_begins(|| DeviceOp::of(DataOp::Allocate, host, (self.number, 0), size));
+        let made = self.device.allocate(room, align).map(|block| (block, block + before));
+        hook::op_ends(told, || made.as_ref().map_or(0, |&(_, copy)| copy));
+        made
+    }
+
+    /// Is something copied between this address of the device and that one of the host? Not where both are the same bytes.
+    pub fn copies_in(&self, device: Address, host: usize) -> bool {
+        device != host || !self.device.is_reached_by_host()
+    }
+
+    /// Gives the block of a copy of the host's range back, which is at `copy` on the device.
+    ///
+    /// # Safety
+    /// It came from [`Slot::allocate_like`], and nobody uses it.
+    pub unsafe fn free(&self, block: Address, copy: Address, host: &Range<usize>) {
+        let told = hook::op_begins(|| DeviceOp::of(DataOp::Delete, host.start, (self.number, copy), host.len()));
+        // SAFETY: as the caller says.
+        unsafe { self.device.free(block) };
+        hook::op_ends(told, || 0);
     }
 }
 

@@ -15,6 +15,7 @@ use super::table::{Mapped, Origin};
 use super::transfer::settle;
 use crate::omp::lock::Lock;
 use crate::omp::report;
+use crate::omp::tool::hook::device as hook;
 
 pub mod leaving;
 
@@ -172,8 +173,9 @@ fn bring_and(slot: &Slot, fails: &dyn Fn(&Slot, &Failure)) -> bool {
             continue;
         }
         match load(slot, number, &program) {
-            Ok(Some(module)) => {
+            Ok(Some((module, image))) => {
                 leaving::note(number);
+                hook::loads(slot, number, image);
                 let variables = enter_variables(slot, module, &program);
                 slot.programs.modules().insert(number, Brought { module, variables });
             }
@@ -224,16 +226,16 @@ pub fn can_run(slot: &Slot, host: usize) -> bool {
     if has_image { bring(slot) } else { slot.device.runs_host_functions() }
 }
 
-/// The first image that the device takes.
+/// What the device has made of the first image that it takes, and that.
 ///
 /// # Errors
 /// There is one for it, which cannot be loaded.
-fn load(slot: &Slot, number: u64, program: &Program) -> Result<Option<Module>, Failure> {
+fn load(slot: &Slot, number: u64, program: &Program) -> Result<Option<(Module, &'static [u8])>, Failure> {
     let mut failed = None;
     for (at, bytes) in program.images.iter().enumerate() {
         let id = number << 8 | at as u64 & 0xFF;
         match slot.device.load(&Image { bytes, id, release: program.release }) {
-            Ok(Some(module)) => return Ok(Some(module)),
+            Ok(Some(module)) => return Ok(Some((module, bytes))),
             Ok(None) => {}
             Err(why) => failed = Some(why),
         }

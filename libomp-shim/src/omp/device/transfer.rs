@@ -7,17 +7,21 @@ use core::ops::Range;
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
+use super::Slot;
 use super::interface::{Address, Device, Failure, Operation, Progress, Wake};
 use super::place::pace;
 use super::table::Mapped;
 use crate::omp::env;
 use crate::omp::task::Flags;
+use crate::omp::team::ON_HOST;
 use crate::omp::thread::{Here, Own, Thread};
+use crate::omp::tool::event::{DataOp, DeviceOp};
+use crate::omp::tool::hook::device as hook;
 use crate::omp::trace::{self, Cause};
 
 /// Copies that were begun together and are waited for together.
 pub struct Batch<'a> {
-    device: &'a dyn Device,
+    slot: &'a Slot,
     begun: Vec<Operation>,
     /// Bytes that come from the host, and from other devices; others are under way too if `mixed`.
     sizes: [usize; 2],
@@ -31,8 +35,8 @@ pub struct Batch<'a> {
 
 impl<'a> Batch<'a> {
     /// Nothing yet.
-    pub fn new(device: &'a dyn Device) -> Self {
-        Self { device, begun: Vec::new(), sizes: [0; 2], mixed: false, since: None, words: Vec::new() }
+    pub fn new(slot: &'a Slot) -> Self {
+        Self { slot, begun: Vec::new(), sizes: [0; 2], mixed: false, since: None, words: Vec::new() }
     }
 
     fn begun(&mut self, operation: Operation, size: usize) {
@@ -49,8 +53,11 @@ impl<'a> Batch<'a> {
     /// # Safety
     /// Both are that large, and the host's stays until [`Batch::finish`].
     pub unsafe fn copy_in(&mut self, to: Address, from: usize, size: usize) -> Result<(), Failure> {
+        let told = self.slot.copies_in(to, from).then(|| hook::op_begins(|| to_device(self.slot, to, (ON_HOST, from), size))).flatten();
         // SAFETY: as the caller says.
-        let operation = unsafe { self.device.copy_in(to, from as *const u8, size) }?;
+        let operation = unsafe { self.slot.device.copy_in(to, from as *const u8, size) };
+        hook::op_ends(told, || to);
+        let operation = operation?;
         trace::note_copy(Cause::CopyTo, size);
         self.sizes[0] += size;
         self.begun(operation, size);
@@ -62,21 +69,27 @@ impl<'a> Batch<'a> {
     /// # Safety
     /// Both are that large, and the host's stays until [`Batch::finish`].
     pub unsafe fn copy_out(&mut self, to: usize, from: Address, size: usize) -> Result<(), Failure> {
+        let told = self.slot.copies_in(from, to).then(|| hook::op_begins(|| to_host(self.slot, to, from, size))).flatten();
         // SAFETY: as the caller says.
-        let operation = unsafe { self.device.copy_out(to as *mut u8, from, size) }?;
+        let operation = unsafe { self.slot.device.copy_out(to as *mut u8, from, size) };
+        hook::op_ends(told, || to);
+        let operation = operation?;
         trace::note_copy(Cause::CopyFrom, size);
         self.mixed = true;
         self.begun(operation, size);
         Ok(())
     }
 
-    /// Copies `size` bytes of the device that is that peer of this one ([`Device::peer`]).
+    /// Copies `size` bytes of the device with this number, which is that peer of this one ([`Device::peer`]).
     ///
     /// # Safety
     /// Both are that large, and the other device's stays until [`Batch::finish`].
-    pub unsafe fn copy_across(&mut self, to: Address, peer: u64, from: Address, size: usize) -> Result<(), Failure> {
+    pub unsafe fn copy_across(&mut self, to: Address, (number, peer): (i32, u64), from: Address, size: usize) -> Result<(), Failure> {
+        let told = hook::op_begins(|| to_device(self.slot, to, (number, from), size));
         // SAFETY: as the caller says.
-        let operation = unsafe { self.device.copy_across(to, peer, from, size) }?;
+        let operation = unsafe { self.slot.device.copy_across(to, peer, from, size) };
+        hook::op_ends(told, || to);
+        let operation = operation?;
         trace::note_copy(Cause::CopyBetween, size);
         self.sizes[1] += size;
         self.begun(operation, size);
@@ -121,16 +134,27 @@ impl<'a> Batch<'a> {
     /// # Errors
     /// What the first one that failed said.
     pub fn finish(self) -> Result<(), Failure> {
+        let device = &*self.slot.device;
         // All are waited for: the memory they use may go only then.
-        let results: Vec<_> = self.begun.into_iter().map(|o| settle(self.device, o)).collect();
+        let results: Vec<_> = self.begun.into_iter().map(|o| settle(device, o)).collect();
         let outcome: Result<(), Failure> = results.into_iter().collect();
         match (self.sizes, self.since) {
-            ([bytes, 0], Some(since)) if !self.mixed && outcome.is_ok() => pace::copied(self.device, false, bytes, since.elapsed()),
-            ([0, bytes], Some(since)) if !self.mixed && outcome.is_ok() => pace::copied(self.device, true, bytes, since.elapsed()),
+            ([bytes, 0], Some(since)) if !self.mixed && outcome.is_ok() => pace::copied(device, false, bytes, since.elapsed()),
+            ([0, bytes], Some(since)) if !self.mixed && outcome.is_ok() => pace::copied(device, true, bytes, since.elapsed()),
             _ => {}
         }
         outcome
     }
+}
+
+/// A copy to the device, of the host or of another one, for tools.
+pub fn to_device(slot: &Slot, to: Address, from: (i32, usize), bytes: usize) -> DeviceOp {
+    DeviceOp { kind: DataOp::ToDevice, from, to: (slot.number, to), bytes }
+}
+
+/// A copy to the host, for tools.
+pub fn to_host(slot: &Slot, to: usize, from: Address, bytes: usize) -> DeviceOp {
+    DeviceOp { kind: DataOp::FromDevice, from: (slot.number, from), to: (ON_HOST, to), bytes }
 }
 
 unsafe extern "C" fn wake(worker: *mut ()) {

@@ -124,6 +124,7 @@ impl Settings {
             check: scheduling::check(&mut r),
             trace: r.text("GANGWAY_TRACE", "there is no trace"),
             trace_buffer: scheduling::trace_buffer(&mut r),
+            trace_share: scheduling::trace_share(&mut r),
             stall_signal: scheduling::stall_signal(&mut r),
             task_throttling: scheduling::task_throttling(&mut r),
             print_settings: r

@@ -1,8 +1,9 @@
 //! The environment: every `OMP_*`, `KMP_*`, `GOMP_*` and `GANGWAY_*` variable that concerns the host, read once.
 //!
 //! Nothing is read before the first call of [`settings`]: the library is preloaded into shells and helpers that never
-//! use OpenMP, and must not cost them anything. What each variable means, its default, and which one wins where
-//! several speak about the same thing, is in `docs/environment.md`.
+//! use OpenMP, and must not cost them anything. What each variable means, and its default, is in the one table of them,
+//! `libomp-shim/variables.tsv`, from which `docs/environment.md` is written; which one wins where several speak about the
+//! same thing is in `docs/environment.in.md`.
 //!
 //! | file | what lives there |
 //! |---|---|
@@ -167,6 +168,8 @@ pub struct Settings {
     pub trace: Option<String>,
     /// `GANGWAY_TRACE_BUFFER`: bytes that each kernel thread's events may take.
     pub trace_buffer: usize,
+    /// `GANGWAY_TRACE_SHARE`: percent of the time that events of tasks may take; 100: any.
+    pub trace_share: u32,
     /// `GANGWAY_CHECK`: say who waits in vain, and what is misused ([`super::check`]).
     pub check: bool,
     /// `GANGWAY_STALL_SIGNAL`: a real-time signal for interrupting workers; `None` = the first free one.

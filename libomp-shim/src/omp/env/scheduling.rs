@@ -62,6 +62,11 @@ pub(super) fn trace_buffer(r: &mut Reader<'_>) -> usize {
     r.read("GANGWAY_TRACE_BUFFER", "using 128M", size(b'K')).unwrap_or(128 << 20)
 }
 
+/// `GANGWAY_TRACE_SHARE`: 2 % by default.
+pub(super) fn trace_share(r: &mut Reader<'_>) -> u32 {
+    r.read("GANGWAY_TRACE_SHARE", "using 2", at_most(count(1), 100, "more than 100")).unwrap_or(2)
+}
+
 /// `KMP_ENABLE_TASK_THROTTLING`.
 pub(super) fn task_throttling(r: &mut Reader<'_>) -> bool {
     r.read("KMP_ENABLE_TASK_THROTTLING", "using true", boolean).unwrap_or(true)

@@ -59,6 +59,8 @@ impl Vars {
 
     /// The value of exactly this variable.
     pub fn get(&self, name: &str) -> Option<&str> {
+        #[cfg(test)]
+        tests::asked_for(name);
         self.0.get(name).map(String::as_str)
     }
 
@@ -174,7 +176,36 @@ fn cut(text: &str, longest: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+    use std::collections::BTreeSet;
+
     use super::*;
+    use crate::omp::env::{described, made_up};
+
+    thread_local! {
+        /// The names that this thread has asked for.
+        static ASKED: RefCell<BTreeSet<String>> = const { RefCell::new(BTreeSet::new()) };
+    }
+
+    pub(super) fn asked_for(name: &str) {
+        ASKED.with_borrow_mut(|asked| asked.insert(name.to_owned()));
+    }
+
+    #[test]
+    fn the_table_has_the_variables_that_are_read() {
+        let table = include_str!("../../../variables.tsv").lines().filter(|line| !line.starts_with('#')).skip(1);
+        let table: BTreeSet<&str> = table.filter_map(|line| line.split('\t').nth(1)).collect();
+        ASKED.take();
+        described::believe(&Vars::default());
+        made_up::build(&[]);
+        let asked = ASKED.take();
+        let plain = |name: &str| name.strip_suffix("_ALL").filter(|base| table.contains(base)).unwrap_or(name).to_owned();
+        let asked: BTreeSet<String> = asked.iter().map(|name| plain(name)).collect();
+        let asked: BTreeSet<&str> = asked.iter().map(String::as_str).collect();
+        let only = |one: &BTreeSet<&str>, other: &BTreeSet<&str>| one.difference(other).map(|name| name.to_string()).collect::<Vec<_>>();
+        assert_eq!((only(&asked, &table), only(&table, &asked)), (vec![], vec![]), "read and not in the table; in the table and not read");
+        assert!(table.len() > 70 && table.iter().all(|name| PREFIXES.iter().any(|prefix| name.starts_with(prefix))));
+    }
 
     #[test]
     fn long_values_leave_room_for_what_is_used_instead() {

@@ -5,6 +5,8 @@
 use core::ptr::{self, NonNull};
 use core::sync::atomic::Ordering;
 
+use ult::watch;
+
 use super::super::check::circles::{self, For};
 use super::super::device::keep;
 use super::super::taskgraph;
@@ -18,6 +20,15 @@ use super::{Flags, Task, run_at_once};
 /// Makes a task that [`Task::allocate`] returned known: counted by parent, taskgroup and team. Its dependences, if any,
 /// must be entered after this and before it is pushed.
 pub fn announce(here: Here, task: &Task) {
+    announce_as::<true>(here, task);
+}
+
+/// [`announce`], with a word to sanitizers if it may be `WATCHED`.
+#[inline(always)]
+fn announce_as<const WATCHED: bool>(here: Here, task: &Task) {
+    if WATCHED {
+        ult::sanitize::before(task);
+    }
     here.task.count_child();
     here.thread.count_created();
     here.thread.team().use_tasks();
@@ -25,27 +36,37 @@ pub fn announce(here: Here, task: &Task) {
     if let Some(group) = unsafe { task.member_of.get().as_ref() } {
         group.enter();
     }
-    ult::sanitize::before(task);
 }
 
 /// Creates a task without dependences: deferred, or run at once where [`is_included`] says so, or because there are enough
 /// tasks for the others.
-#[inline]
 pub fn submit(here: Here, task: NonNull<Task>) {
+    submit_as::<true>(here, task);
+}
+
+/// [`submit`]; not `WATCHED` where nobody watches, as [`watch::anybody`] has just said.
+#[inline]
+pub fn submit_as<const WATCHED: bool>(here: Here, task: NonNull<Task>) {
     // SAFETY: the task is ours until it is published.
     let (flags, priority) = unsafe { (task.as_ref().flags(), task.as_ref().priority()) };
     if includes(here, flags) || has_enough(here, flags, priority) {
         run_at_once(here, task);
     } else {
-        defer(here, task);
+        defer_as::<WATCHED>(here, task);
         set_off(here, flags);
     }
 }
 
 /// Creates a deferred task without dependences.
 pub fn defer(here: Here, task: NonNull<Task>) {
+    defer_as::<true>(here, task);
+}
+
+/// [`defer`]; `WATCHED` as in [`submit_as`].
+#[inline(always)]
+pub fn defer_as<const WATCHED: bool>(here: Here, task: NonNull<Task>) {
     // SAFETY: the task is ours until it is published.
-    announce(here, unsafe { task.as_ref() });
+    announce_as::<WATCHED>(here, unsafe { task.as_ref() });
     queue::push(here.thread, task);
     queue::throttle(here);
 }
@@ -124,14 +145,25 @@ pub fn set_off(here: Here, flags: Flags) {
 
 /// `taskwait` (5.2 §15.5): waits for the children of the running task, running ready tasks meanwhile.
 pub fn taskwait(here: Here) {
-    hook::wait::around(here, || SyncKind::Taskwait, || {
-        if here.task.children() != 0 {
-            wait_for_children(here);
-        }
-        races::has_waited_for_children(here.task);
-        keep::host_looks();
-    });
+    if watch::anybody() { taskwait_watched(here) } else { join_children(here) }
     taskgraph::joined(here, taskgraph::Wait::Children);
+}
+
+#[cold]
+#[inline(never)]
+fn taskwait_watched(here: Here) {
+    hook::wait::around(here, || SyncKind::Taskwait, || {
+        join_children(here);
+        races::has_waited_for_children(here.task);
+    });
+}
+
+#[inline(always)]
+fn join_children(here: Here) {
+    if here.task.children() != 0 {
+        wait_for_children(here);
+    }
+    keep::host_looks();
 }
 
 #[cold]

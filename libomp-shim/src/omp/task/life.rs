@@ -6,6 +6,7 @@ use core::ptr::{self, NonNull};
 use core::sync::atomic::Ordering;
 
 use ult::sched::Job;
+use ult::watch;
 
 use super::super::affinity::hint;
 use super::super::agents;
@@ -176,6 +177,7 @@ unsafe fn run_late_job(data: *mut ()) {
     unsafe {
         let task = NonNull::new_unchecked(data.cast::<Task>());
         let thread: *const Thread = task.as_ref().thread();
+        Here { thread: &*thread, task: &(*thread).implicit }.enter(); // between two tasks it is nobody else's code
         (*thread).team().adopt_floating_point();
         let mut next = Some(task);
         while let Some(task) = next {
@@ -195,6 +197,7 @@ unsafe fn run_jobs(data: *mut ()) {
         let task = NonNull::new_unchecked(data.cast::<Task>());
         let thread: *const Thread = task.as_ref().thread();
         let number = queue::help_number(&*thread);
+        Here { thread: &*thread, task: &(*thread).implicit }.enter(); // as above
         (*thread).team().adopt_floating_point();
         let mut next = Some(task);
         while let Some(task) = next {
@@ -216,45 +219,49 @@ unsafe fn run_jobs(data: *mut ()) {
 #[inline(always)]
 unsafe fn execute(thread: &Thread, task: NonNull<Task>, whole: bool) -> Option<NonNull<Task>> {
     // SAFETY: as the caller says.
-    unsafe { if tool::is_on() { execute_told(thread, task, whole) } else { execute_as::<false>(thread, task, whole) } }
+    unsafe { if watch::anybody() { execute_watched(thread, task, whole) } else { execute_as::<false>(thread, task, whole) } }
 }
 
 /// # Safety
 /// As [`execute`].
 #[cold]
 #[inline(never)]
-unsafe fn execute_told(thread: &Thread, task: NonNull<Task>, whole: bool) -> Option<NonNull<Task>> {
+unsafe fn execute_watched(thread: &Thread, task: NonNull<Task>, whole: bool) -> Option<NonNull<Task>> {
     // SAFETY: as the caller says.
     unsafe { execute_as::<true>(thread, task, whole) }
 }
 
-/// [`execute`], with a word to tools if they are `TOLD`.
+/// [`execute`], with a word to tools and sanitizers if it may be `WATCHED`.
 ///
 /// # Safety
 /// As there.
-unsafe fn execute_as<const TOLD: bool>(thread: &Thread, task: NonNull<Task>, whole: bool) -> Option<NonNull<Task>> {
+unsafe fn execute_as<const WATCHED: bool>(thread: &Thread, task: NonNull<Task>, whole: bool) -> Option<NonNull<Task>> {
     // SAFETY: the task's own reference keeps it until `complete`.
     let task_ref = unsafe { task.as_ref() };
-    if TOLD {
+    if WATCHED {
         hook::task::begun(thread, task_ref);
     }
     begin(thread, task_ref);
-    races::task_begins(task_ref);
+    if WATCHED {
+        races::task_begins(task_ref);
+    }
     task_ref.base.set(0);
     // SAFETY: the task stays alive while it runs; this kernel thread hosts the thread.
     let before = unsafe { Here::set(thread, task_ref) };
     // SAFETY: as above.
     let finished = unsafe { run_body(thread, task_ref, whole) };
     end(thread, task_ref);
-    if TOLD {
+    if WATCHED {
         hook::task::ended(thread, task_ref, || status_at_end(task_ref, finished));
     }
     ult::worker::set_locals(before);
     if finished {
         // SAFETY: the body is done, and this is the only place that ends it.
-        return unsafe { finish(thread, task) };
+        return unsafe { finish::<WATCHED>(thread, task) };
     }
-    ult::sanitize::before(task_ref); // the next part comes after this one
+    if WATCHED {
+        ult::sanitize::before(task_ref); // the next part comes after this one
+    }
     queue::push(thread, task);
     None
 }
@@ -355,7 +362,7 @@ pub fn end(thread: &Thread, task: &Task) {
         if tied.last().is_some_and(|&t| ptr::eq(t, task)) {
             tied.pop();
         } else {
-            end_out_of_order(tied, task);
+            tied.remove(task);
         }
     }
     if flags.has_any(Flags::QUEUES.with(Flags::STREAMS).with(Flags::OPENS).with(Flags::POOL)) {
@@ -375,22 +382,13 @@ fn end_of_its_kind(thread: &Thread, flags: Flags) {
     }
 }
 
-/// A task has ended that is not the newest of those its thread has begun.
-#[cold]
-#[inline(never)]
-fn end_out_of_order(tied: &mut Vec<*const Task>, task: &Task) {
-    if let Some(at) = tied.iter().rposition(|&t| ptr::eq(t, task)) {
-        tied.remove(at);
-    }
-}
-
 /// The task's code has ended: the task is complete unless its event is still to come.
 ///
 /// # Safety
 /// Called once per task, by the thread that ran it (or skipped it).
 pub unsafe fn body_done(thread: &Thread, task: NonNull<Task>) {
     // SAFETY: as the caller says.
-    queue::push_ready(thread, unsafe { finish(thread, task) });
+    queue::push_ready(thread, unsafe { finish::<true>(thread, task) });
 }
 
 /// As [`body_done`]. Returns what is in the thread's hand then.
@@ -398,11 +396,13 @@ pub unsafe fn body_done(thread: &Thread, task: NonNull<Task>) {
 /// # Safety
 /// As [`body_done`].
 #[must_use]
-unsafe fn finish(thread: &Thread, task: NonNull<Task>) -> Option<NonNull<Task>> {
+unsafe fn finish<const WATCHED: bool>(thread: &Thread, task: NonNull<Task>) -> Option<NonNull<Task>> {
     // SAFETY: the task's own reference is ours.
     let task_ref = unsafe { task.as_ref() };
     DependTable::discard(&task_ref.children_depend);
-    races::task_ends(task_ref);
+    if WATCHED {
+        races::task_ends(task_ref);
+    }
     if task_ref.flags().has(Flags::DETACH) && !ult::mutant!(detach_completes_at_once) {
         task_ref.settle();
         // ORDERING: AcqRel; pairs with the same in `fulfill`: whoever comes second sees what the first wrote.

@@ -67,13 +67,13 @@ impl Task {
                 unsafe { task.as_ref() }.begin_life(here, run, flags);
                 task
             }
-            None => Self::one_more(here, run, flags),
+            None => Self::one_more::<TOLD>(here, run, flags),
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn one_more(here: Here, run: RunFn, flags: Flags) -> NonNull<Task> {
-        Self::allocate(here, 0, run, flags)
+    fn one_more<const TOLD: bool>(here: Here, run: RunFn, flags: Flags) -> NonNull<Task> {
+        if TOLD { Self::allocate(here, 0, run, flags) } else { Self::allocate_plain(here, 0, run, flags) }
     }
 }

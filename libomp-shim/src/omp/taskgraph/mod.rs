@@ -182,7 +182,7 @@ fn has_reductions(mut group: *const Taskgroup) -> bool {
 impl Recorded {
     /// One more task of this kind, a child of the running one.
     fn make(&self, here: Here) -> NonNull<Task> {
-        let task = Task::allocate(here, self.data.len() * 8, self.run, self.flags);
+        let task = Task::generate(here, self.data.len() * 8, self.run, self.flags);
         // SAFETY: fresh, with a payload of that size; the front has said how its copies are put right.
         unsafe {
             let fresh = task.as_ref();

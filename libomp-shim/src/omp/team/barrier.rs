@@ -1,14 +1,18 @@
 //! The barrier of a team, and cancellation, which ends it early.
 //!
-//! What lives here: arrival and release, what was cancelled. What may not: the end of a region (`members`), whether all tasks
+//! What lives here: arrival and release, what was cancelled. Each operation has two forms: `WATCHED` where somebody may watch ([`ult::watch`]). What may not: the end of a region (`members`), whether all tasks
 //! are complete (`tasks`), where cancellation points look (`crate::omp::cancel`).
 //!
 //! The last thread that arrives waits until the team is quiet, then lets the others go. The count of arrivals is not that of the
 //! region's end: a cancelled region is left with threads still counted here.
 
+use core::ffi::c_void;
 use core::sync::atomic::Ordering;
 
+use ult::watch;
+
 use super::{Housing, Team};
+use super::super::check::meetings;
 use super::super::device::keep;
 use super::super::thread::{Here, Thread};
 use super::super::tool::event::SyncKind;
@@ -17,27 +21,28 @@ use super::super::tool::hook;
 impl Team {
     /// A team barrier (5.2 §15.3.1): all threads arrive and all tasks of the team complete before anyone goes on. True
     /// in the thread that arrived last.
-    pub fn barrier(&self, thread: &Thread) -> bool {
-        let is_last = self.pass(thread);
+    #[inline(always)]
+    fn barrier<const WATCHED: bool>(&self, thread: &Thread) -> bool {
+        let is_last = self.pass::<WATCHED>(thread);
         keep::host_looks();
         is_last
     }
 
     #[inline(always)]
-    fn pass(&self, thread: &Thread) -> bool {
+    fn pass<const WATCHED: bool>(&self, thread: &Thread) -> bool {
         let size = self.size();
         // ORDERING: Relaxed; the value cannot change before this thread has arrived.
         let passed = self.passed.0.load(Ordering::Relaxed);
-        self.comes_to_barrier(passed);
+        self.comes_to_barrier::<WATCHED>(passed);
         if size == 1 {
             self.await_quiet(thread);
-            self.has_passed_barrier(passed);
+            self.has_passed_barrier::<WATCHED>(passed);
             self.pass_alone();
             return true;
         }
         if self.arrive() == size {
             self.await_quiet(thread);
-            self.has_passed_barrier(passed);
+            self.has_passed_barrier::<WATCHED>(passed);
             self.release(passed);
             if thread.num() != 0 {
                 ult::sched::let_released_go_first(self.housing == Housing::Grown);
@@ -45,7 +50,7 @@ impl Team {
             return true;
         }
         if !(ult::mutant!(barrier_passed_early) && thread.num() == 1) { self.await_release(thread, passed) }
-        self.has_passed_barrier(passed);
+        self.has_passed_barrier::<WATCHED>(passed);
         false
     }
 
@@ -81,14 +86,14 @@ impl Team {
     }
 
     /// A barrier that is left early when the region is cancelled (5.2 §11.2): true if it has been.
-    pub fn cancellable_barrier(&self, thread: &Thread) -> bool {
+    fn cancellable_barrier<const WATCHED: bool>(&self, thread: &Thread) -> bool {
         let size = self.size();
         if self.is_cancelled() {
             return true;
         }
         // ORDERING: Relaxed, as in `barrier`.
         let passed = self.passed.0.load(Ordering::Relaxed);
-        self.comes_to_barrier(passed);
+        self.comes_to_barrier::<WATCHED>(passed);
         if size == 1 || self.arrive() == size {
             self.await_quiet(thread);
             if size == 1 {
@@ -100,7 +105,7 @@ impl Team {
             // ORDERING: Acquire, pairs with `release`.
             self.help_at_barrier(thread, &|| self.passed.0.load(Ordering::Acquire) != passed || self.is_cancelled());
         }
-        self.has_passed_barrier(passed);
+        self.has_passed_barrier::<WATCHED>(passed);
         keep::host_looks();
         self.is_cancelled()
     }
@@ -159,14 +164,41 @@ impl Team {
     }
 }
 
-/// The team barrier of the running code (`barrier`, and the implicit ones of worksharing). `kind` says for tools which of them it is.
+/// A call of compiled code that waits in a barrier: what it was, and clang's `ident_t`, or null.
+pub type Call = (meetings::Kind, *const c_void);
+
+/// The team barrier of the running code (`barrier`, and the implicit ones of worksharing), by `call`. `kind` says for tools which of them it is.
 #[inline]
-pub fn barrier(here: Here, kind: impl FnOnce() -> SyncKind) -> bool {
-    hook::wait::around(here, kind, || here.team().barrier(here.thread))
+pub fn barrier(here: Here, call: Call, kind: impl FnOnce() -> SyncKind) -> bool {
+    if watch::anybody() { barrier_watched(here, call, kind()) } else { barrier_unwatched(here) }
+}
+
+#[inline(never)]
+fn barrier_unwatched(here: Here) -> bool {
+    here.team().barrier::<false>(here.thread)
+}
+
+#[cold]
+#[inline(never)]
+fn barrier_watched(here: Here, (call, location): Call, kind: SyncKind) -> bool {
+    meetings::meets(here, call, location);
+    hook::wait::around(here, || kind, || here.team().barrier::<true>(here.thread))
 }
 
 /// As [`barrier`]; left early when the region is cancelled: true if it has been.
 #[inline]
-pub fn cancellable_barrier(here: Here, kind: impl FnOnce() -> SyncKind) -> bool {
-    hook::wait::around(here, kind, || here.team().cancellable_barrier(here.thread))
+pub fn cancellable_barrier(here: Here, call: Call, kind: impl FnOnce() -> SyncKind) -> bool {
+    if watch::anybody() { cancellable_barrier_watched(here, call, kind()) } else { cancellable_barrier_unwatched(here) }
+}
+
+#[inline(never)]
+fn cancellable_barrier_unwatched(here: Here) -> bool {
+    here.team().cancellable_barrier::<false>(here.thread)
+}
+
+#[cold]
+#[inline(never)]
+fn cancellable_barrier_watched(here: Here, (call, location): Call, kind: SyncKind) -> bool {
+    meetings::meets(here, call, location);
+    hook::wait::around(here, || kind, || here.team().cancellable_barrier::<true>(here.thread))
 }

@@ -4,8 +4,9 @@ use core::cell::Cell;
 
 use super::code;
 use crate::omp::depend::Dependence;
+use crate::omp::device::Slot;
 use crate::omp::task::Task;
-use crate::omp::team::Team;
+use crate::omp::team::{ON_HOST, Team};
 use crate::omp::thread::{Here, Thread};
 
 /// Which end of something is told.
@@ -178,6 +179,65 @@ pub enum Target {
     Update = 4,
 }
 
+/// What is done with a device's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum DataOp {
+    /// There is some for host storage, or for the program.
+    Allocate = 1,
+    /// It gets bytes, of the host or of another device.
+    ToDevice = 2,
+    /// The host gets its bytes.
+    FromDevice = 3,
+    /// It is given back.
+    Delete = 4,
+    /// It becomes the copy of host storage.
+    Associate = 5,
+    /// It is that no more.
+    Disassociate = 6,
+}
+
+/// An operation on a device's memory: devices by number, [`ON_HOST`] for the host, with addresses there, 0 for none.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceOp {
+    /// What is done.
+    pub kind: DataOp,
+    /// Where bytes come from; of other operations the host's side.
+    pub from: (i32, usize),
+    /// Where they go; of other operations the device's side.
+    pub to: (i32, usize),
+    /// How many.
+    pub bytes: usize,
+}
+
+impl DeviceOp {
+    /// One that concerns memory of `device` that stands for the host's at `host`.
+    pub fn of(kind: DataOp, host: usize, device: (i32, usize), bytes: usize) -> Self {
+        Self { kind, from: (ON_HOST, host), to: device, bytes }
+    }
+}
+
+/// An item of a construct's list as tools see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Mapping {
+    /// The first byte on the host.
+    pub host: usize,
+    /// On the device, 0 while it is not there.
+    pub device: usize,
+    /// Bytes.
+    pub bytes: usize,
+    /// `ompt_target_map_flag_t`.
+    pub flags: u32,
+}
+
+/// The tool's words: of a construct of a device, and of the operation that is told.
+pub struct Words<'a> {
+    /// The construct's.
+    pub construct: &'a Cell<u64>,
+    /// The operation's.
+    pub op: &'a Cell<u64>,
+}
+
 /// Where something happens: in which thread and task, and behind which call of the program.
 pub struct Site<'a> {
     /// The thread.
@@ -287,4 +347,18 @@ pub trait Consumer: Sync {
     }
     /// A construct of a device, by its number; −1 is the host.
     fn target(&self, site: &Site, kind: Target, end: End, device: i32) {}
+    /// Something is done with a device's memory, from its beginning to its end or, without either, at once.
+    fn device_op(&self, site: &Site, op: &DeviceOp, end: Option<End>, words: &Words) {}
+    /// A region is sent to its device, whose construct asks for so many teams, 0 for as many as there may be.
+    fn submit(&self, end: End, teams: u32, words: &Words) {}
+    /// What a construct maps.
+    fn maps(&self, site: &Site, construct: &Cell<u64>, items: &[Mapping]) {}
+    /// The device is used for the first time.
+    fn device_opens(&self, slot: &Slot) {}
+    /// The program ends, which has used it.
+    fn device_closes(&self, slot: &Slot) {}
+    /// It has loaded an image.
+    fn device_loads(&self, slot: &Slot, module: u64, image: &[u8]) {}
+    /// It has unloaded it.
+    fn device_unloads(&self, slot: &Slot, module: u64) {}
 }

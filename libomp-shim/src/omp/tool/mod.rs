@@ -12,8 +12,8 @@
 //! | `hook` | what the rest of `omp` and the fronts call, by construct |
 //! | `ompt` | tools: OMPT (5.2 §19) |
 //!
-//! **What it costs.** While nobody is told a hook is one load of [`ON`], a word that hardly ever changes, and a branch that is not taken; everything else
-//! is out of line. Inside of a region that word is [`Plan::told`](super::team::Plan), fixed when the region was forked, wherever events come in pairs that
+//! **What it costs.** While nobody is told a hook is one load of a word that hardly ever changes ([`watch`]), and a branch that is not taken; everything else
+//! is out of line. The short paths (locks, barriers, tasks, `taskwait`) ask once for tools, sanitizers and checks together, and have a second form for all of them. Inside of a region that word is [`Plan::told`](super::team::Plan), fixed when the region was forked, wherever events come in pairs that
 //! several threads agree on: a member waits for the end of a region only if its thread 0 tells that.
 //!
 //! **How a consumer hooks in.** It implements [`Consumer`], whose functions do nothing by default, and calls [`attach`] with a place of its own
@@ -21,7 +21,7 @@
 //! time, and may go: it hears ends of what began before, and finds no record with tasks that were made before ([`record::of`]).
 //!
 //! **What a consumer may do.** It is called in the name of the thread that the event says, on that code's stack, wearing its identity: its thread-local variables are
-//! those of the OpenMP thread. No lock of the runtime is held, but that of the list of workers at the program's end. It may block for a short time, allocate, and call inquiry functions; it may not wait for
+//! those of the OpenMP thread. No lock of the runtime is held, but that of the list of workers at the program's end, and a device's own (`hook::device`). It may block for a short time, allocate, and call inquiry functions; it may not wait for
 //! other OpenMP threads, call constructs, or unwind. Between two events of a thread the kernel thread may have changed only if
 //! the thread's worker was handed over (`stall.md`).
 //!
@@ -31,8 +31,10 @@
 //! Rejected: a table of functions that is filled in (two loads and an indirect call where nobody listens); the return address as an argument of every function
 //! down from the entry points (a register on the hot paths; it is found by unwinding when somebody asks, see `code`).
 
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::OnceLock;
+
+use ult::watch;
 
 use super::task::Task;
 
@@ -44,9 +46,6 @@ pub mod record;
 
 pub use event::Consumer;
 
-/// Bit `place` is set while the consumer in that place is told.
-static ON: AtomicU32 = AtomicU32::new(0);
-
 /// Places of consumers, which are told in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -56,42 +55,51 @@ pub enum Place {
     Trace,
 }
 
+impl Place {
+    const ALL: [Self; 2] = [Self::Ompt, Self::Trace];
+
+    /// Its bit in [`watch`], which is set while the consumer in this place is told.
+    const fn bit(self) -> u32 {
+        watch::FREE << self as u32
+    }
+}
+
+/// Some consumer is told.
+const TOLD: u32 = Place::Ompt.bit() | Place::Trace.bit();
+/// The first of [`watch`]'s bits that are not used here.
+pub const FREE: u32 = watch::FREE << Place::ALL.len();
+
 static CONSUMERS: [OnceLock<&'static dyn Consumer>; 2] = [OnceLock::new(), OnceLock::new()];
 
 /// Is anybody told?
 #[inline(always)]
 pub fn is_on() -> bool {
-    // ORDERING: Relaxed; who is told a moment later has missed an event that was under way.
-    ON.load(Ordering::Relaxed) != 0
+    watch::watchers() & TOLD != 0
 }
 
 /// Is the consumer in this place told?
 #[inline(always)]
 pub fn is_told(place: Place) -> bool {
-    // ORDERING: Relaxed, as above.
-    ON.load(Ordering::Relaxed) & (1 << place as u32) != 0
+    watch::watchers() & place.bit() != 0
 }
 
 /// Tells `consumer` what happens from here on. A place has one consumer for the life of the process; attaching it again after [`detach`] is allowed.
 pub fn attach(place: Place, consumer: &'static dyn Consumer) {
     CONSUMERS[place as usize].get_or_init(|| consumer);
-    // ORDERING: Release, pairs with nothing that is read without the lock of the cell; the bit follows the consumer.
-    ON.fetch_or(1 << place as u32, Ordering::Release);
+    watch::begin(place.bit());
 }
 
 /// Tells the consumer in this place no more.
 pub fn detach(place: Place) {
-    // ORDERING: Relaxed; it says nothing about events that are under way.
-    ON.fetch_and(!(1 << place as u32), Ordering::Relaxed);
+    watch::end(place.bit());
 }
 
 /// Calls `event` for each consumer that is told.
 fn tell(event: impl Fn(&dyn Consumer)) {
-    // ORDERING: Relaxed, as in `is_on`; the cell orders what the consumer is.
-    let on = ON.load(Ordering::Relaxed);
-    for (place, consumer) in CONSUMERS.iter().enumerate() {
-        if on & (1 << place) != 0
-            && let Some(consumer) = consumer.get()
+    let on = watch::watchers(); // the cell orders what the consumer is
+    for place in Place::ALL {
+        if on & place.bit() != 0
+            && let Some(consumer) = CONSUMERS[place as usize].get()
         {
             event(*consumer);
         }
@@ -101,7 +109,7 @@ fn tell(event: impl Fn(&dyn Consumer)) {
 /// The record of `task` while somebody is told, if it has one.
 #[inline(always)]
 pub fn record_if_told(task: &Task) -> Option<&record::TaskRecord> {
-    if is_on() { record::of(task) } else { None }
+    if is_on() && task.is_told_of() { record::of(task) } else { None }
 }
 
 /// A number that no other call returns; never 0.

@@ -12,6 +12,7 @@ use core::ptr;
 use crate::omp::task::{Flags, Task};
 use crate::omp::team::Team;
 use crate::omp::thread::Thread;
+use crate::omp::trace::Thin;
 use super::event::TeamKind;
 
 /// `ompt_frame_t` (5.2 §19.4.4.28): between which frames of the stack a task's code is inside of the runtime.
@@ -36,7 +37,6 @@ pub const PROGRAM_BASE: i32 = 0x21;
 pub const PROGRAM_STACK: i32 = 0x11;
 
 /// With a task.
-#[derive(Default)]
 #[repr(C, align(16))]
 pub struct TaskRecord {
     /// The tool's word.
@@ -49,12 +49,45 @@ pub struct TaskRecord {
     pub trace: Cell<u64>,
     /// First iteration and number of iterations of its part of a taskloop, until it begins.
     pub part: Cell<(u64, u64)>,
+    /// The construct of a device that it carries out at present; null: none that is told.
+    pub construct: Cell<*const ConstructRecord>,
+    /// Behind which call of the program it was made, as far as somebody has asked.
+    pub code: Cell<usize>,
+    /// What the trace timed when it began ([`Thin`]).
+    pub timed: Cell<usize>,
+}
+
+impl Default for TaskRecord {
+    fn default() -> Self {
+        Self {
+            data: Cell::default(),
+            frame: Frame::default(),
+            id: Cell::default(),
+            trace: Cell::default(),
+            part: Cell::default(),
+            construct: Cell::new(ptr::null()),
+            code: Cell::default(),
+            timed: Cell::default(),
+        }
+    }
 }
 
 /// Bytes behind the payload of a task that has one.
-pub const BYTES: usize = 64;
+pub const BYTES: usize = 96;
 
 const _: () = assert!(size_of::<TaskRecord>() <= BYTES);
+
+/// With a construct of a device, as long as it lasts.
+pub struct ConstructRecord {
+    /// The tool's word (`target_data`); the construct's number where the tool has none.
+    pub data: Cell<u64>,
+    /// The same of the operation that is under way, 0 while none is.
+    pub op: Cell<u64>,
+    /// The device's number, [`ON_HOST`](crate::omp::team::ON_HOST).
+    pub device: i32,
+    /// Behind which call of the program it is, 0 if nobody has asked.
+    pub code: usize,
+}
 
 /// With a thread.
 pub struct ThreadRecord {
@@ -64,12 +97,16 @@ pub struct ThreadRecord {
     pub id: Cell<u64>,
     /// A word for the trace.
     pub trace: Cell<u64>,
+    /// Which tasks the trace leaves out, and how many those were.
+    pub thin: Thin,
     /// `ompt_state_t`, and the number of what it waits for.
     pub state: Cell<(u32, u64)>,
     /// The task of this thread that was last said to run.
     pub current: Cell<*const Task>,
     /// It is in a `taskyield` that has not run anything yet.
     pub yields: Cell<bool>,
+    /// A member that has arrived at the join: who has forked its region may go on at any time, and be gone.
+    pub joined: Cell<bool>,
     /// The work that it divides at present, see [`super::hook`].
     pub work: Cell<super::hook::Working>,
     /// Of its implicit task.
@@ -82,9 +119,11 @@ impl Default for ThreadRecord {
             data: Cell::default(),
             id: Cell::default(),
             trace: Cell::default(),
+            thin: Thin::default(),
             state: Cell::default(),
             current: Cell::new(ptr::null()),
             yields: Cell::default(),
+            joined: Cell::default(),
             work: Cell::default(),
             task: TaskRecord::default(),
         }
@@ -126,6 +165,28 @@ pub fn of(task: &Task) -> Option<&TaskRecord> {
         // SAFETY: `Task::allocate` made room for it, and wrote it, at the end of the payload.
         unsafe { &*task.payload().add(task.payload_size() - BYTES).cast::<TaskRecord>() }
     })
+}
+
+/// The construct of a device that `task` carries out, if that is told.
+pub fn construct_of(task: &Task) -> Option<&ConstructRecord> {
+    // SAFETY: the hook that has written it takes it back before the record goes.
+    of(task).and_then(|record| unsafe { record.construct.get().as_ref() })
+}
+
+/// The construct that the running code belongs to: one that `task` carries out, or one around the region that it is in. Not one that a task above it
+/// carries out meanwhile.
+pub fn construct_around(task: &Task) -> Option<&ConstructRecord> {
+    if let Some(own) = construct_of(task) {
+        return Some(own);
+    }
+    let mut team = task.team();
+    loop {
+        let forking = team.thread(0)?.implicit.parent()?;
+        if team.tool.kind.get() == TeamKind::Target {
+            return construct_of(forking);
+        }
+        team = forking.team();
+    }
 }
 
 /// The thread that `thread` is for tools: thread 0 of a team is the one that has forked it.

@@ -37,7 +37,7 @@ pub enum Kind {
     ImplicitBegin,
     /// It has ended: `a`.
     ImplicitEnd,
-    /// A task is made by the running one: `a` the task, `b` its code.
+    /// A task is made by the running one: `a` the task, `b` its code, `small` how many it stands for with those that were left out before it; 0: it is a wait.
     TaskCreate,
     /// It begins: `a`.
     TaskBegin,
@@ -59,6 +59,16 @@ pub enum Kind {
     SpanBegin,
     /// Its end: `small` its cause.
     SpanEnd,
+    /// `small` tasks were made that are left out, and no task stands for them.
+    LeftOut,
+    /// `small` tasks that are left out were run here since `a`, a time.
+    Ran,
+    /// The running task runs one at once that is left out.
+    ShortBegin,
+    /// That has ended.
+    ShortEnd,
+    /// From here on it is not written when the running task runs others.
+    Unmeasured,
 }
 
 /// What is waited for, or takes time.

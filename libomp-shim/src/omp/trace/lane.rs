@@ -15,6 +15,7 @@ use ult::worker::{self, Worker};
 
 use super::clock;
 use super::kind::{Event, Kind};
+use super::thin::Purse;
 
 /// Bytes of a chunk, and what it is aligned to: a large page, where the system has them. Of 4 KiB each the first use of pages costs as much as all else
 /// that is done for an event (in virtual machines, which pay most for it: 50 ns per event, against 3).
@@ -39,13 +40,14 @@ struct Chunk {
     events: [UnsafeCell<MaybeUninit<Event>>; ROOM],
 }
 
-/// See the module. Invariant **single writer**: the owner's part (`last`, `bytes`) and the chunks are written by the worker's kernel thread, or under
+/// See the module. Invariant **single writer**: the owner's part (`last`, `bytes`, `purse`) and the chunks are written by the worker's kernel thread, or under
 /// the lock of the shared lane; events below a chunk's `used` do not change any more, except in the child of a fork, which has one thread.
 pub struct Lane {
     first: AtomicPtr<Chunk>,
     last: Cell<*mut Chunk>,
     bytes: Cell<usize>,
     lost: AtomicU64,
+    purse: Purse,
     worker: Option<&'static Worker>,
     thread: i32,
     next: *mut Lane,
@@ -63,19 +65,31 @@ pub fn set_limit(bytes: usize) {
 /// See [`super::record`].
 #[inline]
 pub fn record(kind: Kind, small: u32, a: u64, b: u64) {
-    let event = Event { ticks: clock::now(), a, b, small, kind };
+    record_at(clock::now(), kind, small, a, b);
+}
+
+/// [`record`] for what happens at `ticks`, which has just been read.
+#[inline]
+pub fn record_at(ticks: u64, kind: Kind, small: u32, a: u64, b: u64) {
+    let event = Event { ticks, a, b, small, kind };
     match worker::current() {
-        Some(worker) => {
-            // ORDERING: Relaxed; the worker's own kernel thread has written it, or who had the record before, under the registry's lock.
-            let lane = worker.observers_word().load(Ordering::Relaxed).cast::<Lane>();
-            // SAFETY: null, or a lane, and lanes are never freed.
-            match unsafe { lane.as_ref() } {
-                Some(lane) => lane.put(event),
-                None => open(worker).put(event),
-            }
-        }
+        Some(worker) => of(worker).put(event),
         None => put_shared(event),
     }
+}
+
+/// The lane of the calling kernel thread's `worker`.
+#[inline(always)]
+fn of(worker: &'static Worker) -> &'static Lane {
+    // ORDERING: Relaxed; the worker's own kernel thread has written it, or who had the record before, under the registry's lock.
+    let lane = worker.observers_word().load(Ordering::Relaxed).cast::<Lane>();
+    // SAFETY: null, or a lane, and lanes are never freed.
+    unsafe { lane.as_ref() }.unwrap_or_else(|| open(worker))
+}
+
+/// Asks the calling kernel thread's own lane; of a thread without one the answer is the least.
+pub fn own<R: Default>(ask: impl FnOnce(&Lane) -> R) -> R {
+    worker::current().map_or_else(R::default, |worker| ask(of(worker)))
 }
 
 #[cold]
@@ -143,7 +157,7 @@ impl Lane {
         // SAFETY: no preconditions.
         let thread = unsafe { libc::gettid() };
         let (first, last, lost) = (AtomicPtr::new(ptr::null_mut()), Cell::new(ptr::null_mut()), AtomicU64::new(0));
-        let lane = Self { first, last, bytes: Cell::new(0), lost, worker, thread, next: ptr::null_mut() };
+        let lane = Self { first, last, bytes: Cell::new(0), lost, purse: Purse::default(), worker, thread, next: ptr::null_mut() };
         // SAFETY: the memory is large enough, aligned to a page, and nobody else's yet.
         unsafe { memory.write(lane) };
         // ORDERING: Relaxed; compared only.
@@ -203,6 +217,20 @@ impl Lane {
         }
         self.last.set(chunk);
         self.put(event);
+    }
+
+    /// What it has for events. By the single writer.
+    pub fn purse(&self) -> &Purse {
+        &self.purse
+    }
+
+    /// Events that it has got. By the single writer.
+    pub fn count(&self) -> u64 {
+        // SAFETY: as in `put`.
+        let last = unsafe { self.last.get().as_ref() };
+        // ORDERING: Relaxed; the writer's own.
+        let used = last.map_or(0, |chunk| chunk.used.load(Ordering::Relaxed));
+        ((self.bytes.get() / CHUNK).saturating_sub(1) * ROOM + used) as u64 + self.lost()
     }
 
     /// Events that there was no room for.
@@ -306,7 +334,7 @@ mod tests {
         let count = 2 * ROOM as u64 + 5;
         (0..count).for_each(|a| lane.put(event(a)));
         assert!(lane.events().map(|e| e.a).eq(0..count));
-        assert_eq!(lane.lost(), 0);
+        assert_eq!((lane.lost(), lane.count()), (0, count));
         lane.empty();
         assert_eq!(lane.events().count(), 0);
         (0..count).for_each(|a| lane.put(event(a + 1)));

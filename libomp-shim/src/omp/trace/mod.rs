@@ -10,6 +10,7 @@
 //! | `kind` | the events as they lie in memory |
 //! | `clock` | the processor's counter, and what it is worth in nanoseconds |
 //! | `scheduler`, `recorder` | the events of [`ult::observer`], and of [`super::tool`] |
+//! | `thin` | which tasks are left out where there are very many |
 //! | `merge` | all lanes in the order of time |
 //! | `replay`, `tasks`, `queues` | from events to slices, arrows and counters |
 //! | `json` | the file's syntax |
@@ -19,7 +20,7 @@
 //! What may not live here: where things happen ([`super::tool`] and `ult` say so).
 //!
 //! Off, nothing here runs: the places that tell of events ask a word that they share with other tools. On, an event costs a reading of the
-//! processor's counter and a store of 32 bytes.
+//! processor's counter and a store of 32 bytes; of very many short tasks most are only counted.
 //!
 //! The child of a fork records nothing, unless the file's name says which process it is of (`%p`): then it begins anew. A process that ends
 //! otherwise than by `exit` or the end of `main` leaves no file.
@@ -40,16 +41,19 @@ mod scheduler;
 mod symbols;
 mod target;
 mod tasks;
+mod thin;
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::OnceLock;
 
 pub use kind::{Cause, Kind};
+pub use thin::Thin;
 pub use recorder::{around, note_copy, note_region, note_steal, note_task, span};
 
 use super::env::Settings;
 use super::report;
+use super::thread::Here;
 use super::tool::{self, Place};
 
 /// The file's name as given; set when something is recorded.
@@ -67,6 +71,7 @@ pub fn at_start(settings: &Settings) {
     APART.store(target::tells_processes_apart(file), Ordering::Relaxed);
     clock::begin();
     lane::set_limit(settings.trace_buffer);
+    thin::set_share(settings.trace_share);
     // ORDERING: Relaxed; read by threads that are started later, and by this one.
     PROCESS.store(process(), Ordering::Relaxed);
     ult::observer::set(Some(&scheduler::OBSERVER));
@@ -99,6 +104,9 @@ fn forked() {
     // ORDERING: Relaxed; there is one thread.
     let goes_on = APART.load(Ordering::Relaxed);
     lane::forget();
+    if let Some(here) = Here::if_known() {
+        here.thread.tool.thin.forget();
+    }
     // ORDERING: Relaxed; there is one thread.
     PROCESS.store(if goes_on { process() } else { 0 }, Ordering::Relaxed);
     if !goes_on {
@@ -111,6 +119,9 @@ unsafe extern "C" fn at_exit(_: c_int, _: *mut c_void) {
     let recorded = PROCESS.swap(0, Ordering::Relaxed) == process();
     if recorded {
         tool::hook::region::await_members();
+        if let Some(here) = Here::if_known() {
+            here.thread.tool.thin.settle();
+        }
     }
     stop();
     if let Some(name) = WANTED.get().filter(|_| recorded) {

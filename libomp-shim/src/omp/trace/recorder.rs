@@ -20,7 +20,7 @@ pub struct Recorder;
 /// Where the code of a task is, which has not been submitted. `location`: as compilers pass it, or null.
 #[inline(always)]
 pub fn note_task(task: &Task, location: *const c_char, code: usize) {
-    if is_told(Place::Trace) {
+    if is_told(Place::Trace) && task.is_told_of() {
         note_task_told(task, location, code);
     }
 }
@@ -43,10 +43,11 @@ pub fn note_region(location: *const c_char) {
     }
 }
 
-/// A task has been stolen from `victim`, by the calling thread.
+/// `task` has been stolen from `victim`, by the calling thread.
 #[inline(always)]
-pub fn note_steal(victim: &Thread) {
+pub fn note_steal(victim: &Thread, task: &Task) {
     if is_told(Place::Trace)
+        && task.is_told_of()
         && let Some(worker) = victim.host()
     {
         put(Kind::StealTask, worker.index(), 0, 0);
@@ -138,6 +139,7 @@ impl Consumer for Recorder {
     }
 
     fn implicit_task(&self, thread: &Thread, end: End, _: bool) {
+        thread.tool.thin.settle();
         let task = address(&thread.implicit);
         match end {
             End::Begin => put(Kind::ImplicitBegin, thread.num(), task, address(thread.team())),
@@ -145,9 +147,11 @@ impl Consumer for Recorder {
         }
     }
 
-    fn task_create(&self, _: &Site, task: &Task, _: bool) {
-        if let Some(record) = record::of(task) {
-            put(Kind::TaskCreate, 0, record.id.get(), record.trace.get());
+    fn task_create(&self, site: &Site, task: &Task, _: bool) {
+        match record::of(task) {
+            Some(record) if task.flags().has(Flags::WAITS) => put(Kind::TaskCreate, 0, record.id.get(), record.trace.get()),
+            Some(record) => site.thread.tool.thin.write(record.id.get(), record.trace.get()),
+            None => {}
         }
     }
 
@@ -169,24 +173,27 @@ impl Consumer for Recorder {
         }
     }
 
-    fn sync_wait(&self, _: &Site, kind: SyncKind, end: End, _: bool) {
+    fn sync_wait(&self, site: &Site, kind: SyncKind, end: End, _: bool) {
+        if !site.task.is_explicit() {
+            site.thread.tool.thin.settle();
+        }
         wait(end, cause_of(kind));
     }
 
-    fn mutex_acquire(&self, _: &Site, kind: Mutex, _: u32, _: u64) {
-        if let Some(cause) = cause_of_mutex(kind) {
+    fn mutex_acquire(&self, site: &Site, kind: Mutex, _: u32, _: u64) {
+        if let Some(cause) = cause_of_mutex(kind).filter(|_| site.task.is_told_of()) {
             wait(End::Begin, cause);
         }
     }
 
-    fn mutex_acquired(&self, _: &Site, kind: Mutex, _: u64) {
-        if let Some(cause) = cause_of_mutex(kind) {
+    fn mutex_acquired(&self, site: &Site, kind: Mutex, _: u64) {
+        if let Some(cause) = cause_of_mutex(kind).filter(|_| site.task.is_told_of()) {
             wait(End::End, cause);
         }
     }
 
-    fn nest_lock(&self, _: &Site, end: End, _: u64) {
-        if end == End::Begin {
+    fn nest_lock(&self, site: &Site, end: End, _: u64) {
+        if end == End::Begin && site.task.is_told_of() {
             wait(End::End, Cause::Lock);
         }
     }

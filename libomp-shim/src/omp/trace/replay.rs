@@ -4,6 +4,9 @@
 //! context that goes on. While nothing is open on the context that runs, the lane waits for what those wait for that were left there. So a task which waits in the middle, or comes back on another kernel thread, is several slices with one number; the last one is
 //! marked `"end":1`. On a lane times only grow, by a nanosecond where two things begin at one time: slices nest.
 //!
+//! Tasks that were left out are counted: a task that is written stands for those of its thread before it, and where they were run is on a lane of its own for
+//! each kernel thread, beside the one for slices.
+//!
 //! What is lost at the end of a lane cannot be told from what did not happen: what is open there ends with the lane's last event.
 
 use std::collections::HashMap;
@@ -16,10 +19,13 @@ use super::lane::Lane;
 use super::merge::Merge;
 use super::names::Names;
 use super::queues::Queues;
-use super::tasks::{Tasks, Team};
+use super::tasks::{Task, Tasks, Team};
 
 /// The lane number of kernel threads without a worker.
 const NO_WORKER: usize = 9999;
+
+/// The lane number of what was left out of the lane 0; see the module.
+const MANY: usize = 10_000;
 
 /// Nanoseconds: a wait that is shorter was none, as for a lock that nobody has.
 const NO_WAIT: u64 = 100;
@@ -42,10 +48,12 @@ struct Open {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum What {
     /// The facts of its first slice.
-    Task { parent: u64, lane: usize, created: u64, victim: Option<u32> },
+    Task { parent: u64, lane: usize, created: u64, victim: Option<u32>, stands: u32, unmeasured: bool },
     Implicit { team: Team, number: u32, gang: Option<(i64, i32)> },
     Region(Team),
     Cause(Cause, u64),
+    /// Tasks that are left out, run at once by one that is written.
+    Short,
 }
 
 impl PartialEq for Team {
@@ -78,6 +86,16 @@ struct Track {
     left: Vec<u64>,
     /// Since when nothing is open on the context that runs.
     idle: Option<u64>,
+    /// Where the last slice of tasks that are left out ends.
+    many: Option<u64>,
+}
+
+/// Tasks in numbers.
+#[derive(Default)]
+struct Counts {
+    made: u64,
+    written: u64,
+    left_out_ran: u64,
 }
 
 /// See the module.
@@ -91,6 +109,7 @@ struct Replay<W: Write> {
     teams: HashMap<u64, Team>,
     regions: u64,
     queues: Queues,
+    counts: Counts,
 }
 
 /// Writes what the lanes hold.
@@ -118,12 +137,12 @@ impl<W: Write> Replay<W> {
     fn new(to: W, process: u32, scale: Scale, lanes: Vec<(usize, bool)>) -> io::Result<Self> {
         // A context that has not been left yet has no address that is known: the lane's number stands for it.
         let track = |(number, lost): (usize, bool)| {
-            Track { number, context: number as u64, now: 0, asleep: None, victim: None, preempted: false, lost, left: Vec::new(), idle: None }
+            Track { number, context: number as u64, now: 0, asleep: None, victim: None, preempted: false, lost, left: Vec::new(), idle: None, many: None }
         };
         let queues = Queues::new(lanes.len());
         let tracks = lanes.into_iter().map(track).collect();
         let (contexts, teams) = (HashMap::new(), HashMap::new());
-        Ok(Self { out: Out::begin(to, process)?, scale, names: Names::default(), tracks, contexts, tasks: Tasks::default(), teams, regions: 0, queues })
+        Ok(Self { out: Out::begin(to, process)?, scale, names: Names::default(), tracks, contexts, tasks: Tasks::default(), teams, regions: 0, queues, counts: Counts::default() })
     }
 
     /// Names of the process and its lanes.
@@ -173,7 +192,9 @@ impl<W: Write> Replay<W> {
             Kind::ImplicitEnd => self.close(lane, now, true, |open| matches!(open.what, What::Implicit { .. }) && open.address == a)?,
             Kind::TaskCreate => {
                 let parent = self.running(lane);
-                self.tasks.create(a, parent, b, lane, now);
+                self.counts.made += u64::from(small);
+                self.counts.written += u64::from(small != 0);
+                self.tasks.create(a, Task { parent, place: b, lane, created: now, stands: small, ..Task::default() });
                 self.queues.ready(lane, 1);
                 self.count(lane, now)?;
             }
@@ -203,6 +224,14 @@ impl<W: Write> Replay<W> {
                 }
             }
             Kind::StealTask => self.tracks[lane].victim = Some(small),
+            Kind::LeftOut => self.counts.made += u64::from(small),
+            Kind::Ran => self.ran(lane, (self.scale.nanos(a), now), small)?,
+            Kind::ShortBegin => {
+                let id = self.running(lane);
+                self.open(lane, now, Open { what: What::Short, address: 0, id, place: 0, begin: 0, again: false });
+            }
+            Kind::ShortEnd => self.close(lane, now, true, |open| open.what == What::Short)?,
+            Kind::Unmeasured => self.is_unmeasured(lane),
         }
         let stays = self.context(lane).open.is_empty();
         if let (Some(since), Some((cause, id)), false) = (idle, waits_for, stays && event.kind != Kind::Switch) {
@@ -285,12 +314,14 @@ impl<W: Write> Replay<W> {
         let number = |n: u64| Value::Number(n as i64);
         let mut facts: Vec<(&'static str, Value)> = Vec::with_capacity(8);
         let (category, name) = match open.what {
-            What::Task { parent, lane, created, victim } => {
+            What::Task { parent, lane, created, victim, stands, unmeasured } => {
                 facts.push(("task", number(open.id)));
                 if !open.again {
                     facts.extend([("parent", number(parent)), ("by", number(self.tracks[lane].number as u64)), ("created", Value::Time(created))]);
                     facts.extend(victim.map(|v| ("victim", number(v.into()))));
+                    facts.extend((stands > 1).then_some(("stands", number(stands.into()))));
                 }
+                facts.extend(unmeasured.then_some(("unmeasured", Value::Number(1))));
                 ("task", self.names.of(open.place))
             }
             What::Implicit { team, number: thread, gang } => {
@@ -306,6 +337,10 @@ impl<W: Write> Replay<W> {
                 facts.push(("task", number(open.id)));
                 facts.extend((!cause.is_wait()).then_some((if cause == Cause::Served { "rank" } else { "device" }, number(whose))));
                 (if cause.is_wait() { "wait" } else { "device" }, cause.name())
+            }
+            What::Short => {
+                facts.push(("task", number(open.id)));
+                ("short", "short tasks")
             }
         };
         facts.extend(ends.then_some(("end", Value::Number(1))));
@@ -370,7 +405,7 @@ impl<W: Write> Replay<W> {
         let again = core::mem::replace(&mut task.begun, true);
         task.open = true;
         let (id, place, made, created) = (task.id, task.place, task.lane, task.created);
-        let what = What::Task { parent: task.parent, lane: made, created, victim };
+        let what = What::Task { parent: task.parent, lane: made, created, victim, stands: task.stands, unmeasured: false };
         let arrows = core::mem::take(&mut task.arrows);
         let was_ready = task.waits == 0 && !again;
         self.open(lane, now, Open { what, address, id, place, begin: 0, again });
@@ -414,6 +449,29 @@ impl<W: Write> Replay<W> {
         Ok(())
     }
 
+    /// So many tasks that are left out were run there, in that time.
+    fn ran(&mut self, lane: usize, (begin, end): (u64, u64), tasks: u32) -> io::Result<()> {
+        self.counts.left_out_ran += u64::from(tasks);
+        let number = self.tracks[lane].number;
+        if self.tracks[lane].many.is_none() {
+            let name = format!("worker {number}: tasks left out");
+            self.out.metadata(MANY + number, "thread_name", &[("name", Value::Text(&name))])?;
+            self.out.metadata(MANY + number, "thread_sort_index", &[("sort_index", Value::Number(number as i64))])?;
+        }
+        let begin = begin.max(self.tracks[lane].many.unwrap_or(0)).min(end);
+        self.tracks[lane].many = Some(end);
+        let facts = [("lane", Value::Number(number as i64)), ("tasks", Value::Number(tasks.into()))];
+        self.out.slice(&Slice { lane: MANY + number, begin, end, category: "many", name: "short tasks" }, &facts)
+    }
+
+    /// The running task runs others that are not written.
+    fn is_unmeasured(&mut self, lane: usize) {
+        let newest = self.context(lane).open.iter_mut().rev().find(|open| matches!(open.what, What::Task { .. }));
+        if let Some(Open { what: What::Task { unmeasured, .. }, .. }) = newest {
+            *unmeasured = true;
+        }
+    }
+
     /// What is open ends where the trace ends, or where its lane did.
     fn finish(mut self, lost: u64) -> io::Result<()> {
         let last = self.tracks.iter().map(|track| track.now).max().unwrap_or(0);
@@ -428,6 +486,10 @@ impl<W: Write> Replay<W> {
         let facts = [
             ("version", Value::Text(env!("CARGO_PKG_VERSION"))),
             ("lost", Value::Number(lost as i64)),
+            ("tasks", Value::Number(self.counts.made as i64)),
+            ("tasks_written", Value::Number(self.counts.written as i64)),
+            ("tasks_left_out", Value::Number((self.counts.made - self.counts.written) as i64)),
+            ("left_out_and_run", Value::Number(self.counts.left_out_ran as i64)),
             ("start", Value::Time(clock::start())),
             ("end", Value::Time(last)),
         ];

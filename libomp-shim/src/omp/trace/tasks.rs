@@ -21,8 +21,10 @@ pub struct Task {
     pub open: bool,
     /// Unfinished tasks that it waits for.
     pub waits: u32,
+    /// How many tasks it stands for, itself included.
+    pub stands: u32,
     /// Addresses of those that wait for it.
-    successors: Vec<u64>,
+    pub successors: Vec<u64>,
     /// Arrows that point to it: number, and whence.
     pub arrows: Vec<(u64, u64)>,
 }
@@ -51,10 +53,10 @@ impl Tasks {
         self.arrows
     }
 
-    /// The task at `address` is made.
-    pub fn create(&mut self, address: u64, parent: u64, place: u64, lane: usize, created: u64) {
+    /// The task `task` is made, which is known by `address`; it gets its number here.
+    pub fn create(&mut self, address: u64, task: Task) {
         let id = self.next_id();
-        self.alive.insert(address, Task { id, parent, place, lane, created, ..Task::default() });
+        self.alive.insert(address, Task { id, ..task });
     }
 
     /// The task at `address`.
@@ -110,7 +112,7 @@ mod tests {
     #[test]
     fn who_depends_on_two_tasks_is_released_by_the_last() {
         let mut tasks = Tasks::default();
-        [10, 20, 30].into_iter().for_each(|address| tasks.create(address, 0, 0, 3, 0));
+        [10, 20, 30].into_iter().for_each(|address| tasks.create(address, Task { lane: 3, ..Task::default() }));
         assert!(tasks.depend(10, 30) && !tasks.depend(20, 30), "the first one makes it wait");
         assert!(!tasks.depend(99, 30) && !tasks.depend(10, 99), "who has ended, or is not there");
         let (first, leaving) = tasks.end(10).unwrap();

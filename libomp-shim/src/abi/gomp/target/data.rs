@@ -16,6 +16,8 @@ use crate::omp::device::{self, Slot, choose, construct};
 use crate::omp::target;
 use crate::omp::task::Flags;
 use crate::omp::thread::Here;
+use crate::omp::tool::event::Target as Kind;
+use crate::omp::tool::hook::device as hook;
 
 /// Bit of the `flags` argument.
 const EXIT: c_uint = 2;
@@ -32,6 +34,15 @@ pub enum Change {
 }
 
 impl Change {
+    /// What it is for tools.
+    pub fn kind(self) -> Kind {
+        match self {
+            Self::Enter => Kind::EnterData,
+            Self::Exit => Kind::ExitData,
+            Self::Update => Kind::Update,
+        }
+    }
+
     /// # Safety
     /// The compiler's list.
     pub unsafe fn carry_out(self, slot: &Slot, arrays: &Arrays) {
@@ -63,7 +74,8 @@ fn open() -> MutexGuard<'static, Option<HashMap<usize, Vec<Open>>>> {
 unsafe fn begin(device: c_int, arrays: &Arrays, addresses: *mut *mut c_void) {
     let here = Here::get();
     if !device::any() {
-        return target::refuse_if_mandatory(here, device.into());
+        target::refuse_if_mandatory(here, device.into());
+        return hook::on_host(Kind::EnterData);
     }
     choose::refuse_for_data(here, device.into());
     let region = device_for(here, device).map(|slot| {
@@ -78,6 +90,9 @@ unsafe fn begin(device: c_int, arrays: &Arrays, addresses: *mut *mut c_void) {
             (slot, list.items, entered)
         }
     });
+    if region.is_none() {
+        hook::on_host(Kind::EnterData);
+    }
     open().get_or_insert_default().entry(ptr::from_ref(here.task).addr()).or_default().push(region);
 }
 
@@ -118,7 +133,7 @@ pub unsafe extern "C-unwind" fn GOMP_target_data(
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_target_end_data() {
     if !device::any() {
-        return;
+        return hook::on_host(Kind::ExitData);
     }
     let task = ptr::from_ref(Here::get().task).addr();
     let region = {
@@ -131,9 +146,11 @@ pub extern "C-unwind" fn GOMP_target_end_data() {
         }
         region
     };
-    if let Some(Some((slot, items, entered))) = region {
+    match region {
         // SAFETY: the storage is valid until the construct ends.
-        unsafe { construct::end(slot, &items, &entered) };
+        Some(Some((slot, items, entered))) => unsafe { construct::end(slot, &items, &entered) },
+        Some(None) => hook::on_host(Kind::ExitData),
+        None => {}
     }
 }
 
@@ -149,9 +166,14 @@ unsafe fn change(device: c_int, change: Change, arrays: impl FnOnce() -> Arrays,
     // SAFETY: as the caller says.
     unsafe {
         match place {
-            None if depend.is_null() => {}
-            None if deferred => front::GOMP_taskwait_depend_nowait(depend),
-            None => front::GOMP_taskwait_depend(depend),
+            None => {
+                match (depend.is_null(), deferred) {
+                    (true, _) => {}
+                    (false, true) => front::GOMP_taskwait_depend_nowait(depend),
+                    (false, false) => front::GOMP_taskwait_depend(depend),
+                }
+                hook::on_host(change.kind());
+            }
             Some(_) if deferred => {
                 let copies = Copies(Vec::new());
                 defer(here, Deferred { action: Action::Data(change), place: Target::Known(place), arrays: arrays(), copies }, depend);

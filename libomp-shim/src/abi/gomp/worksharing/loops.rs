@@ -7,7 +7,7 @@ use core::ffi::{c_long, c_uint, c_ulonglong, c_void};
 use core::ptr;
 
 use super::shared;
-use crate::omp::check::meetings::{self, Kind};
+use crate::omp::check::meetings::Kind;
 use crate::omp::report;
 use crate::omp::team;
 use crate::omp::thread::Here;
@@ -158,8 +158,7 @@ pub extern "C-unwind" fn GOMP_loop_end() {
 pub fn end(kind: Kind) {
     let here = Here::get();
     leave(here);
-    meetings::meets(here, kind, ptr::null());
-    team::barrier(here, || SyncKind::Workshare);
+    team::barrier(here, (kind, ptr::null()), || SyncKind::Workshare);
 }
 
 /// The end of a loop in a region that may be cancelled: a barrier; true when the region has been cancelled.
@@ -172,8 +171,7 @@ pub extern "C-unwind" fn GOMP_loop_end_cancel() -> bool {
 pub fn end_cancellable(kind: Kind) -> bool {
     let here = Here::get();
     leave(here);
-    meetings::meets(here, kind, ptr::null());
-    team::cancellable_barrier(here, || SyncKind::Workshare)
+    team::cancellable_barrier(here, (kind, ptr::null()), || SyncKind::Workshare)
 }
 
 /// The end of a loop with `nowait`.

@@ -5,7 +5,7 @@ use core::ptr;
 use core::sync::atomic::Ordering;
 
 use super::shared;
-use crate::omp::check::meetings::{self, Kind};
+use crate::omp::check::meetings::Kind;
 use crate::omp::team;
 use crate::omp::thread::Here;
 use crate::omp::tool::event::SyncKind;
@@ -31,8 +31,7 @@ pub extern "C-unwind" fn GOMP_single_copy_start() -> *mut c_void {
     if executes {
         return ptr::null_mut();
     }
-    meetings::meets(here, Kind::GompCopy, ptr::null());
-    team::barrier(here, || SyncKind::Implementation);
+    team::barrier(here, (Kind::GompCopy, ptr::null()), || SyncKind::Implementation);
     // ORDERING: Relaxed; ordered by the barrier. The next broadcast comes after the construct's closing barrier.
     here.team().broadcast.load(Ordering::Relaxed).cast()
 }
@@ -44,8 +43,7 @@ pub extern "C-unwind" fn GOMP_single_copy_end(data: *mut c_void) {
     // ORDERING: Relaxed; published by the barrier.
     here.team().broadcast.store(data.cast(), Ordering::Relaxed);
     hook::work::ends();
-    meetings::meets(here, Kind::GompCopy, ptr::null());
-    team::barrier(here, || SyncKind::Implementation);
+    team::barrier(here, (Kind::GompCopy, ptr::null()), || SyncKind::Implementation);
 }
 
 /// `scope` with task reductions.

@@ -1,5 +1,6 @@
 //! LLVM's numbers of schedules (`sched_type`).
 
+use crate::omp::icv::{Sched, SchedKind};
 use crate::omp::report;
 use crate::omp::thread::Here;
 use crate::omp::worksharing::schedule::{Rule, Schedule};
@@ -20,6 +21,8 @@ const NOMERGE: i32 = 128;
 pub const STATIC: i32 = 34;
 /// `schedule(dynamic)`.
 const DYNAMIC: i32 = 35;
+/// `schedule(auto)`.
+const AUTO: i32 = 38;
 
 /// A schedule without its modifiers, as a number between 33 and 47.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +37,10 @@ pub struct Kind {
 }
 
 impl Kind {
+    /// What `auto` is, as in LLVM's library: programs that were tried with that one rely on uneven iterations being balanced. With gcc it is static, by code that the
+    /// compiler makes itself.
+    const AUTOMATIC: Schedule = Schedule { rule: Rule::Guided, chunk: 1 };
+
     /// The schedule that `number` stands for.
     #[inline]
     pub fn of(number: i32) -> Self {
@@ -60,12 +67,16 @@ impl Kind {
     pub fn schedule(self, here: Here, chunk: i64) -> Schedule {
         let schedule = match self.number {
             33 | 45 => Schedule::new(Rule::Chunked, chunk),
-            STATIC | 38 | 40 | 41 => Schedule::BLOCK,
+            STATIC | 40 | 41 => Schedule::BLOCK,
+            AUTO => Self::AUTOMATIC,
             DYNAMIC if self.modifier != NONMONOTONIC => Schedule::new(Rule::Dynamic, chunk), // the default before OpenMP 5.0
             DYNAMIC | 44 => Schedule::new(Rule::Nonmonotonic, chunk),
             36 | 42 | 43 => Schedule::new(Rule::Guided, chunk),
             46 => Schedule::new(Rule::GuidedMultiple, chunk),
-            37 => Schedule::of_icv(here.task.icv.get().run_sched),
+            37 => match here.task.icv.get().run_sched {
+                Sched { kind: SchedKind::Auto, .. } => Self::AUTOMATIC,
+                sched => Schedule::of_icv(sched),
+            },
             47 => Schedule::of_icv_simd(here.task.icv.get().run_sched, chunk),
             39 => Schedule::new(Rule::Trapezoidal, chunk),
             other => report::fatal(format_args!("schedule {other} in a call by LLVM's code is unknown; the program stops")),

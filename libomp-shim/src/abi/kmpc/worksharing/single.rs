@@ -4,7 +4,7 @@ use core::ffi::c_void;
 use core::sync::atomic::Ordering;
 
 use super::Ident;
-use crate::omp::check::meetings::{self, Kind};
+use crate::omp::check::meetings::Kind;
 use crate::omp::team;
 use crate::omp::thread::Here;
 use crate::omp::tool::event::{SyncKind, Work};
@@ -41,16 +41,14 @@ pub unsafe extern "C-unwind" fn __kmpc_copyprivate(
         // ORDERING: Relaxed; published by the barrier.
         here.team().broadcast.store(data.cast(), Ordering::Relaxed);
     }
-    meetings::meets(here, Kind::KmpcCopy, location.cast());
-    team::barrier(here, || SyncKind::Implementation);
+    team::barrier(here, (Kind::KmpcCopy, location.cast()), || SyncKind::Implementation);
     if did_it == 0 && !ult::mutant!(copyprivate_not_copied) {
         // ORDERING: Relaxed; ordered by the barrier.
         let from = here.team().broadcast.load(Ordering::Relaxed);
         // SAFETY: the compiler's function for the compiler's data; the owner waits at the next barrier.
         unsafe { copy(data, from.cast()) };
     }
-    meetings::meets(here, Kind::KmpcCopy, location.cast());
-    team::barrier(here, || SyncKind::Workshare);
+    team::barrier(here, (Kind::KmpcCopy, location.cast()), || SyncKind::Workshare);
 }
 
 /// `copyprivate` in two steps: returns the address of the executing thread's data (which is the one that passes a
@@ -62,8 +60,7 @@ pub extern "C-unwind" fn __kmpc_copyprivate_light(location: *const Ident, _: i32
         // ORDERING: Relaxed; published by the barrier.
         here.team().broadcast.store(data.cast(), Ordering::Relaxed);
     }
-    meetings::meets(here, Kind::KmpcCopy, location.cast());
-    team::barrier(here, || SyncKind::Implementation);
+    team::barrier(here, (Kind::KmpcCopy, location.cast()), || SyncKind::Implementation);
     // ORDERING: Relaxed; ordered by the barrier.
     here.team().broadcast.load(Ordering::Relaxed).cast()
 }

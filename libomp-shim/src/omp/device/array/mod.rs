@@ -531,7 +531,7 @@ impl Held {
         let mut result = Ok(());
         for of_device in filling.chunk_by(|(one, _), (other, _)| one.device == other.device) {
             let slot = of_device[0].0.slot();
-            let mut batch = Batch::new(&*slot.device);
+            let mut batch = Batch::new(slot);
             // SAFETY: the array's storage is the program's or ours until it is destroyed, which nobody does while it is in use.
             let begun = of_device.iter().try_for_each(|(want, used)| unsafe { BLOCKS.fill(slot, &want.block, used, &mut batch) });
             let came = begun.and(batch.finish());

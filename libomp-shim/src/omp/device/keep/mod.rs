@@ -282,7 +282,7 @@ fn copy(slot: &Slot, items: &[Item], range: &Range<usize>) -> Result<Option<Used
             });
             let Some(used) = added else {
                 // SAFETY: allocated above.
-                unsafe { slot.device.free(block) };
+                unsafe { slot.free(block, address, range) };
                 return Ok(None);
             };
             used

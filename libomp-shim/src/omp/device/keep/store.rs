@@ -65,7 +65,7 @@ impl Store {
         let mut batches: BTreeMap<i32, Batch<'_>> = BTreeMap::new();
         for save in saves {
             let slot = slot(save.device);
-            let batch = batches.entry(save.device).or_insert_with(|| Batch::new(&*slot.device));
+            let batch = batches.entry(save.device).or_insert_with(|| Batch::new(slot));
             // SAFETY: a region has mapped the storage, and its program leaves it alone until it knows the region's end, for which it comes by
             // `host_looks` and waits for this; or it is an array's, which the program touches between calls that say so.
             or_fail(slot, unsafe { batch.copy_out(save.host.start, save.address, save.host.len()) });
@@ -124,7 +124,7 @@ impl Store {
                 From::Host => batch.copy_in(used.address, range.start, range.len()),
                 From::Device(..) if ult::mutant!(filled_from_stale_host) => batch.copy_in(used.address, range.start, range.len()),
                 From::Device(other, from) => match reaches(slot, other) {
-                    Some(peer) => batch.copy_across(used.address, peer, from, range.len()),
+                    Some(peer) => batch.copy_across(used.address, (other, peer), from, range.len()),
                     None => {
                         self.write_all(&|directory| directory.saves_in(range));
                         batch.copy_in(used.address, range.start, range.len())
@@ -165,7 +165,7 @@ fn slot(number: i32) -> &'static Slot {
 pub fn free(blocks: Vec<Block>) {
     for block in blocks {
         // SAFETY: the directory gives out what nothing uses, once.
-        unsafe { slot(block.device).device.free(block.block) };
+        unsafe { slot(block.device).free(block.block, block.block, &(0..0)) };
     }
 }
 

@@ -23,12 +23,23 @@ pub struct Entered {
     /// Per item: nothing was mapped, so that there is nothing to leave.
     pub absent: Vec<bool>,
     /// Copies for the region alone.
-    pub private: Vec<Address>,
+    pub private: Vec<Private>,
     /// What is to be copied back when the list is left, unless others map it meanwhile, as far as the device can bring it along:
     /// where it is there and here.
     pub wanted: Vec<(Address, Range<usize>)>,
     /// Leaving the list copies nothing, as long as those hold its ranges that do now.
     pub leaves_nothing: bool,
+}
+
+/// A copy for a region alone.
+#[derive(Debug)]
+pub struct Private {
+    /// The block it lies in.
+    pub block: Address,
+    /// Where it is.
+    pub copy: Address,
+    /// What it is a copy of.
+    pub host: Range<usize>,
 }
 
 /// Are all items values, for which a device's table need not be asked?
@@ -69,7 +80,7 @@ pub unsafe fn enter_as(slot: &Slot, items: &[Item], keeps: bool) -> Result<Enter
         keep::await_turn(slot, items);
     }
     let mut table = slot.lock();
-    let mut batch = Batch::new(&*slot.device);
+    let mut batch = Batch::new(slot);
     // SAFETY: as the caller says.
     let prepared = if keeps { unsafe { keep::prepare(slot, &table, items, &mut batch) }? } else { Prepared::default() };
     let mut list = Entering {
@@ -319,7 +330,7 @@ impl Entering<'_> {
     /// A copy for the region alone.
     unsafe fn make_private(&mut self, item: &Item) -> Result<usize, Failure> {
         let (block, address) = self.slot.allocate_like(item.begin, item.size.max(1))?;
-        self.entered.private.push(block);
+        self.entered.private.push(Private { block, copy: address, host: item.range() });
         self.copies.push((item.range(), address));
         if item.flags.has(Flags::TO) {
             // SAFETY: as the caller says; the copy is as large.

@@ -11,8 +11,9 @@ use super::super::keep;
 use super::super::Slot;
 use super::super::interface::{Address, Failure};
 use super::super::table::{Mapped, Origin, POINTER, Place, Table};
-use super::super::transfer::Batch;
+use super::super::transfer::{self, Batch};
 use super::{Flags, Item, Role, absent, host_pointer};
+use crate::omp::tool::hook::device as hook;
 
 /// What the end of a region has brought along: host ranges and their bytes.
 #[derive(Debug, Default)]
@@ -37,15 +38,17 @@ impl Brought {
         self.bytes.as_mut_ptr()
     }
 
-    /// Writes the bytes of `range` to the host, if they were brought.
+    /// Writes the bytes of `range`, which lies in `mapped`, to the host, if they were brought.
     ///
     /// # Safety
     /// The range is valid on the host.
-    unsafe fn give(&self, range: &Range<usize>) -> bool {
+    unsafe fn give(&self, slot: &Slot, mapped: &Mapped, range: &Range<usize>) -> bool {
         let Some((_, at)) = self.parts.iter().find(|(part, _)| part == range) else { return false };
         let bytes = &self.bytes[*at..*at + range.len()];
+        let told = hook::op_begins(|| transfer::to_host(slot, range.start, mapped.translate(range.start), range.len()));
         // SAFETY: as the caller says.
         unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), range.start as *mut u8, bytes.len()) };
+        hook::op_ends(told, || 0);
         true
     }
 }
@@ -71,7 +74,7 @@ pub unsafe fn leave(slot: &Slot, items: &[Item], brought: &Brought) -> Result<()
 /// As [`leave`].
 pub unsafe fn leave_as(slot: &Slot, items: &[Item], brought: &Brought, keeps: bool) -> Result<(), Failure> {
     let mut table = slot.lock();
-    let mut batch = Batch::new(&*slot.device);
+    let mut batch = Batch::new(slot);
     // SAFETY: as the caller says, throughout.
     unsafe {
         for item in items.iter().filter(|i| i.role == Role::Detach) {
@@ -91,7 +94,7 @@ pub unsafe fn leave_as(slot: &Slot, items: &[Item], brought: &Brought, keeps: bo
             if !is_from || !leaves || range.is_empty() {
                 continue;
             }
-            if !(mapped.is_of_one() && brought.give(&range)) {
+            if !(mapped.is_of_one() && brought.give(slot, mapped, &range)) {
                 batch.fetch(mapped, range.clone())?;
             }
             if keeps {
@@ -101,12 +104,12 @@ pub unsafe fn leave_as(slot: &Slot, items: &[Item], brought: &Brought, keeps: bo
         batch.finish()?;
         for start in found.into_iter().flatten() {
             if table.get(start).is_some_and(|m| m.count() == 0)
-                && let Some(Mapped { origin: Origin::Block(block), host, kept, written, .. }) = table.remove(start)
+                && let Some(Mapped { origin: Origin::Block(block), host, device, kept, written, .. }) = table.remove(start)
             {
                 match (kept, keeps) {
                     (false, _) => {
                         slot.placing.unmap(host.len());
-                        slot.device.free(block);
+                        slot.free(block, device, &host);
                     }
                     (true, true) => keep::release(slot, &host, written),
                     (true, false) => keep::release_to_host(slot, &host, written),

@@ -17,6 +17,7 @@ use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 
 use super::{Brought, registry};
 use crate::omp::device::{self, Slot, TableGuard, rank};
+use crate::omp::tool::hook::device as hook;
 use crate::omp::{exit, report, root};
 
 /// The process ends.
@@ -96,12 +97,15 @@ fn gone(slot: &Slot) -> Vec<u64> {
 }
 
 fn unload(slot: &Slot, mut table: TableGuard<'_>) {
-    let gone: Vec<Brought> = gone(slot).iter().filter_map(|number| slot.programs.modules().remove(number)).collect();
-    for host in gone.iter().flat_map(|brought| &brought.variables) {
+    let gone: Vec<(u64, Brought)> = gone(slot).into_iter().filter_map(|number| Some((number, slot.programs.modules().remove(&number)?))).collect();
+    for host in gone.iter().flat_map(|(_, brought)| &brought.variables) {
         table.remove(*host);
     }
     drop(table);
-    gone.into_iter().for_each(|brought| say(slot, slot.device.unload(brought.module)));
+    for (number, brought) in gone {
+        say(slot, slot.device.unload(brought.module));
+        hook::unloads(slot, number);
+    }
 }
 
 fn say(slot: &Slot, done: Result<(), device::interface::Failure>) {

@@ -8,7 +8,8 @@
 //! | `wait` | barriers, `taskwait`, `taskgroup` |
 //! | `work` | loops, sections, `single`, `masked`, reductions, chunks |
 //! | `mutex` | locks, `critical`, `ordered`, `flush` |
-//! | `other` | cancellation, errors, `omp_control_tool`, devices |
+//! | `device` | constructs of devices, their memory, their lives |
+//! | `other` | cancellation, errors, `omp_control_tool` |
 //!
 //! *Frames.* A tool that walks stacks asks where a task's code has entered the runtime ([`Frame`](super::record::Frame)). A hook at the beginning of something that
 //! the program's code has called notes that, and the one at its end takes it back ([`enter`], [`leave`]); only for tools of the standard's interface.
@@ -20,6 +21,7 @@ use super::{Place, is_told};
 use crate::omp::task::Task;
 use crate::omp::thread::{Here, Thread};
 
+pub mod device;
 pub mod mutex;
 pub mod other;
 pub mod region;

@@ -1,9 +1,39 @@
 //! Locks, `critical`, `atomic` by a lock, `ordered`, and `flush`. A mutex is known by its address.
 
+use ult::watch;
+
 use super::super::event::{End, Mutex, Site};
 use super::super::{is_on, ompt, tell};
 use super::{entered, put_state, site, state};
+use crate::omp::lock::Lock;
 use crate::omp::thread::Here;
+
+/// Takes `lock`, whoever watches.
+#[inline(always)]
+pub fn lock(kind: Mutex, hint: u32, lock: &Lock) {
+    if watch::anybody() { lock_watched(kind, hint, lock) } else { lock.lock_unwatched() }
+}
+
+#[cold]
+#[inline(never)]
+fn lock_watched(kind: Mutex, hint: u32, lock: &Lock) {
+    take(kind, hint, lock.address(), || lock.lock());
+}
+
+/// Releases `lock`, whoever watches.
+#[inline(always)]
+pub fn unlock(kind: Mutex, lock: &Lock) {
+    if watch::anybody() { unlock_watched(kind, lock) } else { lock.unlock_unwatched() }
+}
+
+#[cold]
+#[inline(never)]
+fn unlock_watched(kind: Mutex, lock: &Lock) {
+    release(kind, lock.address(), || {
+        lock.unlock();
+        0
+    });
+}
 
 /// Takes a mutex by `take`, which waits for it.
 #[inline(always)]

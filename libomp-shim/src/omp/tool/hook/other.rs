@@ -1,8 +1,8 @@
-//! Cancellation, errors, `omp_control_tool`, and constructs of devices.
+//! Cancellation, errors, `omp_control_tool`.
 
 use core::cell::Cell;
 
-use super::super::event::{End, Site, Target};
+use super::super::event::Site;
 use super::super::{is_on, tell};
 use super::site;
 use crate::omp::task::Task;
@@ -57,19 +57,4 @@ pub fn control(command: u64, modifier: u64, argument: usize) -> Option<i32> {
         });
     });
     answer.get()
-}
-
-/// A construct of a device begins or ends.
-#[inline(always)]
-pub fn target(here: Here, kind: Target, end: End, device: i32) {
-    if is_on() {
-        target_told(here, kind, end, device);
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn target_told(here: Here, kind: Target, end: End, device: i32) {
-    let site = site(here, None);
-    tell(|consumer| consumer.target(&site, kind, end, device));
 }

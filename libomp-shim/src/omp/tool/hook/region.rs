@@ -343,6 +343,7 @@ fn arrives(here: Here, code: usize) {
     let site = Site::at(here, code);
     tell(|consumer| consumer.sync_region(&site, kind, End::Begin, false));
     tell(|consumer| consumer.sync_wait(&site, kind, End::Begin, false));
+    here.thread.tool.joined.set(here.thread.num() != 0);
 }
 
 #[cold]
@@ -375,4 +376,5 @@ fn new_task(thread: &Thread) {
     record.frame.exit.set(0);
     record.frame.exit_kind.set(RUNTIME_BASE);
     thread.tool.current.set(&raw const thread.implicit);
+    thread.tool.joined.set(false);
 }

@@ -3,6 +3,9 @@
 //! *Who goes on.* A thread's record knows which task it was last said to run. Begin and end of a task are told where they happen; that a task goes on which
 //! has waited is told when it comes back from its wait ([`resumed`]). After the end of a task the newest one that the thread has begun goes on, or its implicit
 //! task; if it is another one, its return from the wait corrects that.
+//!
+//! *Tasks without a record.* While a trace alone is told, it leaves out tasks of programs that make very many ([`crate::omp::trace::Thin`]): they have no
+//! record, are counted, and nothing else is told of them. [`current`](record::ThreadRecord::current) is never one of them; the implicit task stands for them.
 
 use core::ptr::{self, NonNull};
 
@@ -18,14 +21,17 @@ use crate::omp::thread::{Here, Thread};
 #[inline(always)]
 pub fn created(here: Here, task: &Task, at_once: bool) {
     if is_on() {
-        created_told(here, task, at_once, false);
+        match task.is_told_of() {
+            true => created_told(here, task, at_once, false),
+            false => here.thread.tool.thin.made(),
+        }
     }
 }
 
 /// The call that has made a task returns to the program.
 #[inline(always)]
 pub fn made(here: Here) {
-    if is_on() {
+    if is_on() && here.task.is_told_of() {
         made_told(here);
     }
 }
@@ -50,6 +56,7 @@ fn created_told(here: Here, task: &Task, at_once: bool, has_dependences: bool) {
     let caller = caller_if_wanted();
     if let Some(caller) = caller {
         enter(here.task, caller);
+        record::of(task).inspect(|record| record.code.set(caller.address));
     }
     let site = site(here, caller.map(|caller| caller.address));
     tell(|consumer| consumer.task_create(&site, task, has_dependences));
@@ -59,7 +66,10 @@ fn created_told(here: Here, task: &Task, at_once: bool, has_dependences: bool) {
 #[inline(always)]
 pub fn created_with(here: Here, task: &Task, at_once: bool, items: impl Iterator<Item = Dependence> + Clone) {
     if is_on() {
-        created_with_told(here, task, at_once, items);
+        match task.is_told_of() {
+            true => created_with_told(here, task, at_once, items),
+            false => here.thread.tool.thin.made(),
+        }
     }
 }
 
@@ -81,7 +91,7 @@ pub fn mark(task: &Task) -> (u64, u64) {
 #[cold]
 #[inline(never)]
 pub fn waits_for(first: (u64, u64), second: &Task) {
-    if let Some(here) = Here::if_known() {
+    if let Some(here) = Here::if_known().filter(|_| second.is_told_of()) {
         let site = site(here, None);
         tell(|consumer| consumer.task_dependence(&site, first, second));
     }
@@ -91,7 +101,10 @@ pub fn waits_for(first: (u64, u64), second: &Task) {
 #[inline(always)]
 pub fn begun(thread: &Thread, task: &Task) {
     if is_on() {
-        begun_told(thread, task);
+        match task.is_told_of() {
+            true => begun_told(thread, task),
+            false => thread.tool.thin.begins(task),
+        }
     }
 }
 
@@ -102,6 +115,9 @@ fn begun_told(thread: &Thread, task: &Task) {
         // A runner's stack has the words of whoever has left it last, or none: tools ask in the name of the thread.
         // SAFETY: the caller runs the task on the thread's worker; the words change again when the task begins.
         unsafe { Here::set(thread, &thread.implicit) };
+    }
+    if let Some(record) = record::of(task) {
+        record.timed.set(thread.tool.thin.enters());
     }
     goes_on_with(thread, task);
 }
@@ -118,7 +134,7 @@ pub fn called_by_program(task: &Task) {
 /// The running task is about to wait for those that the items name, as a task that waits would: for tools it is one. [`wait_ends`] gets what this returns.
 #[inline(always)]
 pub fn wait_begins(here: Here, items: impl Iterator<Item = Dependence> + Clone) -> Option<NonNull<Task>> {
-    if is_on() { Some(wait_begins_told(here, items)) } else { None }
+    if is_on() && here.task.is_told_of() { Some(wait_begins_told(here, items)) } else { None }
 }
 
 #[cold]
@@ -188,7 +204,7 @@ fn is_known(task: &Task) -> bool {
 /// The running task goes on, after a wait during which its thread may have run others.
 #[inline]
 pub fn resumed(here: Here) {
-    if !ptr::eq(here.thread.tool.current.get(), here.task) {
+    if here.task.is_told_of() && !ptr::eq(here.thread.tool.current.get(), here.task) {
         goes_on_with(here.thread, here.task);
     }
 }
@@ -215,7 +231,10 @@ fn goes_on_with(thread: &Thread, task: &Task) {
 #[inline(always)]
 pub fn ended(thread: &Thread, task: &Task, status: impl FnOnce() -> Status) {
     if is_on() {
-        ended_told(thread, task, status());
+        match task.is_told_of() {
+            true => ended_told(thread, task, status()),
+            false => thread.tool.thin.ends(task),
+        }
     }
 }
 
@@ -230,7 +249,11 @@ fn ended_told(thread: &Thread, task: &Task, status: Status) {
     }
     // SAFETY: own thread only; a task that has begun and not ended is alive.
     let newest = unsafe { thread.own().tied.last().map_or(&thread.implicit, |&newest| &*newest) };
+    let newest = if newest.is_told_of() { newest } else { &thread.implicit };
     thread.tool.current.set(newest);
+    if let Some(record) = record::of(task) {
+        thread.tool.thin.leaves(record.timed.get());
+    }
     tell(|consumer| consumer.task_schedule(thread, task, status, Some(newest)));
 }
 

@@ -8,20 +8,24 @@ use crate::omp::thread::Here;
 /// Runs `wait`, a synchronizing region of this kind. The kind is asked for only if somebody is told.
 #[inline(always)]
 pub fn around<R>(here: Here, kind: impl FnOnce() -> SyncKind, wait: impl FnOnce() -> R) -> R {
-    if is_on() { around_told(here, kind(), true, wait) } else { wait() }
+    if is_on() && here.task.is_told_of() { around_told(here, kind(), true, wait) } else { wait() }
 }
 
 /// [`around`] the end of a region that [`begins`] has told.
 #[inline(always)]
 pub fn end_of<R>(here: Here, kind: SyncKind, wait: impl FnOnce() -> R) -> R {
-    if is_on() { around_told(here, kind, false, wait) } else { wait() }
+    if is_on() && here.task.is_told_of() { around_told(here, kind, false, wait) } else { wait() }
 }
 
 #[cold]
 #[inline(never)]
 fn around_told<R>(here: Here, kind: SyncKind, whole: bool, wait: impl FnOnce() -> R) -> R {
+    let for_tasks = matches!(kind, SyncKind::Taskwait | SyncKind::Taskgroup);
+    if for_tasks && !here.task.is_explicit() && here.thread.tool.thin.is_thinning() {
+        return wait();
+    }
     super::task::resumed(here);
-    if !matches!(kind, SyncKind::Taskwait | SyncKind::Taskgroup) {
+    if !for_tasks {
         super::work::close_single(here);
     }
     entered(here, |code| {
@@ -31,7 +35,9 @@ fn around_told<R>(here: Here, kind: SyncKind, whole: bool, wait: impl FnOnce() -
         }
         let before = put_state(here.thread, state_of(kind), 0);
         tell(|consumer| consumer.sync_wait(&site, kind, End::Begin, false));
+        let timed = here.thread.tool.thin.waits();
         let result = wait();
+        here.thread.tool.thin.leaves(timed);
         super::task::resumed(here);
         tell(|consumer| consumer.sync_wait(&site, kind, End::End, false));
         here.thread.tool.state.set(before);
@@ -54,7 +60,7 @@ fn state_of(kind: SyncKind) -> u32 {
 /// A region of this kind begins, whose end is a call of its own.
 #[inline(always)]
 pub fn begins(here: Here, kind: SyncKind) {
-    if is_on() {
+    if is_on() && here.task.is_told_of() {
         begins_told(here, kind);
     }
 }

@@ -1,15 +1,20 @@
 //! What a tool has registered, and the events it is told.
 
+use core::cell::Cell;
 use core::ffi::{c_char, c_int, c_void};
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-use super::types::{ChunkOf, Data, Function, Item, PARKING, callback, parallel_flag, set, task_flag};
+use super::devices;
+use super::types::{ChunkOf, Data, Function, Item, PARKING, parallel_flag, set, task_flag};
 use crate::omp::depend::{Dependence, Kind};
+use crate::omp::device::Slot;
 use crate::omp::task::{Flags, Task};
 use crate::omp::team::Team;
 use crate::omp::thread::Thread;
-use crate::omp::tool::event::{Chunk, Consumer, End, Mutex, Site, Status, SyncKind, TeamKind, ThreadKind, Work};
+use crate::omp::tool::event::{
+    Chunk, Consumer, DeviceOp, End, Mapping, Mutex, Site, Status, SyncKind, Target, TeamKind, ThreadKind, Words, Work,
+};
 use crate::omp::tool::record::{self, Frame, TaskRecord};
 
 /// `ompt_callbacks_t`.
@@ -21,13 +26,21 @@ pub mod number {
     pub const TASK_CREATE: usize = 5;
     pub const TASK_SCHEDULE: usize = 6;
     pub const IMPLICIT_TASK: usize = 7;
+    pub const TARGET: usize = 8;
+    pub const TARGET_DATA_OP: usize = 9;
+    pub const TARGET_SUBMIT: usize = 10;
     pub const CONTROL_TOOL: usize = 11;
+    pub const DEVICE_INITIALIZE: usize = 12;
+    pub const DEVICE_FINALIZE: usize = 13;
+    pub const DEVICE_LOAD: usize = 14;
+    pub const DEVICE_UNLOAD: usize = 15;
     pub const SYNC_WAIT: usize = 16;
     pub const MUTEX_RELEASED: usize = 17;
     pub const DEPENDENCES: usize = 18;
     pub const TASK_DEPENDENCE: usize = 19;
     pub const WORK: usize = 20;
     pub const MASKED: usize = 21;
+    pub const TARGET_MAP: usize = 22;
     pub const SYNC_REGION: usize = 23;
     pub const LOCK_INIT: usize = 24;
     pub const LOCK_DESTROY: usize = 25;
@@ -38,6 +51,10 @@ pub mod number {
     pub const CANCEL: usize = 30;
     pub const REDUCTION: usize = 31;
     pub const DISPATCH: usize = 32;
+    pub const TARGET_EMI: usize = 33;
+    pub const TARGET_DATA_OP_EMI: usize = 34;
+    pub const TARGET_SUBMIT_EMI: usize = 35;
+    pub const TARGET_MAP_EMI: usize = 36;
     pub const ERROR: usize = 37;
     /// One more than the last.
     pub const COUNT: usize = 38;
@@ -45,16 +62,10 @@ pub mod number {
 
 static CALLBACKS: [AtomicPtr<()>; number::COUNT] = [const { AtomicPtr::new(ptr::null_mut()) }; number::COUNT];
 
-/// Events of devices, which are not told: `target` and what belongs to it.
-const NEVER: [usize; 12] = [8, 9, 10, 12, 13, 14, 15, 22, 33, 34, 35, 36];
-
 /// `ompt_set_callback`.
 pub fn register(event: usize, function: Option<Function>) -> i32 {
     if event == 0 || event >= number::COUNT {
         return set::ERROR;
-    }
-    if NEVER.contains(&event) {
-        return set::NEVER;
     }
     let function = function.map_or(ptr::null_mut(), |function| function as *mut ());
     // ORDERING: Release, pairs with `of`: what the tool has prepared for it.
@@ -71,11 +82,13 @@ pub fn registered(event: usize) -> *mut () {
 /// The callback of an event as a function of the type that belongs to it.
 macro_rules! callback {
     ($event:ident: $type:ident) => {{
-        let function = registered(number::$event);
+        let function = $crate::omp::tool::ompt::callbacks::registered($crate::omp::tool::ompt::callbacks::number::$event);
         // SAFETY: a tool registers functions of the type that the standard gives an event; null is none.
-        unsafe { core::mem::transmute::<*mut (), Option<callback::$type>>(function) }
+        unsafe { core::mem::transmute::<*mut (), Option<$crate::omp::tool::ompt::types::callback::$type>>(function) }
     }};
 }
+
+pub(super) use callback;
 
 /// A word for tasks that have none of their own, because they were made before the tool began.
 static NO_WORD: core::sync::atomic::AtomicU64 = core::sync::atomic::AtomicU64::new(0);
@@ -98,7 +111,8 @@ fn region_unless(over: bool, thread: &Thread) -> *mut Data {
     if over { ptr::null_mut() } else { region_of(thread.team()) }
 }
 
-fn code(site: &Site) -> *const c_void {
+/// Behind which call of the program something happens.
+pub fn code(site: &Site) -> *const c_void {
     ptr::without_provenance(site.code())
 }
 
@@ -114,8 +128,8 @@ pub fn flags_of(task: &Task) -> u32 {
         return task_flag::TASKWAIT | task_flag::UNDEFERRED | task_flag::MERGEABLE;
     }
     let bit = |is: bool, bit: u32| if is { bit } else { 0 };
-    task_flag::EXPLICIT
-        | bit(flags.has(Flags::UNDEFERRED) || flags.has(Flags::INCLUDED), task_flag::UNDEFERRED)
+    let kind = if flags.has(Flags::TARGET) { task_flag::TARGET } else { task_flag::EXPLICIT };
+    kind | bit(flags.has(Flags::UNDEFERRED) || flags.has(Flags::INCLUDED), task_flag::UNDEFERRED)
         | bit(flags.has(Flags::UNTIED), task_flag::UNTIED)
         | bit(flags.has(Flags::FINAL), task_flag::FINAL)
         | bit(flags.has(Flags::MERGED), task_flag::MERGED)
@@ -363,4 +377,35 @@ impl Consumer for Ompt {
         }))
     }
 
+    fn target(&self, site: &Site, kind: Target, end: End, device: i32) {
+        devices::target(site, kind, end, device);
+    }
+
+    fn device_op(&self, site: &Site, op: &DeviceOp, end: Option<End>, words: &Words) {
+        devices::device_op(site, op, end, words);
+    }
+
+    fn submit(&self, end: End, teams: u32, words: &Words) {
+        devices::submit(end, teams, words);
+    }
+
+    fn maps(&self, site: &Site, construct: &Cell<u64>, items: &[Mapping]) {
+        devices::maps(site, construct, items);
+    }
+
+    fn device_opens(&self, slot: &Slot) {
+        devices::opens(slot);
+    }
+
+    fn device_closes(&self, slot: &Slot) {
+        devices::closes(slot);
+    }
+
+    fn device_loads(&self, slot: &Slot, module: u64, image: &[u8]) {
+        devices::loads(slot, module, image);
+    }
+
+    fn device_unloads(&self, slot: &Slot, module: u64) {
+        devices::unloads(slot, module);
+    }
 }

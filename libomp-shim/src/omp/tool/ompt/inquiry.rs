@@ -1,15 +1,21 @@
 //! What a tool may ask (5.2 §19.6). Any thread may ask, also one that has never met OpenMP: it does not become an initial thread by that.
+//!
+//! *From signal handlers*, at any instruction, as the standard has it: what is asked for is read, nothing is waited for or allocated, and what is read is
+//! the thread's own, or belongs to tasks that its own one keeps alive. In the scheduler no task runs. A member that has arrived at the join keeps nobody ([`is_between`]). Exceptions: what needs
+//! the thread's place may bind an initial thread to it first (`ompt_get_place_num`, `ompt_get_partition_place_nums`), and `ompt_set_callback`.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
 
 use super::callbacks::{self, data_of, flags_of, region_of};
+use super::devices::number_of;
 use super::types::{Data, Function, MUTEX_IMPLS};
 use crate::omp::binding;
 use crate::omp::device;
 use crate::omp::env;
 use crate::omp::task::{Flags, Task};
 use crate::omp::thread::{Here, Thread};
+use crate::omp::tool::hook::state;
 use crate::omp::tool::record::{self, BYTES, Frame};
 use crate::omp::tool::{Place, is_told, unique_id};
 
@@ -126,7 +132,17 @@ unsafe extern "C" fn get_callback(event: c_int, function: *mut *mut ()) -> c_int
 
 /// Where the running code is, if it belongs to a thread of OpenMP's and the tool is told of it.
 fn running() -> Option<Here> {
-    if is_told(Place::Ompt) { Here::if_known() } else { None }
+    if is_told(Place::Ompt) { Here::in_program() } else { None }
+}
+
+/// Is that a member whose share of its region is over, or which waits for the next one? Who forked the region may have gone on, and ended.
+fn is_between(here: Here) -> bool {
+    !here.task.is_explicit() && here.thread.tool.joined.get()
+}
+
+/// Does the thread wait for its next region? Then it runs no task.
+fn is_idle(thread: &Thread) -> bool {
+    thread.tool.state.get().0 == state::IDLE
 }
 
 /// The running thread, if it is one for tools.
@@ -139,10 +155,7 @@ unsafe extern "C" fn get_thread_data() -> *mut Data {
 }
 
 unsafe extern "C" fn get_num_procs() -> c_int {
-    match running() {
-        Some(here) => binding::num_procs(here.thread) as c_int,
-        None => env::settings().num_procs as c_int,
-    }
+    env::settings().num_procs as c_int
 }
 
 unsafe extern "C" fn get_num_places() -> c_int {
@@ -199,6 +212,9 @@ unsafe extern "C" fn get_state(wait: *mut u64) -> c_int {
 unsafe extern "C" fn get_parallel_info(level: c_int, data: *mut *mut Data, size: *mut c_int) -> c_int {
     let Some(here) = running() else { return 0 };
     let mut thread: &Thread = here.thread;
+    if level > 0 && is_between(here) || is_idle(thread) {
+        return 0;
+    }
     for _ in 0..level {
         // SAFETY: null or the thread that has forked the region, suspended in it.
         match unsafe { thread.team().plan().parent_thread.as_ref() } {
@@ -226,13 +242,9 @@ fn below(task: &Task) -> Option<&Task> {
         return parent;
     }
     // SAFETY: own thread only: the running thread asks about its own tasks, or about those of threads 0 above it on the same kernel thread.
-    let tied = unsafe { &thread.own().tied };
-    let at = tied.iter().rposition(|&other| ptr::eq(other, task)).unwrap_or(tied.len());
-    match at {
-        0 => Some(&thread.implicit),
-        // SAFETY: a task that has begun and not ended is alive.
-        at => Some(unsafe { &*tied[at - 1] }),
-    }
+    let below = unsafe { thread.tied() }.below(task);
+    // SAFETY: a task that has begun and not ended is alive.
+    Some(below.map_or(&thread.implicit, |below| unsafe { &*below }))
 }
 
 unsafe extern "C" fn get_task_info(
@@ -245,6 +257,9 @@ unsafe extern "C" fn get_task_info(
 ) -> c_int {
     let Some(here) = running() else { return 0 };
     let mut task: &Task = here.task;
+    if level > 0 && is_between(here) || !task.is_explicit() && is_idle(here.thread) {
+        return 0;
+    }
     for _ in 0..level {
         match below(task) {
             Some(next) => task = next,
@@ -273,17 +288,27 @@ unsafe extern "C" fn get_task_memory(address: *mut *mut c_void, size: *mut usize
     c_int::from(task.is_some())
 }
 
-/// Regions on devices are not told.
-unsafe extern "C" fn get_target_info(_device: *mut u64, _target: *mut u64, _op: *mut u64) -> c_int {
-    0
+unsafe extern "C" fn get_target_info(device: *mut u64, target: *mut u64, op: *mut u64) -> c_int {
+    let around = running().filter(|here| !is_between(*here)).and_then(|here| record::construct_around(here.task));
+    let Some(construct) = around else { return 0 };
+    // SAFETY: the tool's variables.
+    unsafe {
+        give(device, number_of(construct.device) as u64);
+        give(target, construct.data.get());
+        give(op, construct.op.get());
+    }
+    1
 }
 
 unsafe extern "C" fn get_num_devices() -> c_int {
     device::count() as c_int
 }
 
+/// What tools' numbers begin behind: all have as many digits, so that lines that begin with them can be sorted as text, in the order in which they were given.
+const BASE: u64 = 1 << 48;
+
 unsafe extern "C" fn get_unique_id() -> u64 {
-    unique_id()
+    BASE + unique_id()
 }
 
 unsafe extern "C" fn finalize_tool() {

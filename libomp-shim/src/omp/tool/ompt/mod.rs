@@ -6,6 +6,7 @@
 //! | `search` | where a tool is looked for, and the log of that (`OMP_TOOL_VERBOSE_INIT`) |
 //! | `types` | what tools and the runtime pass to each other |
 //! | `callbacks` | what a tool has registered, and the events it is told |
+//! | `devices` | those of devices |
 //! | `inquiry` | what a tool may ask |
 //!
 //! A tool begins with the first initial thread, after that has its team: routines that the tool's initializer calls find one. It ends when the
@@ -15,7 +16,7 @@ use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, Ordering};
 use std::sync::Once;
 
-use super::hook::region;
+use super::hook::{self, region};
 use super::{Place, attach, detach};
 use crate::omp::device;
 use crate::omp::env;
@@ -23,6 +24,7 @@ use crate::omp::exit;
 use crate::omp::thread::Here;
 
 mod callbacks;
+mod devices;
 mod inquiry;
 mod search;
 mod types;
@@ -94,6 +96,7 @@ fn finish() {
     if tool.is_null() {
         return;
     }
+    hook::device::close_all();
     if let Some(here) = Here::if_known() {
         region::end_all(here);
     }

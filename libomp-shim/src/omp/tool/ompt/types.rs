@@ -68,6 +68,19 @@ pub mod callback {
     pub type Cancel = unsafe extern "C" fn(*mut Data, c_uint, *const c_void);
     pub type Error = unsafe extern "C" fn(c_uint, *const c_char, usize, *const c_void);
     pub type ControlTool = unsafe extern "C" fn(u64, u64, *mut c_void, *const c_void) -> c_int;
+    pub type Target = unsafe extern "C" fn(c_uint, c_uint, c_int, *mut Data, u64, *const c_void);
+    pub type TargetEmi = unsafe extern "C" fn(c_uint, c_uint, c_int, *mut Data, *mut Data, *mut Data, *const c_void);
+    pub type DataOp = unsafe extern "C" fn(u64, u64, c_uint, *mut c_void, c_int, *mut c_void, c_int, usize, *const c_void);
+    pub type DataOpEmi =
+        unsafe extern "C" fn(c_uint, *mut Data, *mut Data, *mut u64, c_uint, *mut c_void, c_int, *mut c_void, c_int, usize, *const c_void);
+    pub type Submit = unsafe extern "C" fn(u64, u64, c_uint);
+    pub type SubmitEmi = unsafe extern "C" fn(c_uint, *mut Data, *mut u64, c_uint);
+    pub type Map = unsafe extern "C" fn(u64, c_uint, *mut *mut c_void, *mut *mut c_void, *mut usize, *mut c_uint, *const c_void);
+    pub type MapEmi = unsafe extern "C" fn(*mut Data, c_uint, *mut *mut c_void, *mut *mut c_void, *mut usize, *mut c_uint, *const c_void);
+    pub type DeviceInitialize = unsafe extern "C" fn(c_int, *const c_char, *mut c_void, Option<Lookup>, *const c_char);
+    pub type DeviceFinalize = unsafe extern "C" fn(c_int);
+    pub type DeviceLoad = unsafe extern "C" fn(c_int, *const c_char, i64, *mut c_void, usize, *mut c_void, *mut c_void, u64);
+    pub type DeviceUnload = unsafe extern "C" fn(c_int, u64);
 }
 
 /// `ompt_task_flag_t`.
@@ -75,6 +88,7 @@ pub mod task_flag {
     pub const INITIAL: u32 = 0x1;
     pub const IMPLICIT: u32 = 0x2;
     pub const EXPLICIT: u32 = 0x4;
+    pub const TARGET: u32 = 0x8;
     pub const TASKWAIT: u32 = 0x10;
     pub const UNDEFERRED: u32 = 0x0800_0000;
     pub const UNTIED: u32 = 0x1000_0000;
@@ -94,9 +108,15 @@ pub mod parallel_flag {
 /// `ompt_set_result_t`.
 pub mod set {
     pub const ERROR: i32 = 0;
-    pub const NEVER: i32 = 1;
     pub const ALWAYS: i32 = 5;
 }
+
+/// What a construct's kind is more with `nowait` (`ompt_target_nowait` and so on).
+pub const NOWAIT: u32 = 8;
+/// `ompt_scope_beginend`.
+pub const AT_ONCE: u32 = 3;
+/// `ompt_addr_none`.
+pub const NO_ADDRESS: usize = usize::MAX;
 
 /// `ompt_thread_initial` and so on are [`crate::omp::tool::event::ThreadKind`]; here: the one implementation of mutexes, by its number and name.
 pub const MUTEX_IMPLS: [(c_int, &core::ffi::CStr); 2] = [(0, c"gangway_mutex_none"), (1, c"gangway_mutex_parking")];

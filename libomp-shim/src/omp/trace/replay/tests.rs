@@ -124,3 +124,29 @@ fn ends_without_a_beginning_are_left_out() {
     let lines = replay(1, &[(0, 10, Kind::TaskEnd, 0, 7, 0), (0, 11, Kind::WaitEnd, 0, 0, 0), (0, 12, Kind::TaskBegin, 0, 9, 0), (0, 13, Kind::ImplicitEnd, 0, 3, 0)]);
     assert_eq!(lines, Vec::<String>::new());
 }
+
+#[test]
+fn tasks_left_out_are_counted_and_stood_for() {
+    let lines = replay(1, &[
+        (0, 1000, Kind::ImplicitBegin, 0, 50, 0),
+        (0, 2000, Kind::TaskCreate, 8, 70, 0),
+        (0, 2100, Kind::TaskBegin, 0, 70, 0),
+        (0, 2500, Kind::ShortBegin, 0, 0, 0),
+        (0, 2800, Kind::ShortEnd, 0, 0, 0),
+        (0, 3000, Kind::Unmeasured, 0, 0, 0),
+        (0, 4000, Kind::TaskEnd, 0, 70, 0),
+        (0, 5000, Kind::Ran, 6, 1500, 0),
+        (0, 5500, Kind::Ran, 3, 4800, 0),
+        (0, 6000, Kind::LeftOut, 2, 0, 0),
+        (0, 7000, Kind::ImplicitEnd, 0, 50, 0),
+    ]);
+    assert_eq!(lines[1..], [
+        "{ph:X,tid:0,name:short tasks,cat:short,ts:2.500,dur:0.300,args:{task:2,end:1}}",
+        "{ph:X,tid:0,name:?,cat:task,ts:2.100,dur:1.900,args:{task:2,parent:1,by:0,created:2,stands:8,unmeasured:1,end:1}}",
+        "{ph:M,tid:10000,name:thread_name,args:{name:worker 0: tasks left out}}",
+        "{ph:M,tid:10000,name:thread_sort_index,args:{sort_index:0}}",
+        "{ph:X,tid:10000,name:short tasks,cat:many,ts:1.500,dur:3.500,args:{lane:0,tasks:6}}",
+        "{ph:X,tid:10000,name:short tasks,cat:many,ts:5,dur:0.500,args:{lane:0,tasks:3}}",
+        "{ph:X,tid:0,name:initial task,cat:implicit,ts:1,dur:6,args:{task:1,region:0,thread:0,end:1}}",
+    ].map(str::to_owned));
+}

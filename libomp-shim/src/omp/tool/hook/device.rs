@@ -1,0 +1,258 @@
+//! Devices: constructs, what is done with their memory, launches, and their lives.
+//!
+//! A construct that is told has a record ([`ConstructRecord`]), which lives from its begin to its end and which the record of its task points to: an operation
+//! in between finds it there.
+//!
+//! *When.* Operations are told where they are begun: a copy may be on its way after that (5.2 §5.8.3). A device is told before the first thing that concerns it.
+//!
+//! *Locks.* Operations are told under the lock of the device's table, images under that of the device's images. Callbacks may not call routines or
+//! constructs (5.2 §19.5), so they meet neither.
+
+use core::cell::Cell;
+use core::ptr;
+
+use super::super::event::{DeviceOp, End, Mapping, Site, Target, Words};
+use super::super::record::{self, ConstructRecord};
+use super::super::{Place, is_on, is_told, tell};
+use super::{caller_if_wanted, enter, leave, site};
+use crate::omp::device::map::{Flags, Item};
+use crate::omp::device::{self, Slot};
+use crate::omp::task;
+use crate::omp::team::ON_HOST;
+use crate::omp::thread::Here;
+
+/// A construct whose begin was told. Its end is told of the same task.
+pub struct Construct {
+    /// In a box: tools have the address of its words.
+    record: Box<ConstructRecord>,
+    kind: Target,
+    outer: *const ConstructRecord,
+    entered: bool,
+}
+
+/// A construct begins, on a device or on the host; [`ends`] gets what this returns.
+#[inline(always)]
+pub fn begins(kind: Target, slot: Option<&Slot>) -> Option<Construct> {
+    if is_on() { Some(begins_told(kind, slot)) } else { None }
+}
+
+/// It is over.
+#[inline(always)]
+pub fn ends(construct: Option<Construct>) {
+    if let Some(construct) = construct {
+        ends_told(construct);
+    }
+}
+
+/// A construct that does nothing, because it concerns the host.
+#[inline(always)]
+pub fn on_host(kind: Target) {
+    ends(begins(kind, None));
+}
+
+#[cold]
+#[inline(never)]
+fn begins_told(kind: Target, slot: Option<&Slot>) -> Construct {
+    slot.into_iter().for_each(opens);
+    let here = Here::get();
+    let caller = caller_if_wanted();
+    let entered = caller.is_some_and(|caller| enter(here.task, caller));
+    // A target task is the construct: its code may be the runtime's, or lie elsewhere.
+    let made_at = record::of(here.task).map(|record| record.code.get()).filter(|_| here.task.flags().has(task::Flags::TARGET));
+    let code = made_at.or(caller.map(|caller| caller.address)).unwrap_or(0);
+    let device = slot.map_or(ON_HOST, |slot| slot.number);
+    let record = Box::new(ConstructRecord { data: Cell::new(0), op: Cell::new(0), device, code });
+    let outer = record::of(here.task).map_or(ptr::null(), |task| task.construct.replace(&raw const *record));
+    let site = site_in(here, Some(&record));
+    tell(|consumer| consumer.target(&site, kind, End::Begin, device));
+    Construct { record, kind, outer, entered }
+}
+
+#[cold]
+#[inline(never)]
+fn ends_told(construct: Construct) {
+    let here = Here::get();
+    let Construct { record, kind, outer, entered } = construct;
+    let site = site_in(here, Some(&record));
+    tell(|consumer| consumer.target(&site, kind, End::End, record.device));
+    record::of(here.task).inspect(|task| task.construct.set(outer));
+    if entered {
+        leave(here.task);
+    }
+}
+
+/// Where something happens that belongs to a construct, or to a routine that the program has called.
+fn site_in(here: Here, construct: Option<&ConstructRecord>) -> Site<'static> {
+    site(here, construct.map(|record| record.code).filter(|&code| code != 0))
+}
+
+/// An operation whose begin was told.
+pub struct Begun {
+    op: DeviceOp,
+    /// Its word, where no construct has one for it.
+    word: Cell<u64>,
+}
+
+/// Calls `event` with the words of the operation that the running code begins or ends; `word` is its own where it belongs to no construct.
+fn with_words(word: &Cell<u64>, event: impl Fn(&Site, &Words)) {
+    let here = Here::get();
+    let construct = record::construct_of(here.task);
+    let site = site_in(here, construct);
+    let none = Cell::new(0);
+    let words = Words { construct: construct.map_or(&none, |record| &record.data), op: construct.map_or(word, |record| &record.op) };
+    event(&site, &words);
+}
+
+/// Something is about to be done with a device's memory; [`op_ends`] gets what this returns.
+#[inline(always)]
+pub fn op_begins(op: impl FnOnce() -> DeviceOp) -> Option<Begun> {
+    if is_on() { op_begins_told(op()) } else { None }
+}
+
+/// The same, where it may be none that tools are told.
+#[inline(always)]
+pub fn op_begins_if(op: impl FnOnce() -> Option<DeviceOp>) -> Option<Begun> {
+    if is_on() { op().and_then(op_begins_told) } else { None }
+}
+
+/// It is begun. Memory that was allocated is at `address`.
+#[inline(always)]
+pub fn op_ends(begun: Option<Begun>, address: impl FnOnce() -> usize) {
+    if let Some(begun) = begun {
+        op_ends_told(begun, address());
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn op_begins_told(op: DeviceOp) -> Option<Begun> {
+    [op.from.0, op.to.0].into_iter().filter_map(device::get).for_each(opens);
+    if ult::mutant!(device_op_not_told) && op.kind == super::super::event::DataOp::Delete {
+        return None;
+    }
+    let begun = Begun { op, word: Cell::new(0) };
+    with_words(&begun.word, |site, words| {
+        words.op.set(0);
+        tell(|consumer| consumer.device_op(site, &op, Some(End::Begin), words));
+    });
+    Some(begun)
+}
+
+#[cold]
+#[inline(never)]
+fn op_ends_told(mut begun: Begun, address: usize) {
+    if begun.op.to.1 == 0 {
+        begun.op.to.1 = address;
+    }
+    with_words(&begun.word, |site, words| {
+        tell(|consumer| consumer.device_op(site, &begun.op, Some(End::End), words));
+        words.op.set(0);
+    });
+}
+
+/// Something has been done that takes no time.
+#[inline(always)]
+pub fn op(op: impl FnOnce() -> DeviceOp) {
+    if is_on() {
+        op_told(op());
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn op_told(op: DeviceOp) {
+    [op.from.0, op.to.0].into_iter().filter_map(device::get).for_each(opens);
+    with_words(&Cell::new(0), |site, words| {
+        tell(|consumer| consumer.device_op(site, &op, None, words));
+        words.op.set(0);
+    });
+}
+
+/// A region is sent to its device by `send`; its construct asks for so many teams.
+#[inline(always)]
+pub fn submits<R>(teams: u32, send: impl FnOnce() -> R) -> R {
+    let told = is_on();
+    if told {
+        submits_told(End::Begin, teams);
+    }
+    let result = send();
+    if told {
+        submits_told(End::End, teams);
+    }
+    result
+}
+
+#[cold]
+#[inline(never)]
+fn submits_told(end: End, teams: u32) {
+    with_words(&Cell::new(0), |_, words| {
+        tell(|consumer| consumer.submit(end, teams, words));
+        if end == End::End {
+            words.op.set(0);
+        }
+    });
+}
+
+/// What the construct that has begun maps with this list; `enters`, or leaves.
+#[inline(always)]
+pub fn maps(slot: &Slot, items: &[Item], enters: bool) {
+    if is_told(Place::Ompt) {
+        maps_told(slot, items, enters);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn maps_told(slot: &Slot, items: &[Item], enters: bool) {
+    let here = Here::get();
+    let Some(construct) = record::construct_of(here.task) else { return };
+    let table = slot.lock();
+    let mapping = |item: &Item| {
+        let (range, flags) = item.on_device()?;
+        let device = table.translate(range.start, range.len()).unwrap_or(0);
+        Some(Mapping { host: range.start, device, bytes: range.len(), flags: map_flags(flags, enters) })
+    };
+    let items: Vec<Mapping> = items.iter().filter_map(mapping).collect();
+    drop(table);
+    if !items.is_empty() {
+        let site = site_in(here, Some(construct));
+        tell(|consumer| consumer.maps(&site, &construct.data, &items));
+    }
+}
+
+/// `ompt_target_map_flag_t` (5.2 §19.4.4.24) of an item.
+fn map_flags(flags: Flags, enters: bool) -> u32 {
+    const NEITHER: [u32; 2] = [0x08, 0x04]; // release, alloc
+    let bits = [(Flags::TO, 0x01), (Flags::FROM, 0x02), (Flags::DELETE, 0x10), (Flags::IMPLICIT, 0x20), (Flags::ALWAYS, 0x40), (Flags::PRESENT, 0x80)];
+    let said: u32 = bits.iter().filter(|(flag, _)| flags.has(*flag)).map(|(_, bit)| bit).sum();
+    if said & 0x13 == 0 { said | NEITHER[usize::from(enters)] } else { said }
+}
+
+/// The device is used, for the first time as far as the tool knows.
+fn opens(slot: &Slot) {
+    if is_told(Place::Ompt) {
+        slot.told.call_once(|| tell(|consumer| consumer.device_opens(slot)));
+    }
+}
+
+/// The program ends: so do the devices that it has used.
+pub fn close_all() {
+    for slot in device::opened().iter().filter(|slot| slot.told.is_completed()) {
+        tell(|consumer| consumer.device_closes(slot));
+    }
+}
+
+/// The device has loaded an image.
+pub fn loads(slot: &Slot, module: u64, image: &[u8]) {
+    if is_on() {
+        opens(slot);
+        tell(|consumer| consumer.device_loads(slot, module, image));
+    }
+}
+
+/// The device has unloaded one.
+pub fn unloads(slot: &Slot, module: u64) {
+    if is_on() {
+        tell(|consumer| consumer.device_unloads(slot, module));
+    }
+}

@@ -1,0 +1,353 @@
+//! Tasks that are left out, so that the trace of very many short tasks takes a bounded share of the time.
+//!
+//! Each lane earns events as time goes by, and pays for those that are put in it ([`Purse`]). While it has some left every task is written. Once it has
+//! none a thread that makes tasks leaves out as many as the next one that is written has to wait for to be paid, until tasks are so long that each one can
+//! be: a task stands for those that its thread has left out before it. Who is left out has no record, is told to nobody and reads no clock: it is counted, by the thread that makes
+//! it and by the one that runs it. How many lie between two that are written is by chance, around what is due, so that no pattern of the program's is met.
+//!
+//! What a written task does itself is timed all the same: that it runs a task at once which is left out is written, up to [`SPANS`] times.
+//!
+//! What may not live here: what becomes of counts and weights ([`super::replay`]).
+//!
+//! Rejected: counting by code address (a search per task; the tasks that are written say whose they are, and stand for the others), writing everything for a
+//! while and nothing for a while (what is alive at the change is seen in half), a count per lane (found by two loads more than one per OpenMP thread).
+
+use core::cell::Cell;
+use core::ptr;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use crate::omp::task::Task;
+use crate::omp::tool::{Place, is_told};
+
+use super::kind::Kind;
+use super::lane;
+use super::{clock, record as put};
+
+/// Events that a lane has at the beginning: of a program with few tasks all are written.
+const FIRST: i64 = 1024;
+/// How many it may save up later.
+const MOST: i64 = 128;
+/// Events of a task that is written, at first sight; what it really took is seen in the purse.
+const TASK: i64 = 6;
+/// How many times as much an event costs that comes now and then: what writes it is in no cache.
+const COLD: u64 = 8;
+/// Tasks run at once that are timed within a task that is written.
+const SPANS: u32 = 32;
+/// Of [`Thin::timed`]: the thread runs the own code of a task that is written.
+const OWN: usize = 1;
+/// Events' worth of time between two counts of tasks that were run.
+const COUNT: u64 = 32;
+/// Tasks that may be left out in a row.
+const STRIDE: u64 = 1 << 20;
+/// One in the upper half of [`Thin::left`].
+const QUICK: u64 = 1 << 32;
+
+/// Units of the clock in which a lane earns an event; 0: everything is written.
+static PRICE: AtomicU64 = AtomicU64::new(0);
+
+/// The trace may take `percent` of the time; 100: any.
+pub fn set_share(percent: u32) {
+    // A half is for what is done besides.
+    let event = clock::reading().max(1) * 3 / 2;
+    let price = if percent >= 100 { 0 } else { event * 100 / u64::from(percent.max(1)) };
+    // ORDERING: Relaxed; a setting.
+    PRICE.store(price, Ordering::Relaxed);
+}
+
+fn price() -> u64 {
+    // ORDERING: Relaxed; a setting.
+    PRICE.load(Ordering::Relaxed)
+}
+
+/// What a lane has for events. Its kernel thread's alone.
+pub struct Purse {
+    at: Cell<u64>,
+    events: Cell<u64>,
+    left: Cell<i64>,
+}
+
+impl Default for Purse {
+    fn default() -> Self {
+        Self { at: Cell::new(0), events: Cell::new(0), left: Cell::new(FIRST) }
+    }
+}
+
+impl Purse {
+    /// What is left at `now`, when the lane has got so many `events` in all; below 0: what it owes.
+    fn left(&self, now: u64, events: u64, price: u64) -> i64 {
+        let spent = events.wrapping_sub(self.events.replace(events)) as i64;
+        let earned = now.saturating_sub(self.at.get()) / price;
+        self.at.set(self.at.get() + earned * price);
+        let had = self.left.get();
+        let left = had.saturating_add_unsigned(earned).min(had.max(MOST)) - spent.clamp(0, FIRST);
+        self.left.set(left.max(-4 * FIRST));
+        left
+    }
+}
+
+/// Of an OpenMP thread. In its name only.
+#[derive(Default)]
+pub struct Thin {
+    /// The lower half: tasks that it makes and leaves out before the next one that is written. The upper half: tasks that it has made, left out and
+    /// run at once since either count below was taken.
+    left: Cell<u64>,
+    /// Others that it has made and left out since the last one that was written.
+    made: Cell<u32>,
+    /// Others left out that it has run since the last count.
+    ran: Cell<u32>,
+    /// How many it runs before it looks at the clock.
+    room: Cell<u32>,
+    /// How many those were last.
+    width: Cell<u32>,
+    /// What is timed: [`OWN`]; the address of the task that a task which is written runs at once; 0: nothing.
+    timed: Cell<usize>,
+    /// How often that may begin.
+    spans: Cell<u32>,
+    /// When the first of those was run that are counted next.
+    since: Cell<u64>,
+    /// When the last task was written.
+    written: Cell<u64>,
+    /// Units of the clock from one task that is made to the next.
+    pace: Cell<u64>,
+    /// The state of a generator of random numbers.
+    chance: Cell<u64>,
+}
+
+impl Thin {
+    /// Is the task that the thread makes now left out? Asked once per task.
+    #[inline(always)]
+    pub fn skips(&self) -> bool {
+        let left = self.left.get();
+        let skips = left as u32 != 0;
+        self.left.set(left - u64::from(skips));
+        skips
+    }
+
+    /// [`Thin::skips`] for a task that is run at once. True: it is counted already, made and run, and nothing else is to be said of it.
+    #[inline(always)]
+    pub fn skips_quick(&self) -> bool {
+        let left = self.left.get();
+        let skips = left as u32 != 0 && self.timed.get() != OWN;
+        if skips {
+            self.left.set(left + QUICK - 1);
+        }
+        skips
+    }
+
+    /// Is the next task left out?
+    pub fn is_thinning(&self) -> bool {
+        self.left.get() as u32 != 0
+    }
+
+    /// A task that is left out has been made.
+    #[inline(always)]
+    pub fn made(&self) {
+        self.made.set(self.made.get() + 1);
+    }
+
+    /// A task that is left out begins.
+    #[inline(always)]
+    pub fn begins(&self, task: &Task) {
+        if self.ran.get() >= self.room.get() {
+            self.looks();
+        }
+        self.ran.set(self.ran.get() + 1);
+        if self.timed.get() == OWN {
+            self.begins_within(task);
+        }
+    }
+
+    /// Its code has ended.
+    #[inline(always)]
+    pub fn ends(&self, task: *const Task) {
+        if self.timed.get() == task.addr() {
+            put(Kind::ShortEnd, 0, 0, 0);
+            self.timed.set(OWN);
+        }
+    }
+
+    /// A task that is written runs another one at once.
+    #[cold]
+    fn begins_within(&self, task: &Task) {
+        let spans = self.spans.get();
+        self.spans.set(spans.saturating_sub(1));
+        self.timed.set(if spans == 0 { 0 } else { ptr::from_ref(task).addr() });
+        put(if spans == 0 { Kind::Unmeasured } else { Kind::ShortBegin }, 0, 0, 0);
+    }
+
+    /// A task that is written begins, or its next part. [`Thin::leaves`] gets what this returns.
+    pub fn enters(&self) -> usize {
+        self.spans.set(SPANS);
+        self.timed.replace(OWN)
+    }
+
+    /// The running task waits for others. [`Thin::leaves`] gets what this returns.
+    pub fn waits(&self) -> usize {
+        self.timed.replace(0)
+    }
+
+    /// It has ended, or goes on.
+    pub fn leaves(&self, timed: usize) {
+        self.timed.set(timed);
+    }
+
+    /// The number of tasks that have been left out since this was asked last; by who writes one.
+    fn take_made(&self) -> u32 {
+        self.settle_quick();
+        self.made.take()
+    }
+
+    fn settle_quick(&self) {
+        let quick = (self.left.get() / QUICK) as u32;
+        self.left.set(self.left.get() % QUICK);
+        self.made.set(self.made.get() + quick);
+        self.ran.set(self.ran.get() + quick);
+    }
+
+    /// Writes that the thread has made the task `id`, whose code is at `place`.
+    pub fn write(&self, id: u64, place: u64) {
+        let skipped = self.take_made();
+        let now = clock::now();
+        lane::record_at(now, Kind::TaskCreate, skipped.saturating_add(1), id, place);
+        let price = price();
+        if price == 0 || is_told(Place::Ompt) {
+            return;
+        }
+        if self.ran.get() == 0 || now.saturating_sub(self.since.get()) > COUNT * price {
+            self.count(now);
+            self.opens(now);
+        }
+        self.left.set(self.due(now, skipped, price).into());
+    }
+
+    /// How many tasks are left out before the next one. `skipped` were since the last one.
+    fn due(&self, now: u64, skipped: u32, price: u64) -> u32 {
+        let gone = now.saturating_sub(self.written.replace(now));
+        let (each, pace) = (gone / (u64::from(skipped) + 1), self.pace.get());
+        // A pause is no sign of longer tasks; two of them are.
+        let pace = if pace == 0 { each } else { each.min(2 * pace) }.max(1);
+        self.pace.set(pace);
+        let left = lane::own(|lane| lane.purse().left(now, lane.count(), price));
+        let pays = if skipped == 0 { left > 0 } else { pace > TASK as u64 * price };
+        if pays {
+            return 0;
+        }
+        let events = COLD * (TASK + (-left).max(0) / 8) as u64;
+        self.random((events * price / pace).min(STRIDE))
+    }
+
+    /// A number around `mean`: from a half of it to one and a half.
+    fn random(&self, mean: u64) -> u32 {
+        // Lehmer's generator.
+        let next = (self.chance.get() | 1).wrapping_mul(0xda94_2042_e4dd_58b5);
+        self.chance.set(next);
+        (mean / 2 + (next >> 40) % (mean + 1)) as u32
+    }
+
+    /// As many tasks have been run without a look at the clock as may be.
+    #[cold]
+    #[inline(never)]
+    fn looks(&self) {
+        let now = clock::now();
+        self.settle_quick();
+        let width = self.width.get().max(16);
+        if self.ran.get() == 0 {
+            return self.opens(now);
+        }
+        let (gone, wanted) = (now.saturating_sub(self.since.get()).max(1), COUNT * price());
+        if gone < wanted {
+            self.width.set(width.saturating_mul(2));
+            return self.room.set(self.ran.get().saturating_add(width));
+        }
+        self.width.set((u64::from(width) * wanted / gone).clamp(16, STRIDE) as u32);
+        self.count(now);
+        self.opens(now);
+    }
+
+    /// Those that are run from now on are counted next.
+    fn opens(&self, now: u64) {
+        self.since.set(now);
+        self.room.set(self.width.get().max(16));
+    }
+
+    /// Writes how many have been run.
+    fn count(&self, now: u64) {
+        self.settle_quick();
+        let ran = self.ran.take();
+        if ran != 0 {
+            lane::record_at(now, Kind::Ran, ran, self.since.get(), 0);
+        }
+    }
+
+    /// The thread comes to, or from, something after which its tasks may be others: writes what has been left out until here.
+    pub fn settle(&self) {
+        if self.left.get() | u64::from(self.made.get() | self.ran.get()) == 0 {
+            return;
+        }
+        self.count(clock::now());
+        let made = self.take_made();
+        if made != 0 {
+            put(Kind::LeftOut, made, 0, 0);
+        }
+        self.left.set(0);
+        self.room.set(0);
+    }
+
+    /// In the child of a fork: what was counted is the parent's.
+    pub fn forget(&self) {
+        self.left.set(0);
+        for count in [&self.made, &self.ran, &self.room] {
+            count.set(0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lane_earns_what_it_spends_later() {
+        let purse = Purse::default();
+        assert_eq!(purse.left(1000, 24, 10), FIRST - 24, "no more than it may save is earned");
+        assert_eq!(purse.left(1009, 1024, 10), 0);
+        assert_eq!(purse.left(1010, 1024, 10), 1, "a part of a price is not forgotten");
+        assert_eq!(purse.left(1011, 2048, 10), -1023);
+        assert_eq!(purse.left(100_000, 2048, 10), MOST);
+    }
+
+    #[test]
+    fn tasks_left_out_are_counted_once_as_made_and_once_as_run() {
+        let thin = Thin::default();
+        assert!(!thin.skips() && !thin.skips_quick());
+        thin.left.set(3);
+        assert!(thin.skips_quick() && thin.skips_quick() && thin.skips());
+        thin.made();
+        assert!(!thin.is_thinning() && !thin.skips());
+        assert_eq!((thin.take_made(), thin.ran.get(), thin.take_made()), (3, 2, 0));
+    }
+
+    #[test]
+    fn within_a_task_that_is_written_nothing_is_quick() {
+        let thin = Thin::default();
+        thin.left.set(2);
+        let outer = thin.enters();
+        assert!(!thin.skips_quick() && thin.skips());
+        let own = thin.waits();
+        assert!(thin.skips_quick());
+        thin.leaves(own);
+        assert_eq!(thin.timed.get(), OWN);
+        thin.leaves(outer);
+        assert_eq!(thin.timed.get(), 0);
+    }
+
+    #[test]
+    fn strides_are_around_their_mean() {
+        let thin = Thin::default();
+        let all: Vec<u32> = (0..10_000).map(|_| thin.random(100)).collect();
+        assert!(all.iter().all(|n| (50..=150).contains(n)));
+        let mean = f64::from(all.iter().sum::<u32>()) / all.len() as f64;
+        assert!((mean - 100.0).abs() < 2.0, "{mean}");
+        assert!((0..100).all(|_| thin.random(0) == 0));
+    }
+}
