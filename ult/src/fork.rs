@@ -45,7 +45,7 @@ pub struct Crew {
     /// Called with `data` when so many ULTs of the crew have ended on the calling worker and were not counted before: their last use of the
     /// crew. On a worker in its scheduler, before it looks for anything but another one of the crew. Must not wait.
     pub settle: unsafe fn(*mut (), u32),
-    /// The argument of `settle`. Crews with the same one are settled together.
+    /// The argument of `settle`. Crews with the same one are settled together, and have the same `settle`.
     pub data: *mut (),
     /// The gang of the context that forked them, which a ULT without a gang of its own runs for.
     pub tag: GangTag,

@@ -40,7 +40,7 @@ use super::tool::hook;
 pub const UNASSIGNED: u32 = (-2_i32).cast_unsigned();
 
 /// In the place of what stands for a task's data ([`Task::affinity`]): a pool task.
-const POOL: u32 = u32::MAX - 1;
+pub(super) const POOL: u32 = u32::MAX - 1;
 /// A pool task that stands in a deque, and is counted.
 const READY: u32 = POOL - 2; // even, as no hash of an address is
 
@@ -53,33 +53,29 @@ pub const fn is_pool(affinity: u32) -> bool {
     affinity == POOL || affinity == READY
 }
 
-/// The free agents of a team. Made with its first pool task.
+/// The free agents of a team. Made with its first pool task, in the process in which the team was made.
 pub struct Agents {
+    team: *const Team,
     /// Filled as they are needed, kept as long as the team.
     records: Box<[AtomicPtr<Thread>]>,
-    /// Generation of the process in which they ran.
-    generation: u32,
-    /// Tasks created and completed by those of the parent processes.
-    before: (u64, u64),
     /// Pool tasks that stand in deques.
     ready: Padded<AtomicU32>,
     /// Agents that are called or run.
     out: Padded<AtomicU32>,
-    /// Those that may touch the team: counted longer.
-    present: AtomicU32,
+    /// Those that may touch the team: counted longer. And those that are about to call one.
+    present: Padded<AtomicU32>,
     /// Calls since the team was made; a hint where to begin to look for a record.
     calls: AtomicU64,
 }
 
 impl Agents {
-    fn new(before: (u64, u64)) -> Self {
+    fn new(team: &Team) -> Self {
         Self {
+            team,
             records: (0..pool::limit()).map(|_| AtomicPtr::new(ptr::null_mut())).collect(),
-            generation: pool::generation(),
-            before,
             ready: Padded(AtomicU32::new(0)),
             out: Padded(AtomicU32::new(0)),
-            present: AtomicU32::new(0),
+            present: Padded(AtomicU32::new(0)),
             calls: AtomicU64::new(0),
         }
     }
@@ -93,12 +89,12 @@ impl Agents {
 
     /// Tasks that they have created.
     pub fn created(&self) -> u64 {
-        self.before.0 + self.threads().map(Thread::created).sum::<u64>()
+        self.threads().map(Thread::created).sum::<u64>()
     }
 
     /// Tasks that they have completed.
     pub fn completed(&self) -> u64 {
-        self.before.1 + self.threads().map(Thread::completed).sum::<u64>()
+        self.threads().map(Thread::completed).sum::<u64>()
     }
 
     /// Does a pool task stand in a deque?
@@ -165,13 +161,16 @@ impl Drop for Agents {
 // ---- which tasks are for agents ---------------------------------------------------------------------------------
 
 /// May tasks that the running one makes be pool tasks, and are there workers for them? A pool task in a team of one is not over when its construct is, so
-/// somebody has to wait for it: the end of a region or of a taskgroup, or that of the program where `main` runs.
+/// somebody has to wait for it: the end of a region or of a taskgroup, or that of the program where `main` runs. What an agent runs is waited for, and its children are.
+/// In the child of a fork there are none for the teams of the parent, whose tasks nobody may take from where they stand.
 pub fn permits(here: Here) -> bool {
+    let team = here.team();
     let is_waited_for = || {
-        let alone = here.team().size() == 1;
-        !alone || !here.team().plan().parent_thread.is_null() || !here.task.taskgroup.get().is_null() || root::finish_at_exit()
+        let alone = team.size() == 1 && !here.thread.is_agent();
+        !alone || !team.plan().parent_thread.is_null() || !here.task.taskgroup.get().is_null() || root::finish_at_exit()
     };
-    pool::limit() != 0 && may_share() && !here.task.flags().has(Flags::FINAL) && !adds_to_copies(here) && is_waited_for()
+    let is_possible = pool::limit() != 0 && may_share() && team.is_of_this_process();
+    is_possible && !here.task.flags().has(Flags::FINAL) && !adds_to_copies(here) && is_waited_for()
 }
 
 /// Are there copies of reduction items for each thread of the team, to which tasks that are made here may add?
@@ -204,9 +203,13 @@ pub fn wish(here: Here) -> bool {
     if may {
         here.team().make_agents();
         here.task.set_flags(here.task.flags().with(Flags::POOLS));
-        here.thread.includes.set(false);
     }
     may
+}
+
+/// What the running task has wished for its next one is void.
+pub fn forget_wish(here: Here) {
+    here.task.set_flags(here.task.flags().without(Flags::POOLS));
 }
 
 /// Has the running task wished so?
@@ -214,16 +217,29 @@ pub fn is_wished(here: Here) -> bool {
     here.task.flags().has(Flags::POOLS)
 }
 
-/// The fresh child, with these properties, of a task that wished: what it is then. One that is about to be run at once is none.
+/// Is the next task of the running one, which has wished so, for agents still? A taskgroup with reductions may have been opened since.
+#[cold]
+pub fn are_wished_for(here: Here) -> bool {
+    permits(here)
+}
+
+/// The fresh child, with these properties, of a task that wished: what it is then. An undeferred one is none.
 #[cold]
 pub fn grant(here: Here, child: &Task, flags: Flags) -> Flags {
-    here.task.set_flags(here.task.flags().without(Flags::POOLS));
-    here.thread.note_inclusion();
-    if flags.has(Flags::UNDEFERRED) || queue::is_saturated(here.thread) {
+    forget_wish(here);
+    if flags.has(Flags::UNDEFERRED) || !permits(here) {
         return flags;
     }
     child.set_affinity(POOL);
     flags.with(Flags::POOL)
+}
+
+/// The running task has registered reductions with its taskgroup, or that group has ended. While such a group is open a free agent runs all tasks in it at once: there is a
+/// copy for each thread of the team, and those of this group are the agent's alone, which uses the first ([`Thread::copy`]).
+pub fn heed_reductions(here: Here) {
+    if here.thread.is_agent() {
+        here.thread.includes.set(adds_to_copies(here));
+    }
 }
 
 /// For how many threads a taskloop of the running task is to make tasks.
@@ -234,7 +250,7 @@ pub fn width(here: Here, is_for_agents: bool) -> u32 {
 
 // ---- tasks in deques --------------------------------------------------------------------------------------------
 
-/// The ready pool task is about to be put into a deque of its team.
+/// The ready pool task is about to be put into a deque of its team, by who may [call](Caller) an agent for it.
 pub fn enters_deque(team: &Team, task: &Task) {
     if let Some(agents) = team.agents() {
         task.set_affinity(READY);
@@ -243,7 +259,7 @@ pub fn enters_deque(team: &Team, task: &Task) {
     }
 }
 
-/// The pool task, which the caller has taken, stands in no deque any more.
+/// The task, which the caller has taken, stands in no deque any more.
 pub fn leaves_deque(task: &Task) {
     if task.affinity() == READY {
         task.set_affinity(POOL);
@@ -269,17 +285,45 @@ pub fn ends(thread: &Thread) {
 
 // ---- calling them -----------------------------------------------------------------------------------------------
 
-/// A pool task has been put into a deque: calls one more agent, if there may be one. After a full fence.
-pub fn call(team: &Team) {
-    let Some(agents) = team.agents() else { return };
+/// Who is about to publish a pool task, and to call an agent for it. From the moment of publication others may run the task and come to the end of the region: thread 0 waits there
+/// until this is dropped, so that nobody is called into the next one.
+pub struct Caller<'a> {
+    team: &'a Team,
+    agents: &'a Agents,
+}
+
+/// Made before the task is published, by who has a task of the team that is not complete.
+pub fn caller(team: &Team) -> Option<Caller<'_>> {
+    let agents = team.agents()?;
+    // ORDERING: Relaxed; published with the task.
+    agents.present.0.fetch_add(1, Ordering::Relaxed);
+    Some(Caller { team, agents })
+}
+
+impl Caller<'_> {
+    /// The task has been published, and a full fence passed: calls one more agent, if there may be one.
+    pub fn call(self) {
+        call(self.team, self.agents);
+    }
+}
+
+impl Drop for Caller<'_> {
+    fn drop(&mut self) {
+        // ORDERING: Release, pairs with `dismiss`. The last touch of the team.
+        self.agents.present.0.fetch_sub(1, Ordering::Release);
+    }
+}
+
+/// Calls one more agent, if there may be one. By who is present, after a full fence.
+fn call(team: &Team, agents: &Agents) {
     if !agents.count(team) {
         return;
     }
-    // ORDERING: Relaxed; the caller has a task that is not complete, or is an agent itself: the team stays.
-    agents.present.fetch_add(1, Ordering::Relaxed);
+    // ORDERING: Relaxed; the caller is counted there, too.
+    agents.present.0.fetch_add(1, Ordering::Relaxed);
     match agents.claim(team) {
         Some(thread) => send(team, agents, thread),
-        None => leave(team, agents, 1),
+        None => leave(agents, 1),
     }
 }
 
@@ -294,7 +338,7 @@ fn send(team: &Team, agents: &Agents, thread: &Thread) {
         run: agent_main,
         end: agent_end,
         settle: agent_settle,
-        data: ptr::from_ref(team).cast_mut().cast(),
+        data: ptr::from_ref(agents).cast_mut().cast(), // not the team, by which its members are settled
         tag: team.gang(),
         region: plan.body.function as usize,
         group: plan.home.map_or(0, |home| home.group()),
@@ -328,6 +372,7 @@ unsafe fn agent_main(argument: *mut ()) {
     let thread: &'static Thread = unsafe { &*argument.cast() };
     let team = thread.team();
     thread.move_in(worker::register_current());
+    thread.note_inclusion();
     let plan = team.plan();
     // SAFETY: the plan names the forking task, which is suspended in the region.
     unsafe { thread.implicit.begin_implicit(team, thread, plan.parent_task, plan.icv) };
@@ -338,6 +383,9 @@ unsafe fn agent_main(argument: *mut ()) {
     if group(team).enter_agent(&plan.icv) {
         hook::region::agent_begins(thread);
         queue::run_all(here);
+        if team.is_lost() {
+            assemble::end_lost_process(); // a task has forked, and this is the child
+        }
         queue::leave_nothing(thread);
         group(team).leave_agent(&plan.icv);
     }
@@ -352,36 +400,35 @@ unsafe fn agent_end(argument: *mut ()) {
 
 /// So many agents have ended on this worker. With the last line they do not touch the team any more.
 unsafe fn agent_settle(argument: *mut (), count: u32) {
-    // SAFETY: `send` passes a team that waits for those that are present.
-    let team: &Team = unsafe { &*argument.cast() };
-    if let Some(agents) = team.agents() {
-        leave(team, agents, count);
-    }
+    // SAFETY: `send` passes those of a team that waits for those that are present.
+    leave(unsafe { &*argument.cast::<Agents>() }, count);
 }
 
-fn leave(team: &Team, agents: &Agents, count: u32) {
+fn leave(agents: &Agents, count: u32) {
     // ORDERING: Relaxed; the fence below.
     agents.out.0.fetch_sub(count, Ordering::Relaxed);
     // ORDERING: SeqCst, pairs with the one in `Team::wake_one`: who queues a task sees that there may be one more agent, or its task is seen here.
     fence(Ordering::SeqCst);
-    if agents.have_ready() {
-        call(team);
+    // SAFETY: the team waits for those that are present.
+    let team = unsafe { &*agents.team };
+    if agents.have_ready() || !team.shelf().has_nothing_for_agents() {
+        call(team, agents);
     }
     // ORDERING: Release, pairs with `dismiss`.
-    agents.present.fetch_sub(count, Ordering::Release);
+    agents.present.0.fetch_sub(count, Ordering::Release);
 }
 
 /// All tasks of the region are complete: waits until no agent touches the team. By its thread 0.
 #[cold]
 pub fn dismiss(team: &Team) {
     let Some(agents) = team.agents() else { return };
-    // ORDERING: Acquire, pairs with `leave`.
-    let has_nobody = || agents.present.load(Ordering::Acquire) == 0;
+    // ORDERING: Acquire, pairs with `leave` and `Caller`.
+    let has_nobody = || agents.present.0.load(Ordering::Acquire) == 0;
     if has_nobody() {
         return;
     }
     let ready = || {
-        take_back(team, agents);
+        take_back(agents);
         has_nobody()
     };
     let spin = Spin::POLLING;
@@ -389,11 +436,11 @@ pub fn dismiss(team: &Team) {
 }
 
 /// Takes back the calls that no worker has followed.
-fn take_back(team: &Team, agents: &Agents) {
-    offers::withdraw(ptr::from_ref(team).cast_mut().cast(), |record| {
+fn take_back(agents: &Agents) {
+    offers::withdraw(ptr::from_ref(agents).cast_mut().cast(), |record| {
         // SAFETY: the record of an agent that is present and has not begun.
         unsafe { &*record.cast::<Thread>() }.note_left(FREE);
-        leave(team, agents, 1);
+        leave(agents, 1);
     });
 }
 
@@ -411,10 +458,10 @@ pub fn end(team: &Team) {
 // ---- the team's part --------------------------------------------------------------------------------------------
 
 impl Team {
-    /// The team's agents, if there have been pool tasks in this process.
+    /// The team's agents, if there have been pool tasks. None in the child of a fork.
     #[inline]
     pub fn agents(&self) -> Option<&Agents> {
-        self.agents_of_any_process().filter(|agents| agents.generation == pool::generation())
+        self.agents_of_any_process().filter(|_| self.is_of_this_process())
     }
 
     /// [`Team::agents`], or those of a parent process, which are not there any more.
@@ -427,26 +474,22 @@ impl Team {
     }
 
     fn make_agents(&self) {
-        if self.agents().is_some() {
+        if self.agents_of_any_process().is_some() {
             return;
         }
-        let old = self.agents_of_any_process();
-        let fresh = Box::into_raw(Box::new(Agents::new(old.map_or((0, 0), |old| (old.created(), old.completed())))));
-        let expected = old.map_or(ptr::null_mut(), |old| ptr::from_ref(old).cast_mut());
-        // What a parent process had is not freed: its agents were in the middle of something.
+        let fresh = Box::into_raw(Box::new(Agents::new(self)));
         // ORDERING: Release, pairs with `agents_of_any_process`; who comes second publishes nothing.
-        if self.agents.compare_exchange(expected, fresh, Ordering::Release, Ordering::Relaxed).is_err() {
+        if self.agents.compare_exchange(ptr::null_mut(), fresh, Ordering::Release, Ordering::Relaxed).is_err() {
             // SAFETY: made above, and nobody has seen it.
             drop(unsafe { Box::from_raw(fresh) });
         }
     }
 
-    /// Frees the records of its agents, which have left.
+    /// Frees the records of its agents, which have left. Those of a parent process were in the middle of something, and stay.
     pub(super) fn free_agents(&self) {
-        let is_ours = self.agents().is_some();
         // ORDERING: Acquire, as in `agents_of_any_process`.
         let agents = self.agents.swap(ptr::null_mut(), Ordering::Acquire);
-        if is_ours {
+        if !agents.is_null() && self.is_of_this_process() {
             // SAFETY: `make_agents` made it from a Box; nobody uses the team any more.
             drop(unsafe { Box::from_raw(agents) });
         }

@@ -474,8 +474,8 @@ fn await_call(thread: &Thread, rest: Rest) -> Call {
     }
 }
 
-/// The only thread of a child that a member forked has nothing more to do: a process ends with its last thread.
-fn end_lost_process() -> ! {
+/// The only thread of a child that a member, or a free agent, forked has nothing more to do: a process ends with its last thread.
+pub fn end_lost_process() -> ! {
     // SAFETY: the process has one thread, which runs no program code here.
     unsafe { libc::exit(0) }
 }

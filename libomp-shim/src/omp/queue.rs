@@ -3,7 +3,7 @@
 //! | queue | owner | order |
 //! |---|---|---|
 //! | the thread's deque | one thread, others steal | newest first for the owner, oldest first for thieves |
-//! | the team's shelf | the team, under a lock | by priority, then oldest first |
+//! | the team's shelf | the team, under a lock | by priority, then oldest first; those that free agents may run apart |
 //!
 //! On the shelf ([`super::shelf`]) stand tasks with a `priority`, tasks that became ready where no thread of the team
 //! runs, and tasks that somebody took and was not allowed to run. A thread that may start something looks at the tasks
@@ -26,7 +26,7 @@ use ult::deque::Steal;
 use ult::sched::{Job, Look, Wait};
 
 use super::affinity::hint;
-use super::agents;
+use super::agents::{self, Caller};
 use super::device::transfer;
 use super::env;
 use super::outside;
@@ -68,22 +68,61 @@ fn push_specially(thread: &Thread, task: NonNull<Task>, affinity: u32) -> bool {
     if !agents::is_pool(affinity) {
         return hint::offer(team, task);
     }
+    let caller = agents::caller(team);
     // SAFETY: the task is the caller's until it is pushed; own thread only, as in `push`.
     unsafe {
         agents::enters_deque(team, task.as_ref());
         thread.deque.push(task);
     }
     team.wake_one();
-    agents::call(team);
+    if let Some(caller) = caller {
+        caller.call();
+    }
     true
 }
 
 /// Makes a ready task available to `team` from a kernel thread that runs for none of its threads.
 pub fn push_foreign(team: &Team, task: NonNull<Task>) {
-    // SAFETY: the task is the caller's.
-    agents::leaves_deque(unsafe { task.as_ref() });
-    team.shelf().put(task, true);
-    team.wake_all();
+    let mut moving = Moving::to_shelf_of(team);
+    moving.put(task);
+    moving.tell();
+}
+
+/// Ready tasks that move to the shelf together. All who sleep are told of them once.
+struct Moving<'a> {
+    team: &'a Team,
+    any: bool,
+    /// Of some that free agents may run.
+    caller: Option<Caller<'a>>,
+}
+
+impl<'a> Moving<'a> {
+    #[inline]
+    fn to_shelf_of(team: &'a Team) -> Self {
+        Self { team, any: false, caller: None }
+    }
+
+    /// The task is the caller's.
+    fn put(&mut self, task: NonNull<Task>) {
+        // SAFETY: as said.
+        let its = unsafe { task.as_ref() };
+        if agents::is_pool(its.affinity()) {
+            agents::leaves_deque(its);
+            self.caller = self.caller.take().or_else(|| agents::caller(self.team));
+        }
+        self.team.shelf().put(task, true);
+        self.any = true;
+    }
+
+    #[inline]
+    fn tell(self) {
+        if self.any {
+            self.team.wake_all();
+        }
+        if let Some(caller) = self.caller {
+            caller.call();
+        }
+    }
 }
 
 /// The newest tied task that `thread` has begun and not ended; none while the constraint does not bind it.
@@ -205,7 +244,7 @@ fn find_task(thread: &Thread, look: Look) -> Option<NonNull<Task>> {
 /// What stands in the thread's own deque or on the shelf.
 fn near(thread: &Thread) -> Option<NonNull<Task>> {
     if thread.is_agent() {
-        return own(thread);
+        return own(thread).or_else(|| for_agents(thread));
     }
     if !thread.team().shelf().has_nothing_urgent()
         && let Some(task) = instead_of_the_same(thread).or_else(|| urgent(thread))
@@ -217,7 +256,19 @@ fn near(thread: &Thread) -> Option<NonNull<Task>> {
 
 fn near_without_priority(thread: &Thread) -> Option<NonNull<Task>> {
     let hint = hint::own(thread).and_then(|task| hinted(thread, task));
-    hint.or_else(|| own(thread)).or_else(|| taken(thread, thread.team().shelf().take_rest(newest_tied(thread))))
+    hint.or_else(|| own(thread)).or_else(|| taken(thread, thread.team().shelf().take_rest(newest_tied(thread)))).or_else(|| for_agents(thread))
+}
+
+/// What free agents may run, and stands on the shelf.
+#[inline]
+fn for_agents(thread: &Thread) -> Option<NonNull<Task>> {
+    let shelf = thread.team().shelf();
+    if shelf.has_nothing_for_agents() {
+        return None;
+    }
+    let newest = newest_tied(thread);
+    // SAFETY: own thread only; nothing is called that waits.
+    taken(thread, shelf.take_pool(newest, &mut unsafe { thread.own() }.seen))
 }
 
 /// Tasks with a priority that have begun before and are gone on with, per look at all others instead.
@@ -381,17 +432,37 @@ fn steal_from_agents(thread: &Thread) -> Option<NonNull<Task>> {
 fn steal_as_agent(thread: &Thread) -> Option<NonNull<Task>> {
     let team = thread.team();
     let agents = team.agents()?;
-    for victim in (0..team.size()).filter_map(|num| team.thread(num)) {
-        while agents.have_ready() && !victim.deque.is_empty() {
-            if let Some(task) = steal_from(thread, team, victim) {
-                return Some(task);
+    let others = agents.threads().filter(|other| !core::ptr::eq(*other, thread));
+    let mut victims = (0..team.size()).filter_map(|num| team.thread(num)).chain(others);
+    victims.find_map(|victim| {
+        let mut moving = Moving::to_shelf_of(team);
+        let mut found = None;
+        while found.is_none() && agents.have_ready() && !victim.deque.is_empty() {
+            let Some(task) = steal_any(victim) else { break };
+            // SAFETY: a stolen task is ours.
+            if allowed(thread, unsafe { task.as_ref() }) {
+                found = Some(stolen(team, victim, task));
+            } else {
+                moving.put(task);
             }
         }
-    }
-    if agents.have_ready() { steal_from_agents(thread) } else { None }
+        moving.tell();
+        found
+    })
 }
 
 fn steal_from(thread: &Thread, team: &Team, victim: &Thread) -> Option<NonNull<Task>> {
+    let task = steal_any(victim)?;
+    // SAFETY: a stolen task is ours.
+    if allowed(thread, unsafe { task.as_ref() }) {
+        return Some(stolen(team, victim, task));
+    }
+    push_foreign(team, task);
+    None
+}
+
+/// The oldest task of the victim's deque, for the thief whether it may start it or not.
+fn steal_any(victim: &Thread) -> Option<NonNull<Task>> {
     stats::count_steal_attempt();
     loop {
         match victim.deque.steal() {
@@ -403,34 +474,40 @@ fn steal_from(thread: &Thread, team: &Team, victim: &Thread) -> Option<NonNull<T
             Steal::Success(_) if ult::mutant!(stolen_task_lost) => return None,
             Steal::Success(task) => {
                 stats::count_steal_success();
-                // SAFETY: a stolen task is ours.
-                if allowed(thread, unsafe { task.as_ref() }) {
-                    // SAFETY: as above.
-                    trace::note_steal(victim, unsafe { task.as_ref() });
-                    if !victim.deque.is_empty() {
-                        team.wake_one(); // wake-ups spread from thief to thief
-                    }
-                    return Some(task);
-                }
-                push_foreign(team, task);
-                return None;
+                return Some(task);
             }
         }
     }
 }
 
+/// The thief is about to start what it has stolen.
+fn stolen(team: &Team, victim: &Thread, task: NonNull<Task>) -> NonNull<Task> {
+    // SAFETY: a stolen task is ours.
+    let its = unsafe { task.as_ref() };
+    agents::leaves_deque(its);
+    trace::note_steal(victim, its);
+    if !victim.deque.is_empty() {
+        team.wake_one(); // wake-ups spread from thief to thief
+    }
+    task
+}
+
 /// Before the thread sleeps: moves what it may not run from its own deque to the shelf, and returns the first task that
 /// it may run after all.
 fn clear_out(thread: &Thread) -> Option<NonNull<Task>> {
+    let mut moving = Moving::to_shelf_of(thread.team());
+    let mut found = None;
     // SAFETY: own thread only; popped tasks are ours.
     while let Some(task) = unsafe { thread.deque.pop() } {
         // SAFETY: as above.
         if allowed(thread, unsafe { task.as_ref() }) {
-            return Some(task);
+            found = Some(task);
+            break;
         }
-        push_foreign(thread.team(), task);
+        moving.put(task);
     }
-    None
+    moving.tell();
+    found
 }
 
 /// The thread whose deque is looked at first: a near one more often than others, where the machine has any.
@@ -472,6 +549,9 @@ fn look_how_many(here: Here) {
             unsafe { here.thread.own() }.saturated = true;
         } else if env::settings().task_throttling {
             run_some(here, THROTTLE / 4);
+            if here.thread.is_agent() && here.thread.deque.len() >= THROTTLE {
+                hold_back(here); // they are for the team
+            }
         }
     } else if has_too_many_children(here) {
         hold_back(here);
@@ -561,7 +641,8 @@ pub fn run_some(here: Here, count: usize) {
 pub fn run_all(here: Here) {
     let (thread, team) = (here.thread, here.team());
     team.adopt_floating_point();
-    while let Some(task) = find_task(thread, Look::Own).or_else(|| find_task(thread, Look::Others)) {
+    let next = || find_task(thread, Look::Own).or_else(|| find_task(thread, Look::Others)).or_else(|| clear_out(thread));
+    while let Some(task) = next() {
         // SAFETY: taken by this thread, which may start it.
         unsafe { task::run_taken(thread, task) };
         team.notify_closer();
@@ -575,8 +656,10 @@ pub fn run_all(here: Here) {
 
 /// A free agent ends: moves what its deque holds to the shelf.
 pub fn leave_nothing(thread: &Thread) {
+    let mut moving = Moving::to_shelf_of(thread.team());
     // SAFETY: own thread only; popped tasks are ours.
     while let Some(task) = unsafe { thread.deque.pop() } {
-        push_foreign(thread.team(), task);
+        moving.put(task);
     }
+    moving.tell();
 }

@@ -28,6 +28,7 @@ use super::counts::CountList;
 use super::depend::Node;
 use super::parallel::{Region, Strict};
 use super::reduction::Way;
+use super::shelf::Seen;
 use super::identities::Identities;
 use super::task::{Spares, Task, Tied};
 use super::team::Team;
@@ -121,6 +122,8 @@ pub struct Own {
     pub in_vain: InVain,
     /// Looks for tasks without success, see `queue`.
     pub looks: u32,
+    /// What it has passed over on the shelf among the tasks for free agents.
+    pub seen: Seen,
     /// `num_threads`, `proc_bind`, … pushed by LLVM's compiler for the next region.
     pub pushed: Pushed,
     /// The place this thread is bound to, −1 when it is not.
@@ -208,6 +211,7 @@ impl Thread {
                 resumed: 0,
                 in_vain: InVain::default(),
                 looks: 0,
+                seen: Seen::NOTHING,
                 pushed: Pushed::default(),
                 place: -1,
                 displayed: None,
@@ -338,6 +342,12 @@ impl Thread {
     #[inline(always)]
     pub fn is_agent(&self) -> bool {
         self.num == UNASSIGNED
+    }
+
+    /// Whose copies of reduction items it adds to. A free agent's first ones are its own, see [`super::agents::heed_reductions`].
+    #[inline]
+    pub fn copy(&self) -> u32 {
+        if self.is_agent() { 0 } else { self.num }
     }
 
     /// Is this a free agent in the words of the specification (6.0 §2): [`Thread::is_agent`], or the primary thread of a region that one has forked?

@@ -26,8 +26,11 @@ struct Offer(NonNull<Seed>);
 unsafe impl Send for Offer {}
 
 static OFFERS: ForkMutex<VecDeque<Offer>> = ForkMutex::new(VecDeque::new());
-/// How many there are; changed under the lock, read without it.
-static COUNT: AtomicUsize = AtomicUsize::new(0);
+/// How many there are; changed under the lock, read without it. On a line of its own: idle workers read it at each look.
+static COUNT: Line = Line(AtomicUsize::new(0));
+
+#[repr(align(128))]
+struct Line(AtomicUsize);
 
 /// Offers a ULT, and wakes a sleeping worker that would take it, if there is one. The seed stays as it is until its ULT has ended or the
 /// offer is withdrawn.
@@ -37,27 +40,28 @@ pub fn offer(seed: &Seed) {
         let mut offers = OFFERS.lock();
         offers.push_back(Offer(NonNull::from(seed)));
         // ORDERING: Relaxed; the fence below, or the lock.
-        COUNT.store(offers.len(), Ordering::Relaxed);
+        COUNT.0.store(offers.len(), Ordering::Relaxed);
     }
     // ORDERING: SeqCst, pairs with the one in `park_unless`: the offer, or the sleeper, is seen.
     fence(Ordering::SeqCst);
     wake_vacant_behind_fence();
 }
 
-/// Takes the oldest offer.
+/// Is there an offer?
 #[inline]
-pub(crate) fn take() -> Option<&'static Seed> {
-    // ORDERING: Relaxed; only decides whether to lock. A worker that is about to sleep has passed its parker's fence.
-    if COUNT.load(Ordering::Relaxed) == 0 { None } else { take_first() }
+pub(crate) fn any() -> bool {
+    // ORDERING: Relaxed; only decides whether to look. A worker that is about to sleep has passed its parker's fence.
+    COUNT.0.load(Ordering::Relaxed) != 0
 }
 
+/// Takes the oldest offer.
 #[cold]
-fn take_first() -> Option<&'static Seed> {
+pub(crate) fn take() -> Option<&'static Seed> {
     let _away = crate::sanitize::look_away();
     let mut offers = OFFERS.lock();
     let Offer(seed) = offers.pop_front()?;
     // ORDERING: as in `offer`.
-    COUNT.store(offers.len(), Ordering::Relaxed);
+    COUNT.0.store(offers.len(), Ordering::Relaxed);
     // SAFETY: seeds stay until their ULT has ended, and this one was taken by us alone.
     Some(unsafe { seed.as_ref() })
 }
@@ -84,7 +88,7 @@ pub fn withdraw(data: *mut (), mut each: impl FnMut(*mut ())) {
             is_other
         });
         // ORDERING: as in `offer`.
-        COUNT.store(offers.len(), Ordering::Relaxed);
+        COUNT.0.store(offers.len(), Ordering::Relaxed);
     }
     withdrawn.into_iter().for_each(&mut each);
 }
@@ -97,5 +101,5 @@ pub(super) unsafe fn forget_after_fork() {
     // SAFETY: as the caller says.
     unsafe { OFFERS.forget(VecDeque::new()) };
     // ORDERING: Relaxed; single-threaded.
-    COUNT.store(0, Ordering::Relaxed);
+    COUNT.0.store(0, Ordering::Relaxed);
 }

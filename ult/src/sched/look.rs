@@ -223,6 +223,9 @@ fn steal_from(worker: &'static Worker, victim: &'static Worker) -> Option<Next> 
 
 /// A ULT that is offered to whoever is idle, if the worker hosts nobody of a region.
 fn offered(worker: &'static Worker) -> Option<Next> {
+    if !offers::any() {
+        return None;
+    }
     // SAFETY: own kernel thread; nothing is called that waits.
     if !offers::suits(worker) || !may_help(worker) || unsafe { (*worker.own()).bench.hosts_a_region() } {
         return None;

@@ -43,6 +43,7 @@ unsafe fn run(function: Function, arguments: Arguments, flags: c_uint, value: u6
     // SAFETY: with `REDUCTION`, the third word of the data is the reduction array.
     let reductions = (flags & REDUCTION != 0).then(|| unsafe { *arguments.data.cast::<*mut usize>().add(2) });
     if space.trips == 0 {
+        agents::forget_wish(here);
         if flags & NOGROUP == 0
             && let Some(array) = reductions
         {

@@ -11,6 +11,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::sync::Arc;
 
 use super::parallel::Location;
+use crate::omp::agents;
 use crate::omp::report;
 use crate::omp::taskgroup::{self, Reductions, Taskgroup};
 use crate::omp::thread::Here;
@@ -176,6 +177,7 @@ fn register(here: Here, items: Vec<Input>, copies: Arc<Copies>, construct: Optio
     }
     let registered = Box::into_raw(Box::new(Registered { items, copies, construct }));
     open.reductions.set(Some(Reductions::Kmpc(registered.cast())));
+    agents::heed_reductions(here);
     group.cast_mut().cast()
 }
 
@@ -314,7 +316,7 @@ pub unsafe extern "C" fn __kmpc_task_reduction_get_th_data(
             // SAFETY: the descriptor lives as long as the group.
             let registered = unsafe { &*registered.cast::<Registered>() };
             if let Some(i) = registered.item_at(item) {
-                return registered.copy_of(i, here.thread.num());
+                return registered.copy_of(i, here.thread.copy());
             }
         }
         group = open.outer;

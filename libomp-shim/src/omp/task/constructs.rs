@@ -7,6 +7,7 @@ use core::sync::atomic::Ordering;
 
 use ult::watch;
 
+use super::super::agents;
 use super::super::check::circles::{self, For};
 use super::super::device::keep;
 use super::super::taskgraph;
@@ -111,10 +112,11 @@ fn is_shallow(here: Here) -> bool {
     (here.task.base.get().wrapping_sub(position) as i32) < DEEP >> 4
 }
 
-/// Are children of the running task run at once: is it final (5.2 §12.5), or alone in its team?
+/// Are children of the running task run at once: is it final (5.2 §12.5), or alone in its team? Not the one that free agents are to run.
 #[inline(always)]
 pub fn is_included(here: Here) -> bool {
-    here.thread.includes.get() || here.task.flags().has(Flags::FINAL)
+    let flags = here.task.flags();
+    flags.has(Flags::FINAL) || here.thread.includes.get() && !(flags.has(Flags::POOLS) && agents::are_wished_for(here))
 }
 
 /// [`is_included`], for a child with these properties: a thread that is alone goes on beside a device, and beside free agents.

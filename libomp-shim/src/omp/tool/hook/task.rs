@@ -145,7 +145,7 @@ fn wait_begins_told(here: Here, items: impl Iterator<Item = Dependence> + Clone)
     }
     // What the running task has said about its next child is not about this one.
     let flags = here.task.flags();
-    here.task.set_flags(flags.without(Flags::WISHES.with(Flags::RECORDS)));
+    here.task.set_flags(flags.without(Flags::WISHES.with(Flags::RECORDS).with(Flags::POOLS)));
     let waiter = Task::allocate(here, 0, nothing, Flags::WAITS);
     here.task.set_flags(flags);
     // SAFETY: fresh, and ours until `wait_ends`.
