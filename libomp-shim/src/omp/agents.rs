@@ -235,10 +235,14 @@ pub fn grant(here: Here, child: &Task, flags: Flags) -> Flags {
 }
 
 /// The running task has registered reductions with its taskgroup, or that group has ended. While such a group is open a free agent runs all tasks in it at once: there is a
-/// copy for each thread of the team, and those of this group are the agent's alone, which uses the first ([`Thread::copy`]).
+/// copy for each thread of the team, and those of this group are the agent's alone, which uses the first ([`Thread::copy`]). So `omp_get_thread_num` gives it 0 meanwhile: gcc's code of a
+/// taskloop takes the copy with that number.
 pub fn heed_reductions(here: Here) {
-    if here.thread.is_agent() {
-        here.thread.includes.set(adds_to_copies(here));
+    let thread = here.thread;
+    if thread.is_agent() {
+        let reduces = adds_to_copies(here);
+        thread.includes.set(reduces);
+        thread.tid.set(if reduces { thread.copy() } else { thread.num() } as i32);
     }
 }
 

@@ -52,7 +52,7 @@ pub struct Thread {
     left: AtomicU64,
     /// LLVM's "global thread id", in memory because its compiler passes it by address.
     pub gtid: Cell<i32>,
-    /// The thread number, in memory for the same reason.
+    /// The thread number as programs see it, in memory for the same reason.
     pub tid: Cell<i32>,
     /// Are tasks run at once that it makes in a task that is not final, because it is alone in its team?
     pub includes: Cell<bool>,

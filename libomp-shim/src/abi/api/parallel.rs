@@ -58,7 +58,7 @@ routines! {
 
     /// `omp_get_thread_num` (18.2.4): `omp_unassigned_thread`, −2, for a free agent, which is no thread of the team (6.0 §21.3).
     fn omp_get_thread_num() -> c_int {
-        Here::get().thread.num().wrapping_add(u32::from(ult::mutant!(thread_num_wrong_nested) && Here::get().team().plan().level > 1)) as c_int
+        Here::get().thread.tid.get().wrapping_add(c_int::from(ult::mutant!(thread_num_wrong_nested) && Here::get().team().plan().level > 1))
     }
 
     /// `omp_get_num_procs` (18.7.1): processors that the calling thread may use now, see [`binding::num_procs`].
