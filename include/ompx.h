@@ -371,7 +371,7 @@ OMPX_API int ompx_set_task_stream(int device);
  *     }
  *
  * Returns 0, or -1 if there can be no free agents for it, and the task will be one of its team: one processor, a final task, a taskgroup or region with task reductions, threads that
- * cannot share workers (GANGWAY_TLS=kernel), or outside of regions and taskgroups on another thread than that of main. */
+ * cannot share workers (GANGWAY_TLS=kernel), outside of regions and taskgroups on another thread than that of main, or outside of regions in the child of a fork. */
 OMPX_API int ompx_set_task_pool(void);
 
 /* One item of a list of dependences, as in the `depend` clause. */

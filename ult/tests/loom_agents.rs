@@ -1,5 +1,5 @@
 //! Model of the calls of free agents: who puts a task where agents find it calls one unless as many as there may be are out, and who has ended calls another one if
-//! there is a task. It restates `docs/protocols/task.md` with the same orderings. A task must not be left with nobody out.
+//! there is a task. A task must not be left with nobody out, and nobody called into a region that is over. It restates `docs/protocols/task.md` with the same orderings.
 //!
 //! The models whose names begin with `broken` leave one thing out and must fail.
 #![cfg(loom)]
@@ -110,4 +110,60 @@ fn broken_without_the_fence_of_who_has_ended() {
 #[should_panic(expected = "a task is left with nobody out")]
 fn broken_if_counted_in_two_steps() {
     two(Without::OneStep);
+}
+
+// ---- a call and the end of the region ---------------------------------------------------------------------------
+
+/// Who publishes a task and calls an agent for it, perhaps after others have run that task and come to the end of the region.
+struct Region {
+    counted_late: bool,
+    /// A task stands in the deque.
+    task: AtomicUsize,
+    present: AtomicUsize,
+    /// Thread 0 has left the region: nobody may be called.
+    over: AtomicUsize,
+}
+
+impl Region {
+    fn publish(&self) {
+        if !self.counted_late {
+            self.present.fetch_add(1, Ordering::Relaxed);
+        }
+        self.task.store(1, Ordering::Release);
+        fence(Ordering::SeqCst);
+        if self.counted_late {
+            self.present.fetch_add(1, Ordering::Relaxed);
+        }
+        assert!(self.over.load(Ordering::Relaxed) == 0, "an agent is called into a region that is over");
+        self.present.fetch_sub(1, Ordering::Release);
+    }
+
+    /// Thread 0, which runs the task, the last one of the region, if it sees it. Instead of waiting for who is present the model ends.
+    fn end(&self) {
+        if self.task.load(Ordering::Acquire) == 1 && self.present.load(Ordering::Acquire) == 0 {
+            self.over.store(1, Ordering::Relaxed);
+        }
+    }
+}
+
+fn late_call(counted_late: bool) {
+    explore(2, move || {
+        let region = Region { counted_late, task: AtomicUsize::new(0), present: AtomicUsize::new(0), over: AtomicUsize::new(0) };
+        with_shared(region, |region| {
+            let member = thread::spawn(move || region.publish());
+            region.end();
+            member.join().unwrap();
+        });
+    });
+}
+
+#[test]
+fn nobody_is_called_into_a_region_that_is_over() {
+    late_call(false);
+}
+
+#[test]
+#[should_panic(expected = "an agent is called into a region that is over")]
+fn broken_if_who_calls_is_counted_late() {
+    late_call(true);
 }

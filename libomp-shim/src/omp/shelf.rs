@@ -376,7 +376,8 @@ mod tests {
         let second = shelf.take_pool(Some(&newest), &mut seen);
         assert!(second.task.is_none() && !second.passed_over && seen.number == 1);
         assert!(shelf.take_pool(Some(&other), &mut seen).task.is_none() && ptr::eq(seen.task, &other));
-        assert!(same(&shelf.take_pool(Some(&pool), &mut Seen::NOTHING), &pool)); // a task descends from itself
+        let mut fresh = Seen::NOTHING;
+        assert!(same(&shelf.take_pool(Some(&pool), &mut fresh), &pool)); // a task descends from itself
         assert!(shelf.is_empty());
     }
 
