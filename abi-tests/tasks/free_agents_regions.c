@@ -45,11 +45,39 @@ static void ends(int threads, int rounds)
     }
 }
 
+/* The members have left the region before its first task, and come back for it; agents come, too. */
+static void comes_back(int threads)
+{
+    for (int round = 0; round < 100; round++) {
+        int sum = 0, members = 0;
+#pragma omp parallel num_threads(threads) shared(members) /* without tasks: so nobody stays in the next one */
+        ADD(members, 1);
+#pragma omp parallel num_threads(threads) shared(sum, members)
+        {
+            ADD(members, 1);
+            if (omp_get_thread_num() == round % threads) {
+                usleep(round % 4 * 50);
+                for (int i = 0; i < 3; i++) {
+                    ompx_set_task_pool();
+#pragma omp task shared(sum)
+                    ADD(sum, 1);
+                    usleep(20);
+                }
+            }
+        }
+        CHECK_EQ(members, 2 * threads);
+        CHECK_EQ(sum, 3);
+    }
+}
+
 /* As above, in two inner regions at once. */
 static void inner(void)
 {
 #pragma omp parallel num_threads(2)
-    ends(4, 40);
+    {
+        ends(4, 40);
+        comes_back(4);
+    }
 }
 
 /* Each task does little, has a successor, and readies it at the end of a region. */
@@ -211,6 +239,7 @@ int main(void)
     forks_in_the_midst();
     ends(threads, 200);
     ends(17, 100);
+    comes_back(17);
     inner();
     late(threads);
     polls();

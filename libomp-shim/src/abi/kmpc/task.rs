@@ -125,6 +125,21 @@ pub extern "C" fn __kmpc_omp_task_alloc(
     shareds: usize,
     routine: Option<Routine>,
 ) -> *mut KmpTask {
+    if flags & POOL != 0 { allocate_for_agents(location, flags, size, shareds, routine) } else { allocate(location, flags, size, shareds, routine) }
+}
+
+/// [`__kmpc_omp_task_alloc`] with `threadset(omp_pool)`.
+#[cold]
+#[inline(never)]
+fn allocate_for_agents(location: Location, flags: c_int, size: usize, shareds: usize, routine: Option<Routine>) -> *mut KmpTask {
+    let made = allocate(location, flags, size, shareds, routine);
+    // SAFETY: the task was made here.
+    agents::open(Here::get(), unsafe { task_of(made).as_ref() });
+    made
+}
+
+#[inline(always)]
+fn allocate(location: Location, flags: c_int, size: usize, shareds: usize, routine: Option<Routine>) -> *mut KmpTask {
     let here = Here::get();
     // What has no sum is more than there is.
     let offset = size.checked_next_multiple_of(16).unwrap_or(usize::MAX);
@@ -145,9 +160,6 @@ pub extern "C" fn __kmpc_omp_task_alloc(
             destructors: None,
             priority: 0,
         });
-        if flags & POOL != 0 {
-            agents::open(here, task);
-        }
         note_task(location, task, routine.map_or(0, |routine| routine as usize));
         kmp
     }
