@@ -115,14 +115,14 @@ fn is_shallow(here: Here) -> bool {
 /// Are children of the running task run at once: is it final (5.2 §12.5), or alone in its team? Not the one that free agents are to run.
 #[inline(always)]
 pub fn is_included(here: Here) -> bool {
-    let flags = here.task.flags();
-    flags.has(Flags::FINAL) || here.thread.includes.get() && !(flags.has(Flags::POOLS) && agents::are_wished_for(here))
+    let is_for_agents = || here.task.flags().has(Flags::POOLS) && agents::are_wished_for(here);
+    here.thread.includes.get() && !is_for_agents() || here.task.flags().has(Flags::FINAL)
 }
 
-/// [`is_included`], for a child with these properties: a thread that is alone goes on beside a device, and beside free agents.
+/// [`is_included`], for a child that has been allocated, with these properties: a thread that is alone goes on beside a device, and beside free agents.
 #[inline(always)]
 pub fn includes(here: Here, flags: Flags) -> bool {
-    is_included(here) && !(flags.has_any(Flags::OFFLOADED.with(Flags::POOL)) && goes_on_beside_others(here, flags))
+    (here.thread.includes.get() || here.task.flags().has(Flags::FINAL)) && !(flags.has_any(Flags::OFFLOADED.with(Flags::POOL)) && goes_on_beside_others(here, flags))
 }
 
 /// The end of a region waits for its tasks, and so does that of the program where `main` runs ([`super::super::root::finish_at_exit`]).
