@@ -368,5 +368,5 @@ int main(void)
     expect(100 * nodes(3), "in inner regions");
     CHECK((by_agents > 0) == may);
     CHECK(!omp_is_free_agent() && omp_get_thread_num() == 0);
-    return 0;
+    return check_result();
 }

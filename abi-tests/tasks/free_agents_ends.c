@@ -82,7 +82,7 @@ static void forks(void)
         if (child == 0) {
             sums(100);
             cancels();
-            _exit(0);
+            _exit(check_failed != 0);
         }
         int status = -1;
         CHECK_EQ(waitpid(child, &status, 0), child);
@@ -128,5 +128,5 @@ int main(void)
             ADD(at_end, 1);
         }
     }
-    return 0; /* the end of the initial task waits for them */
+    return check_result(); /* the end of the initial task waits for them */
 }

@@ -141,5 +141,5 @@ int main(void)
 #pragma omp parallel num_threads(1)
     everything();
     everything();
-    return 0;
+    return check_result();
 }
