@@ -11,7 +11,7 @@
 use core::cell::UnsafeCell;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, Once};
+use std::sync::{Mutex, MutexGuard, Once, TryLockError};
 
 use crate::observer::{self, Event};
 use crate::sched;
@@ -32,7 +32,18 @@ impl<T> ForkMutex<T> {
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
         // SAFETY: nobody writes the cell while more than one thread exists.
-        unsafe { &*self.0.get() }.lock().unwrap_or_else(|e| e.into_inner())
+        let mutex = unsafe { &*self.0.get() };
+        match mutex.try_lock() {
+            Ok(guard) => guard,
+            Err(TryLockError::Poisoned(e)) => e.into_inner(),
+            // The program may be about to look at its `errno`.
+            Err(TryLockError::WouldBlock) => {
+                let errno = sched::errno();
+                let guard = mutex.lock().unwrap_or_else(|e| e.into_inner());
+                sched::set_errno(errno);
+                guard
+            }
+        }
     }
 
     /// The value, unless somebody has it.

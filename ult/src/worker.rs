@@ -182,6 +182,8 @@ pub(crate) struct Own {
     pub(crate) habit: crate::sched::Habit,
     /// Counts jobs, to look at the whole bench now and then.
     pub(crate) turns: u32,
+    /// Counts jobs that might follow one by a call.
+    pub(crate) in_place: u32,
     /// The meeting that all those wait at who are suspended here beside the running thread, as of the last switch: see `sched::bench`.
     pub(crate) meeting: *const AtomicU32,
     /// What somebody here has waited for has happened: the next look is at everything.
@@ -269,6 +271,7 @@ impl Worker {
                 worn: None,
                 selector: Selector::new(victim::default_kind(), u64::from(index) + 1),
                 turns: 0,
+                in_place: 0,
                 meeting: ptr::null(),
                 released: false,
                 published: 0,

@@ -358,7 +358,7 @@ fn own(thread: &Thread) -> Option<NonNull<Task>> {
 /// holds for them and nobody else waits for this worker. They may wait in turn: nothing on this stack can go on without them.
 pub fn run_in_place(here: Here, done: impl Fn() -> bool, mine: impl Fn(&Task) -> bool) {
     let team = here.thread.team();
-    while !done() && team.shelf().has_nothing_urgent() && ult::sched::may_go_on_in_place(team.sleepers()) {
+    while !done() && !task::is_deep(here) && team.shelf().has_nothing_urgent() && ult::sched::may_go_on_in_place(team.sleepers()) {
         // SAFETY: own thread only; a popped task is ours.
         let Some(task) = (unsafe { here.thread.deque.pop() }) else { return };
         // SAFETY: as above.
@@ -368,7 +368,7 @@ pub fn run_in_place(here: Here, done: impl Fn() -> bool, mine: impl Fn(&Task) ->
             return;
         }
         // SAFETY: as above; a ready task of the running thread's team, allowed as a child of what it waits in.
-        unsafe { task::run_taken(here.thread, task) };
+        unsafe { task::run_taken(here, task) };
     }
 }
 
@@ -644,7 +644,7 @@ pub fn run_all(here: Here) {
     let next = || find_task(thread, Look::Own).or_else(|| find_task(thread, Look::Others)).or_else(|| clear_out(thread));
     while let Some(task) = next() {
         // SAFETY: taken by this thread, which may start it.
-        unsafe { task::run_taken(thread, task) };
+        unsafe { task::run_taken(here, task) };
         team.notify_closer();
         if !ult::sched::may_go_on_in_place(team.sleepers()) {
             break;

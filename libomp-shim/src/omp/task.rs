@@ -41,7 +41,7 @@ mod life;
 mod spares;
 mod tied;
 
-pub use constructs::{announce, defer, has_enough, includes, is_included, set_off, submit, submit_as, taskwait, taskyield};
+pub use constructs::{announce, defer, has_enough, includes, is_deep, is_included, set_off, submit, submit_as, taskwait, taskyield};
 pub use life::{begin, body_done, end, end_included, fulfill, job, late_job, run_at_once, run_included, run_taken, run_undeferred, tell_end};
 
 pub use spares::Spares;
@@ -309,7 +309,6 @@ impl Task {
         self.taskgroup.set(if ult::mutant!(taskgroup_misses_grandchildren) { ptr::null() } else { parent.taskgroup.get() });
         self.member_of.set(parent.taskgroup.get());
         self.depth.set(parent.depth.get() + 1);
-        self.base.set(parent.base.get());
         let is_awaited = parent.flags().has_any(Flags::WISHES.with(Flags::RECORDS).with(Flags::POOLS));
         let flags = if is_awaited { self.is_awaited(here, flags) } else { flags };
         self.flags.set(flags.with(Flags::EXPLICIT).with(inherited));
@@ -397,6 +396,13 @@ impl Task {
     pub fn priority(&self) -> i32 {
         self.priority.get()
     }
+
+    /// The task begins on the stack of `creator`, which has got so deep.
+    #[inline(always)]
+    pub fn goes_on_stack_of(&self, creator: &Self) {
+        self.base.set(creator.base.get());
+    }
+
     /// Gives a task that has not been submitted the `priority` (5.2 §12.4) that its construct names, limited by
     /// *max-task-priority-var*. Negative ones are not allowed, and count as 0.
     pub fn set_priority(&self, given: i32) {

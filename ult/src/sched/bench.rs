@@ -186,6 +186,11 @@ impl Bench {
         self.entries.iter().any(|entry| entry.role.is_of_a_region())
     }
 
+    /// Does the newest context wait for nothing, and let what it finds by its seek go first?
+    pub(super) fn newest_asks(&self) -> bool {
+        self.entries.last().is_some_and(|entry| entry.yields && entry.seek.is_some())
+    }
+
     /// More than one context?
     pub(super) fn is_shared(&self) -> bool {
         self.entries.len() > 1
@@ -237,6 +242,11 @@ impl Bench {
             }
         }
         best
+    }
+
+    /// Does the entry only let others go first?
+    pub(super) fn gives_way(&self, at: usize) -> bool {
+        self.entries[at].rank == GIVES_WAY
     }
 
     /// Does the gang of an unfinished context here let `entry` go on?
@@ -327,10 +337,22 @@ impl Bench {
         seekers.find_map(|entry| Some((entry.seek(look)?, entry.role)))
     }
 
+    /// A job for a context whose gang may go before `gang` and all that is suspended here, or is that one.
+    pub(super) fn seek_before(&self, gang: GangTag) -> Option<(Job, Role)> {
+        let bound = self.strictest().strictest(gang);
+        let may = |entry: &&Waiting| entry.role.tag == gang || self.may_go_on(entry, bound);
+        let own = self.seekers().filter(may).find_map(|entry| Some((entry.seek(Look::Own)?, entry.role)));
+        own.or_else(|| self.seek_elsewhere_for(may))
+    }
+
     /// A job from the queues of others. Of those at one meeting one is asked: they would look at the same queues.
     pub(super) fn seek_elsewhere(&self) -> Option<(Job, Role)> {
+        self.seek_elsewhere_for(|_| true)
+    }
+
+    fn seek_elsewhere_for(&self, may: impl Fn(&&Waiting) -> bool) -> Option<(Job, Role)> {
         let mut asked = core::ptr::null();
-        self.seekers().find_map(|entry| {
+        self.seekers().filter(may).find_map(|entry| {
             let meeting = entry.meeting();
             if !meeting.is_null() && core::mem::replace(&mut asked, meeting) == meeting {
                 return None;

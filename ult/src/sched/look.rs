@@ -1,6 +1,7 @@
 //! Where a worker looks for work, in this order (ICS '21, Algorithm 2):
 //!
-//! 1. its own suspended contexts that can go on, unless a deeper or older gang waits in its gang deque;
+//! 1. its own suspended contexts that can go on, unless a deeper or older gang waits in its gang deque; where they only let others go first, 3 and 4 have
+//!    a turn before them;
 //! 2. its own gang deque, within what [`eligible`] allows;
 //! 3. its own ULTs, newest first, and the jobs of its own contexts;
 //! 4. the jobs that its contexts may take from others;
@@ -42,14 +43,18 @@ const LOOK_AT_ALL_EVERY: u32 = 16;
 /// all be waiting for one of these. A multiple of the above.
 const UNRANKED_EVERY: u32 = 256;
 
+/// The 16th of so many turns something new goes before a context that only lets others go first: all who do may be waiting for it, in a circle. In the other turns
+/// in which everything is looked at such a context goes on, so that it does not wait for the last of very many tasks.
+const NEW_FIRST_EVERY: u32 = 64;
+
 /// One look, without spinning: the path between two jobs.
 pub(super) fn quickly(worker: &'static Worker) -> Option<Next> {
     // SAFETY: own kernel thread; conditions and seeks do not wait, so nobody else touches the part meanwhile.
     let own = unsafe { &mut *worker.own() };
     own.turns = own.turns.wrapping_add(1);
     let busy = !worker.gang_deque.is_empty() || !worker.ults.is_empty() || worker.is_standing_in();
-    // Where threads wait in their own code, who has just sat down must not go before a mate that the others wait for.
-    let ranks = || own.bench.is_shared() && crate::stall::is_known_to_wait(own.role.region);
+    // Where threads wait in their own code, who has just sat down must not go before a mate that the others wait for. Who asks for a task yields to tasks.
+    let ranks = || own.bench.is_shared() && !own.bench.newest_asks() && crate::stall::is_known_to_wait(own.role.region);
     let released = core::mem::take(&mut own.released);
     if busy || released || own.turns.is_multiple_of(LOOK_AT_ALL_EVERY) || ranks() {
         return everywhere(worker, true);
@@ -126,7 +131,13 @@ fn resume_or_start(worker: &'static Worker) -> Option<Next> {
             return Some(start);
         }
     }
-    ready.map(|(at, _)| Next::Resume(bench.take_at(at)))
+    let (at, gang) = ready?;
+    if bench.gives_way(at) && own.turns % NEW_FIRST_EVERY == LOOK_AT_ALL_EVERY
+        && let Some(new) = own_ult(worker).or_else(|| bench.seek_before(gang).map(|(job, role)| Next::Run(job, role)))
+    {
+        return Some(new);
+    }
+    Some(Next::Resume(bench.take_at(at)))
 }
 
 fn seek(worker: &'static Worker, look: Look) -> Option<Next> {

@@ -146,9 +146,9 @@ pub fn wait_ranked(wait: &Wait<'_>, rank: u32, meets: bool) {
 #[cold]
 #[inline(never)]
 fn wait_cold(wait: &Wait<'_>, place: (u32, bool)) {
+    let errno = errno();
     let worker = worker::register_current();
     enter(worker);
-    let errno = errno();
     // SAFETY: `worker` is this kernel thread's; the pointers are not kept across a switch.
     let me = unsafe {
         let own = worker.own();
@@ -212,8 +212,9 @@ pub fn may_go_on_in_place(team: &AtomicU32) -> bool {
     worker.watched.pass();
     // SAFETY: own kernel thread.
     let own = unsafe { &mut *worker.own() };
-    own.turns = own.turns.wrapping_add(1);
-    !own.turns.is_multiple_of(IN_PLACE) && (all_meet(worker, team) || nobody_else_can_go_on(worker))
+    // A count of its own: with one for both each job counted twice, and the look that every 16th one is followed by might never come.
+    own.in_place = own.in_place.wrapping_add(1);
+    !own.in_place.is_multiple_of(IN_PLACE) && (all_meet(worker, team) || nobody_else_can_go_on(worker))
 }
 
 /// Do all threads that are suspended here wait at a meeting of `team`? So too where none is.
@@ -403,12 +404,12 @@ unsafe fn switch_context(worker: &'static Worker, to: *mut Ult, identity: Option
     }
 }
 
-fn errno() -> i32 {
+pub(crate) fn errno() -> i32 {
     // SAFETY: the address is this kernel thread's errno.
     unsafe { *libc::__errno_location() }
 }
 
-fn set_errno(value: i32) {
+pub(crate) fn set_errno(value: i32) {
     // SAFETY: as in `errno`; the address is asked for anew after the switches.
     unsafe { *libc::__errno_location() = value };
 }

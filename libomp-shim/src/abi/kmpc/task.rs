@@ -407,6 +407,7 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_begin_if0(_: Location, _gtid: c_
     hook::task::created(here, task, true);
     hook::task::begun(here.thread, task);
     task::begin(here.thread, task);
+    task.goes_on_stack_of(here.task);
     hook::task::called_by_program(task);
     // SAFETY: the task is alive until its completion, which sets the words back.
     unsafe { Here::set(here.thread, task) };

@@ -10,6 +10,7 @@ use ult::watch;
 use super::super::agents;
 use super::super::check::circles::{self, For};
 use super::super::device::keep;
+use super::super::env;
 use super::super::taskgraph;
 use super::super::thread::Here;
 use super::super::tool::event::SyncKind;
@@ -89,11 +90,15 @@ fn has_enough_for(here: Here, flags: Flags, priority: i32) -> bool {
         queue::make_room(here);
         return false;
     }
-    is_shallow(here) && queue::stays_saturated(here.thread)
+    if !is_shallow(here) {
+        queue::make_room(here);
+        return false;
+    }
+    queue::stays_saturated(here.thread)
 }
 
-/// Bytes of stack that tasks which are run at once, each by the one before, may take in all where they could be deferred.
-const DEEP: i32 = 256 << 10;
+/// Bytes of stack that tasks which are run at once, each by the one before, may take in all where they could be deferred; a quarter of small stacks.
+const DEEP: usize = 256 << 10;
 
 /// Where the stack is, in units of 16 bytes, modulo their number; not 0.
 #[inline(always)]
@@ -109,7 +114,14 @@ fn is_shallow(here: Here) -> bool {
     if here.task.base.get() == 0 {
         here.task.base.set(position);
     }
-    (here.task.base.get().wrapping_sub(position) as i32) < DEEP >> 4
+    let deep = DEEP.min(env::settings().stacksize / 4);
+    (here.task.base.get().wrapping_sub(position) as i32) < (deep >> 4) as i32
+}
+
+/// Has the running task run children at once until there is no more room for that? A load if it has run none.
+#[inline(always)]
+pub fn is_deep(here: Here) -> bool {
+    here.task.base.get() != 0 && !is_shallow(here)
 }
 
 /// Are children of the running task run at once: is it final (5.2 §12.5), or alone in its team? Not the one that free agents are to run.
@@ -147,7 +159,12 @@ pub fn set_off(here: Here, flags: Flags) {
 
 /// `taskwait` (5.2 §15.5): waits for the children of the running task, running ready tasks meanwhile.
 pub fn taskwait(here: Here) {
-    if watch::anybody() { taskwait_watched(here) } else { join_children(here) }
+    if watch::anybody() {
+        taskwait_watched(here);
+    } else {
+        join_children(here);
+        keep::host_looks();
+    }
     taskgraph::joined(here, taskgraph::Wait::Children);
 }
 
@@ -157,6 +174,7 @@ fn taskwait_watched(here: Here) {
     hook::wait::around(here, || SyncKind::Taskwait, || {
         join_children(here);
         races::has_waited_for_children(here.task);
+        keep::host_looks();
     });
 }
 
@@ -165,7 +183,6 @@ fn join_children(here: Here) {
     if here.task.children() != 0 {
         wait_for_children(here);
     }
-    keep::host_looks();
 }
 
 #[cold]

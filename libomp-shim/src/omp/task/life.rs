@@ -30,7 +30,7 @@ const EVENT_FULFILLED: u32 = 2;
 /// have been announced.
 pub fn run_undeferred(here: Here, task: NonNull<Task>) {
     // SAFETY: the task is ours; `execute` frees it when nobody refers to it any more.
-    queue::push_ready(here.thread, unsafe { execute(here.thread, task, true) });
+    queue::push_ready(here.thread, unsafe { execute(here.thread, task, true, here.task.base.get()) });
 }
 
 /// Runs a new task at once on the stack of its creator, to its end, and completes it unless its event is still to come. Its
@@ -79,6 +79,7 @@ fn include_as<const TOLD: bool, R>(here: Here, task: NonNull<Task>, run: impl Fn
         hook::task::begun(here.thread, task_ref);
     }
     begin(here.thread, task_ref);
+    task_ref.goes_on_stack_of(here.task);
     // SAFETY: as in `execute`.
     unsafe { Here { task: task_ref, ..here }.enter() };
     run();
@@ -140,13 +141,13 @@ unsafe fn end_included_late(thread: &Thread, task: NonNull<Task>) {
     }
 }
 
-/// Runs a task that was taken from a queue on the stack of a task that waits for it.
+/// Runs a task that was taken from a queue on the stack of the running task, which waits for it.
 ///
 /// # Safety
-/// The task was taken by this thread alone, its dependences are satisfied, and `thread` may start it.
-pub unsafe fn run_taken(thread: &Thread, task: NonNull<Task>) {
+/// The task was taken by this thread alone, its dependences are satisfied, and the running thread may start it.
+pub unsafe fn run_taken(here: Here, task: NonNull<Task>) {
     // SAFETY: as the caller says.
-    queue::push_ready(thread, unsafe { execute(thread, task, false) });
+    queue::push_ready(here.thread, unsafe { execute(here.thread, task, false, here.task.base.get()) });
 }
 
 /// The job form of [`execute`]: the argument is the task, the thread is the one that was waiting.
@@ -181,7 +182,7 @@ unsafe fn run_late_job(data: *mut ()) {
         (*thread).team().adopt_floating_point();
         let mut next = Some(task);
         while let Some(task) = next {
-            next = execute(&*thread, task, false).filter(|&ready| queue::follows_late(&*thread, ready));
+            next = execute(&*thread, task, false, 0).filter(|&ready| queue::follows_late(&*thread, ready));
         }
         (*thread).team().notify_closer();
     }
@@ -201,7 +202,7 @@ unsafe fn run_jobs(data: *mut ()) {
         (*thread).team().adopt_floating_point();
         let mut next = Some(task);
         while let Some(task) = next {
-            next = match execute(&*thread, task, false) {
+            next = match execute(&*thread, task, false, 0) {
                 Some(ready) => queue::follow(&*thread, number, ready),
                 None => queue::next_in_place(&*thread, number),
             };
@@ -211,31 +212,32 @@ unsafe fn run_jobs(data: *mut ()) {
 }
 
 /// Runs `task` in the name of `thread` on the current stack, then completes it. Of an untied task that comes in parts it
-/// runs one and queues the rest, or all of them if it is to be run `whole`. Returns what is in the thread's hand then.
+/// runs one and queues the rest, or all of them if it is to be run `whole`. `base`: that of the task on whose stack this is, as
+/// far as it has been counted from ([`Task::base`]); 0 elsewhere. Returns what is in the thread's hand then.
 ///
 /// # Safety
 /// The task has been taken by the caller alone and its dependences are satisfied; this kernel thread hosts `thread`.
 #[must_use]
 #[inline(always)]
-unsafe fn execute(thread: &Thread, task: NonNull<Task>, whole: bool) -> Option<NonNull<Task>> {
+unsafe fn execute(thread: &Thread, task: NonNull<Task>, whole: bool, base: u32) -> Option<NonNull<Task>> {
     // SAFETY: as the caller says.
-    unsafe { if watch::anybody() { execute_watched(thread, task, whole) } else { execute_as::<false>(thread, task, whole) } }
+    unsafe { if watch::anybody() { execute_watched(thread, task, whole, base) } else { execute_as::<false>(thread, task, whole, base) } }
 }
 
 /// # Safety
 /// As [`execute`].
 #[cold]
 #[inline(never)]
-unsafe fn execute_watched(thread: &Thread, task: NonNull<Task>, whole: bool) -> Option<NonNull<Task>> {
+unsafe fn execute_watched(thread: &Thread, task: NonNull<Task>, whole: bool, base: u32) -> Option<NonNull<Task>> {
     // SAFETY: as the caller says.
-    unsafe { execute_as::<true>(thread, task, whole) }
+    unsafe { execute_as::<true>(thread, task, whole, base) }
 }
 
 /// [`execute`], with a word to tools and sanitizers if it may be `WATCHED`.
 ///
 /// # Safety
 /// As there.
-unsafe fn execute_as<const WATCHED: bool>(thread: &Thread, task: NonNull<Task>, whole: bool) -> Option<NonNull<Task>> {
+unsafe fn execute_as<const WATCHED: bool>(thread: &Thread, task: NonNull<Task>, whole: bool, base: u32) -> Option<NonNull<Task>> {
     // SAFETY: the task's own reference keeps it until `complete`.
     let task_ref = unsafe { task.as_ref() };
     if WATCHED {
@@ -245,7 +247,7 @@ unsafe fn execute_as<const WATCHED: bool>(thread: &Thread, task: NonNull<Task>, 
     if WATCHED {
         races::task_begins(task_ref);
     }
-    task_ref.base.set(0);
+    task_ref.base.set(base);
     // SAFETY: the task stays alive while it runs; this kernel thread hosts the thread.
     let before = unsafe { Here::set(thread, task_ref) };
     // SAFETY: as above.

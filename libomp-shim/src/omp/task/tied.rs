@@ -44,6 +44,7 @@ impl Tied {
     #[inline(always)]
     pub fn pop(&mut self) {
         self.count.store(self.len().saturating_sub(1), Ordering::Relaxed);
+        compiler_fence(Ordering::Release); // a handler does not see it when it is freed
     }
 
     /// This one has ended, which is not the newest.

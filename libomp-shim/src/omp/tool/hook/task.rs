@@ -103,6 +103,8 @@ pub fn begun(thread: &Thread, task: &Task) {
     if is_on() {
         match task.is_told_of() {
             true => begun_told(thread, task),
+            // Of one that comes in parts the first counts.
+            false if task.flags().has(Flags::UNTIED.with(Flags::BEGUN)) => {}
             false => thread.tool.thin.begins(task),
         }
     }
@@ -241,6 +243,9 @@ pub fn ended(thread: &Thread, task: &Task, status: impl FnOnce() -> Status) {
 #[cold]
 #[inline(never)]
 fn ended_told(thread: &Thread, task: &Task, status: Status) {
+    if let Some(record) = record::of(task) {
+        thread.tool.thin.leaves(record.timed.get());
+    }
     if !is_known(task) {
         return;
     }
@@ -251,9 +256,6 @@ fn ended_told(thread: &Thread, task: &Task, status: Status) {
     let newest = unsafe { thread.own().tied.last().map_or(&thread.implicit, |&newest| &*newest) };
     let newest = if newest.is_told_of() { newest } else { &thread.implicit };
     thread.tool.current.set(newest);
-    if let Some(record) = record::of(task) {
-        thread.tool.thin.leaves(record.timed.get());
-    }
     tell(|consumer| consumer.task_schedule(thread, task, status, Some(newest)));
 }
 
