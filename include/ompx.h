@@ -371,7 +371,11 @@ OMPX_API int ompx_set_task_stream(int device);
  *     }
  *
  * Returns 0, or -1 if there can be no free agents for it, and the task will be one of its team: one processor, a final task, a taskgroup or region with task reductions, threads that
- * cannot share workers (GANGWAY_TLS=kernel), outside of regions and taskgroups on another thread than that of main, or outside of regions in the child of a fork. */
+ * cannot share workers (GANGWAY_TLS=kernel), outside of regions and taskgroups on another thread than that of main, or outside of regions in the child of a fork. A task with a priority, and one that is recorded in a taskgraph, is
+ * one of its team, too, whatever was returned.
+ *
+ * In such a task, worksharing constructs and barriers are not allowed, as in any task (5.2 17.1); an agent has no share of a loop, and stops the program at one. A task that holds a
+ * lock must not wait for children without the clause if the threads of the team may all stand at that lock. */
 OMPX_API int ompx_set_task_pool(void);
 
 /* One item of a list of dependences, as in the `depend` clause. */

@@ -88,10 +88,10 @@ static int adds(int gtid, kmp_task *task)
     return 0;
 }
 
-/* Not for agents, whoever makes it. */
+/* Not for agents, whoever makes it; in a team of one an agent runs it at once if it has made it itself. */
 static int adds_in_team(int gtid, kmp_task *task)
 {
-    if (omp_is_free_agent() || omp_get_thread_num() < 0)
+    if ((omp_is_free_agent() || omp_get_thread_num() < 0) && omp_get_num_threads() > 1)
         ADD(wrong, 1);
     return adds(gtid, task);
 }

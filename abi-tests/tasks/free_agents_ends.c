@@ -2,10 +2,12 @@
 // ours: free agents are of this library alone
 // compilers: gcc,clang>=19
 // mode: link
+// opt: -O0
 // env: OMP_CANCELLATION=true
 // threads: 1,3,8
 #include "check.h"
 #include "ompx.h"
+#include <omp.h>
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -92,6 +94,65 @@ static void forks(void)
     }
 }
 
+/* Who holds the lock waits for a child that is for the team alone, and the team is at the lock. */
+static void holds_a_lock(void)
+{
+    int in_it = 0, children = 0, after = -1;
+#pragma omp taskgroup
+    {
+        ompx_set_task_pool();
+#pragma omp task shared(in_it, children)
+#pragma omp critical
+        {
+            ADD(in_it, 1);
+            usleep(100);
+#pragma omp task shared(children)
+            ADD(children, 1);
+#pragma omp taskwait
+        }
+        for (int i = 0; i < 200 && !GET(in_it); i++)
+            usleep(100); /* where there are no agents it does not come */
+#pragma omp critical
+        after = GET(in_it) ? GET(children) : 1;
+    }
+    CHECK_EQ(after, 1);
+    CHECK_EQ(children, 1);
+}
+
+static int fulfilled;
+
+static void *fulfils(void *event)
+{
+    usleep(3000);
+    ADD(fulfilled, 1);
+    omp_fulfill_event((omp_event_handle_t)event);
+    return 0;
+}
+
+/* A fork with nothing on the way: the child waits for events as ever. */
+static void forks_idle(void)
+{
+    sums(50);
+    usleep(2000); /* until the agents have left, as a rule */
+    pid_t child = fork();
+    if (child == 0) {
+        pthread_t thread;
+        omp_event_handle_t event;
+#pragma omp taskgroup
+        {
+#pragma omp task detach(event)
+            ;
+            pthread_create(&thread, 0, fulfils, (void *)event);
+        }
+        CHECK_EQ(GET(fulfilled), 1);
+        pthread_join(thread, 0);
+        _exit(check_failed != 0);
+    }
+    int status = -1;
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK_EQ(status, 0);
+}
+
 static void tell(void)
 {
     if (at_end != 40)
@@ -105,6 +166,9 @@ int main(void)
         sums(100);
         cancels();
     }
+    for (int i = 0; i < 20; i++)
+        holds_a_lock();
+    forks_idle();
     forks();
     pthread_t threads[3];
     for (int i = 0; i < 3; i++)

@@ -5,6 +5,7 @@
 // threads: 1,3,8
 #include "check.h"
 #include "ompx.h"
+#include <omp.h>
 #include <unistd.h>
 
 #define ADD(what, n) __atomic_fetch_add(&what, n, __ATOMIC_RELAXED)
@@ -77,6 +78,17 @@ static long sums(int n)
     return left && inner == 2 * n ? total : -1;
 }
 
+static void check_sums(int n, int *wrong)
+{
+    int is_agent = omp_is_free_agent();
+    ADD(on_agents, is_agent);
+    /* The groups with reductions that tasks before this one had open have left nothing. */
+    if (is_agent && omp_get_thread_num() != -2 && !omp_in_final())
+        ADD(*wrong, 1);
+    if (sums(n) != leaf(n - 1) + 2 * n + 1)
+        ADD(*wrong, 1);
+}
+
 static void inside(void)
 {
     int wrong = 0, n = 30;
@@ -84,11 +96,21 @@ static void inside(void)
     for (int i = 0; i < 40; i++) {
         ompx_set_task_pool();
 #pragma omp task shared(wrong) firstprivate(n)
+        check_sums(n, &wrong);
+#ifndef __clang__ /* whose code for such a group in an untied task crashes with its own runtime, too */
+        ompx_set_task_pool();
+#pragma omp task untied shared(wrong) firstprivate(n)
         {
-            ADD(on_agents, omp_is_free_agent());
-            if (sums(n) != leaf(n - 1) + 2 * n + 1)
+            long total = 0;
+#pragma omp taskgroup task_reduction(+ : total)
+            for (int k = 0; k < n; k++) {
+#pragma omp task in_reduction(+ : total)
+                total += 1;
+            }
+            if (total != n)
                 ADD(wrong, 1);
         }
+#endif
     }
     CHECK_EQ(wrong, 0);
 }

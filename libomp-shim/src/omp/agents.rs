@@ -10,7 +10,9 @@
 //!
 //! * An agent is no thread of the team: `omp_get_thread_num` gives it [`UNASSIGNED`]. It has a [`Thread`] all the same, with a deque for the
 //!   children of its tasks. Children without the clause are for threads of the team alone, which take them from there.
-//! * A thread that is alone in its team defers its pool tasks, and those only; what an agent makes there is deferred, too.
+//! * A thread that is alone in its team defers its pool tasks, and those only. So does an agent there: others that it makes it runs at once, since
+//!   thread 0 may be at a lock that the agent's task holds. (In larger teams such a child waits for a thread of the team that looks for tasks.)
+//! * An untied pool task stays on the thread that began it, which may be an agent or not: reductions of its taskgroups go by that.
 //! * Tasks of a taskgroup or a region with task reductions are left to the team: there is a copy for each of its threads.
 //!
 //! Why nobody waits in vain is in `docs/protocols/task.md`.
@@ -234,16 +236,34 @@ pub fn grant(here: Here, child: &Task, flags: Flags) -> Flags {
     flags.with(Flags::POOL)
 }
 
-/// The running task has registered reductions with its taskgroup, or that group has ended. While such a group is open a free agent runs all tasks in it at once: there is a
-/// copy for each thread of the team, and those of this group are the agent's alone, which uses the first ([`Thread::copy`]). So `omp_get_thread_num` gives it 0 meanwhile: gcc's code of a
-/// taskloop takes the copy with that number.
-pub fn heed_reductions(here: Here) {
-    let thread = here.thread;
-    if thread.is_agent() {
-        let reduces = adds_to_copies(here);
-        thread.includes.set(reduces);
-        thread.tid.set(if reduces { thread.copy() } else { thread.num() } as i32);
+/// The running task has registered the first reductions with its taskgroup. While a task of a free agent has such a group open, the agent runs all tasks that it makes at once:
+/// there is a copy for each thread of the team, and those of this group are the agent's alone, which uses the first ([`Thread::copy`]). So `omp_get_thread_num` gives it 0
+/// meanwhile: gcc's code of a taskloop takes the copy with that number. Counted by the agent, whose tasks may be in the middle of one another.
+pub fn reductions_open(here: Here) {
+    if here.thread.is_agent() {
+        // SAFETY: own thread only.
+        unsafe { here.thread.own() }.reducing += 1;
+        heed_reductions(here.thread);
     }
+}
+
+/// Such a group of the running task has ended. On the thread that opened it: pool tasks stay where they have begun.
+pub fn reductions_end(here: Here) {
+    if here.thread.is_agent() {
+        // SAFETY: own thread only.
+        unsafe { here.thread.own() }.reducing -= 1;
+        heed_reductions(here.thread);
+    }
+}
+
+fn heed_reductions(agent: &Thread) {
+    agent.note_inclusion();
+    // SAFETY: own thread only.
+    let reduces = unsafe { agent.own() }.reducing != 0;
+    if reduces {
+        agent.includes.set(true);
+    }
+    agent.tid.set(if reduces { agent.copy() } else { agent.num() } as i32);
 }
 
 /// For how many threads a taskloop of the running task is to make tasks.
@@ -344,7 +364,8 @@ fn send(team: &Team, agents: &Agents, thread: &Thread) {
         settle: agent_settle,
         data: ptr::from_ref(agents).cast_mut().cast(), // not the team, by which its members are settled
         tag: team.gang(),
-        region: plan.body.function as usize,
+        // Outside of all regions, too, an agent's worker hosts somebody.
+        region: if plan.body.function as usize == 0 { agent_main as *const () as usize } else { plan.body.function as usize },
         group: plan.home.map_or(0, |home| home.group()),
     };
     // SAFETY: `claim` has given us the record alone; its last ULT has ended.
@@ -376,7 +397,7 @@ unsafe fn agent_main(argument: *mut ()) {
     let thread: &'static Thread = unsafe { &*argument.cast() };
     let team = thread.team();
     thread.move_in(worker::register_current());
-    thread.note_inclusion();
+    heed_reductions(thread);
     let plan = team.plan();
     // SAFETY: the plan names the forking task, which is suspended in the region.
     unsafe { thread.implicit.begin_implicit(team, thread, plan.parent_task, plan.icv) };
@@ -475,6 +496,12 @@ impl Team {
         let agents = self.agents.load(Ordering::Acquire);
         // SAFETY: null, or made below and freed with the team.
         unsafe { agents.as_ref() }
+    }
+
+    /// Of a team of the parent process: did it have agents at the time of the fork? With what they ran they are gone.
+    pub fn has_lost_agents(&self) -> bool {
+        // ORDERING: Relaxed; nobody changes it in this process.
+        !self.is_of_this_process() && self.agents_of_any_process().is_some_and(|agents| agents.present.0.load(Ordering::Relaxed) != 0)
     }
 
     fn make_agents(&self) {

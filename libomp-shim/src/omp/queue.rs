@@ -106,7 +106,7 @@ impl<'a> Moving<'a> {
     fn put(&mut self, task: NonNull<Task>) {
         // SAFETY: as said.
         let its = unsafe { task.as_ref() };
-        if agents::is_pool(its.affinity()) {
+        if agents::is_pool(its.affinity()) && its.priority() == 0 {
             agents::leaves_deque(its);
             self.caller = self.caller.take().or_else(|| agents::caller(self.team));
         }
@@ -308,7 +308,8 @@ fn taken(thread: &Thread, found: Found) -> Option<NonNull<Task>> {
 /// What stands in the deques and inboxes of others.
 fn far(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
     if thread.is_agent() {
-        return steal_as_agent(thread).or_else(|| if looks_in_vain(thread) { clear_out(thread) } else { None });
+        let in_vain = || clear_out(thread).or_else(|| steal_as_agent(thread, false));
+        return steal_as_agent(thread, patient).or_else(|| if looks_in_vain(thread) { in_vain() } else { None });
     }
     steal(thread, patient)
         // SAFETY: own thread only.
@@ -389,7 +390,7 @@ fn steal(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
     let team = thread.team();
     let size = team.size();
     if thread.is_agent() {
-        return steal_as_agent(thread);
+        return steal_as_agent(thread, patient);
     }
     if size < 2 {
         return steal_from_agents(thread);
@@ -426,10 +427,14 @@ fn steal_from_agents(thread: &Thread) -> Option<NonNull<Task>> {
     others.filter(|other| !other.deque.is_empty()).find_map(|victim| steal_from(thread, team, victim))
 }
 
+/// How many tasks that are for the team alone an agent moves away from one deque in a look, to come to what is behind them.
+const STRIPS: u32 = 8;
+
 /// A task that `thread`, a free agent, may take: from members of the team, then from other agents. Tasks that stand before it and are for the team alone move to the
-/// shelf.
+/// shelf: of a long queue some, by who is patient. Who comes to nothing so ends, and the next agent goes on with that; or it waits in a tied task, and looks at all before it
+/// sleeps. As long as it does not, it leaves a deque with the first task that others of its kind may start.
 #[cold]
-fn steal_as_agent(thread: &Thread) -> Option<NonNull<Task>> {
+fn steal_as_agent(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
     let team = thread.team();
     let agents = team.agents()?;
     let others = agents.threads().filter(|other| !core::ptr::eq(*other, thread));
@@ -437,14 +442,17 @@ fn steal_as_agent(thread: &Thread) -> Option<NonNull<Task>> {
     victims.find_map(|victim| {
         let mut moving = Moving::to_shelf_of(team);
         let mut found = None;
-        while found.is_none() && agents.have_ready() && !victim.deque.is_empty() {
+        let mut left = if patient { STRIPS } else { u32::MAX };
+        while left != 0 && agents.have_ready() && !victim.deque.is_empty() {
             let Some(task) = steal_any(victim) else { break };
             // SAFETY: a stolen task is ours.
             if allowed(thread, unsafe { task.as_ref() }) {
                 found = Some(stolen(team, victim, task));
-            } else {
-                moving.put(task);
+                break;
             }
+            // SAFETY: as above.
+            left = if patient && unsafe { task.as_ref() }.flags().has(Flags::POOL) { 0 } else { left - 1 };
+            moving.put(task);
         }
         moving.tell();
         found
@@ -647,7 +655,10 @@ pub fn run_all(here: Here) {
         unsafe { task::run_taken(here, task) };
         team.notify_closer();
         if !ult::sched::may_go_on_in_place(team.sleepers()) {
-            break;
+            if thread.deque.is_empty() {
+                break;
+            }
+            run_some(here, 1); // others have their turn, and what the deque holds is not for the shelf because of them
         }
     }
     // SAFETY: own thread only; conditions are asked on its worker.

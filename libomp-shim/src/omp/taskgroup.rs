@@ -89,7 +89,7 @@ pub fn end(here: Here, finish: impl FnOnce(&Taskgroup)) {
     taskgraph::joined(here, taskgraph::Wait::Other);
     here.task.taskgroup.set(open.outer);
     if reduces {
-        agents::heed_reductions(here);
+        agents::reductions_end(here);
     }
     // SAFETY: it came from Box::into_raw in `start`, has no members and is not the task's any more.
     drop(unsafe { Box::from_raw(group.cast_mut()) });

@@ -279,7 +279,7 @@ impl Team {
 
     /// Is this the child of a fork, where the other threads of the team, or free agents with its tasks, do not exist?
     pub fn is_lost(&self) -> bool {
-        !self.is_of_this_process() && (self.size() > 1 || self.agents_of_any_process().is_some())
+        !self.is_of_this_process() && (self.size() > 1 || self.has_lost_agents())
     }
 
     /// Attaches the next member. Between regions, by the forking thread. The team owns it from here on.

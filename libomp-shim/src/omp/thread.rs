@@ -106,6 +106,8 @@ pub struct Own {
     pub loose: u32,
     /// Of a free agent: tasks that it has begun and not ended, or parts of them.
     pub begun: u32,
+    /// Of a free agent: taskgroups with reductions that its tasks have open.
+    pub reducing: u32,
     /// Picks victims.
     pub draw: Draw,
     /// The wait whose tasks run in place, see `queue::next_in_place`: may it have one more? The number tells waits apart.
@@ -203,6 +205,7 @@ impl Thread {
                 reduces: 0,
                 loose: 0,
                 begun: 0,
+                reducing: 0,
                 draw: Draw::new(u64::from(num)),
                 helping: (0, None),
                 spares: Spares::EMPTY,
@@ -344,7 +347,7 @@ impl Thread {
         self.num == UNASSIGNED
     }
 
-    /// Whose copies of reduction items it adds to. A free agent's first ones are its own, see [`super::agents::heed_reductions`].
+    /// Whose copies of reduction items it adds to. A free agent's first ones are its own, see [`super::agents::reductions_open`].
     #[inline]
     pub fn copy(&self) -> u32 {
         if self.is_agent() { 0 } else { self.num }
@@ -364,7 +367,7 @@ impl Thread {
     /// Notes whether the thread [runs tasks at once](Self::includes) that it makes: by its team, as the plan has it.
     #[inline(always)]
     pub fn note_inclusion(&self) {
-        self.includes.set(self.team().size() == 1 && !self.is_agent() && !self.team().plan().defers_alone);
+        self.includes.set(self.team().size() == 1 && !self.team().plan().defers_alone);
     }
 
     /// The worker that hosts this thread, which has started.

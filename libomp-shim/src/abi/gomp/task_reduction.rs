@@ -141,8 +141,9 @@ pub unsafe fn register(here: Here, array: *mut usize) {
     };
     // SAFETY: as for this function.
     unsafe { prepare(array, registered(open.outer), None, here.team().size()) };
-    open.reductions.set(Some(Reductions::Gomp(array)));
-    agents::heed_reductions(here);
+    if open.reductions.replace(Some(Reductions::Gomp(array))).is_none() {
+        agents::reductions_open(here);
+    }
 }
 
 /// Makes an array such that combining and unregistering it does nothing.

@@ -176,8 +176,9 @@ fn register(here: Here, items: Vec<Input>, copies: Arc<Copies>, construct: Optio
         open.set_implied();
     }
     let registered = Box::into_raw(Box::new(Registered { items, copies, construct }));
-    open.reductions.set(Some(Reductions::Kmpc(registered.cast())));
-    agents::heed_reductions(here);
+    if open.reductions.replace(Some(Reductions::Kmpc(registered.cast()))).is_none() {
+        agents::reductions_open(here);
+    }
     group.cast_mut().cast()
 }
 

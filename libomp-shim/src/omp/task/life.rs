@@ -268,7 +268,7 @@ unsafe fn execute_as<const WATCHED: bool>(thread: &Thread, task: NonNull<Task>, 
     None
 }
 
-/// Runs the code of `task`, of one that comes in parts the next part only unless it is to be run `whole`. Is the task at its end?
+/// Runs the code of `task`, of one that comes in parts the next part only unless it is to be run `whole`, or free agents may run it. Is the task at its end?
 ///
 /// # Safety
 /// The task has begun and is the running one.
@@ -288,7 +288,7 @@ unsafe fn run_body(thread: &Thread, task: &Task, whole: bool) -> bool {
     };
     let mut finished = run_part();
     if ult::mutant!(task_runs_twice) { finished = run_part() }
-    while whole && !finished {
+    while !finished && (whole || task.flags().has(Flags::POOL)) {
         finished = run_part();
     }
     finished
