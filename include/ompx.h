@@ -374,7 +374,7 @@ OMPX_API int ompx_set_task_stream(int device);
  * cannot share workers (GANGWAY_TLS=kernel), outside of regions and taskgroups on another thread than that of main, or outside of regions in the child of a fork. A task with a priority, and one that is recorded in a taskgraph, is
  * one of its team, too, whatever was returned.
  *
- * In such a task, worksharing constructs and barriers are not allowed, as in any task (5.2 17.1); an agent has no share of a loop, and stops the program at one. A task that holds a
+ * In such a task, worksharing constructs and barriers are not allowed, as in any task (5.2 17.1); an agent has no share of a loop. A task that holds a
  * lock must not wait for children without the clause if the threads of the team may all stand at that lock. */
 OMPX_API int ompx_set_task_pool(void);
 
