@@ -359,6 +359,25 @@ OMPX_API void *ompx_cuda_stream_on(int device);
  * theirs, without the host in between. So its code reads nothing on the host that such tasks write. Returns 0, or OMPX_E_DEVICE; then nothing has changed. */
 OMPX_API int ompx_set_task_stream(int device);
 
+/* The next task, or the tasks of the next taskloop, that the calling task creates may be run by any thread: as with the clause threadset(omp_pool) of OpenMP 6.0, for compilers that
+ * do not know it. Workers that have nothing else to do run such tasks as *free agents*, which are no threads of the team: omp_is_free_agent() is 1 in them, and omp_get_thread_num() is
+ * omp_unassigned_thread (-2), whatever omp_get_num_threads() is. So a program becomes parallel without a parallel region:
+ *
+ *     #pragma omp taskgroup
+ *     for (int i = 0; i < n; i++) {
+ *         ompx_set_task_pool();
+ *     #pragma omp task
+ *         work(i);
+ *     }
+ *
+ * Returns 0, or -1 if there can be no free agents for it, and the task will be one of its team: one processor, a final task, a taskgroup or region with task reductions, threads that
+ * cannot share workers (GANGWAY_TLS=kernel), outside of regions and taskgroups on another thread than that of main, or outside of regions in the child of a fork. A task with a priority, and one that is recorded in a taskgraph, is
+ * one of its team, too, whatever was returned.
+ *
+ * In such a task, worksharing constructs and barriers are not allowed, as in any task (5.2 17.1); an agent has no share of a loop. A task that holds a
+ * lock must not wait for children without the clause if the threads of the team may all stand at that lock. */
+OMPX_API int ompx_set_task_pool(void);
+
 /* One item of a list of dependences, as in the `depend` clause. */
 typedef struct ompx_access_t {
     const void *address;

@@ -10,8 +10,12 @@
 //!
 //! *Without a gang* ([`plain`]): onto the forking worker's own deque, newest first for itself, oldest first for thieves.
 //!
+//! *For whoever is idle* ([`offers`]): on a list of the process.
+//!
 //! Rejected: a ticket by which gangs become visible in the order of their ids (correct in the model too, but a forker that
 //! loses its core between ticket and push stops all forks, as a lock does, without being one that waiters can sleep on).
+
+pub mod offers;
 
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicBool, Ordering, fence};
@@ -41,7 +45,7 @@ pub struct Crew {
     /// Called with `data` when so many ULTs of the crew have ended on the calling worker and were not counted before: their last use of the
     /// crew. On a worker in its scheduler, before it looks for anything but another one of the crew. Must not wait.
     pub settle: unsafe fn(*mut (), u32),
-    /// The argument of `settle`. Crews with the same one are settled together.
+    /// The argument of `settle`. Crews with the same one are settled together, and have the same `settle`.
     pub data: *mut (),
     /// The gang of the context that forked them, which a ULT without a gang of its own runs for.
     pub tag: GangTag,
@@ -398,5 +402,8 @@ pub fn give_way_to_older() {
 /// Only in the child of a fork, before it has a second thread.
 pub(crate) unsafe fn forget_after_fork() {
     // SAFETY: as the caller says.
-    unsafe { FORK.forget(()) };
+    unsafe {
+        FORK.forget(());
+        offers::forget_after_fork();
+    }
 }

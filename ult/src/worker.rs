@@ -63,6 +63,8 @@ pub struct Worker {
     pub(crate) mailbox: AtomicPtr<crate::pool::Letter>,
     /// Which jobs it looks for while it sleeps: those announced to the waiters counted here; null for none.
     sought: [AtomicPtr<AtomicU32>; SOUGHT],
+    /// While it sleeps: no thread of a region is suspended on it.
+    vacant: AtomicBool,
     /// ULTs of gangs that are to start here, or wherever one is eligible first.
     pub(crate) gang_deque: GangDeque<Seed>,
     /// ULTs that contexts of this worker forked without a gang.
@@ -229,6 +231,7 @@ impl Worker {
             index: AtomicU32::new(index),
             mailbox: AtomicPtr::new(ptr::null_mut()),
             sought: [const { AtomicPtr::new(ptr::null_mut()) }; SOUGHT],
+            vacant: AtomicBool::new(false),
             gang_deque: GangDeque::new(),
             ults: Deque::new(32),
             serves: AtomicU32::new(NOBODY),

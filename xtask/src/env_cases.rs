@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -58,6 +58,7 @@ pub fn run(places: &Places, library: &Path, filter: &str, report: &mut Report) {
 
 /// The compiled program, and where it finds the library.
 struct Program {
+    directory: PathBuf,
     file: String,
     links: String,
 }
@@ -71,7 +72,7 @@ impl Program {
         let source = "conformance/environment/program.c";
         let words = ["gcc", "-O1", "-fopenmp", source, "-o", &file, "-ldl"].map(str::to_owned);
         match exec::run(&words, &[], &places.root, 60).problem {
-            None => Ok(Self { file, links: links.display().to_string() }),
+            None => Ok(Self { directory, file, links: links.display().to_string() }),
             Some(why) => Err(format!("{source} does not build: {why}")),
         }
     }
@@ -79,6 +80,7 @@ impl Program {
     fn check(&self, case: &Case) -> Result<(), String> {
         let mut command = Command::new("timeout");
         command.args(["--signal=KILL", LIMIT, &self.file]).env("LD_LIBRARY_PATH", &self.links).stdin(Stdio::null());
+        command.current_dir(&self.directory); // some values name files
         for (name, value) in &case.settings {
             command.env(name, OsString::from_vec(value.clone()));
         }

@@ -50,7 +50,7 @@ pub fn assemble(here: Here, wanted: u32, region: usize) -> (Box<Team>, u32) {
     if wanted == 1 {
         return (serial_team(here), 1);
     }
-    if here.team().plan().active_around == 0 {
+    if is_outermost(here) {
         ult::exceptions::refresh();
     }
     let (team, size) = match housing(here, wanted, region) {
@@ -58,11 +58,16 @@ pub fn assemble(here: Here, wanted: u32, region: usize) -> (Box<Team>, u32) {
         Housing::Grown => grown(here, wanted),
         Housing::Shared => shared(here, wanted),
     };
-    if here.team().plan().active_around == 0 {
+    if is_outermost(here) {
         // SAFETY: own thread only.
         unsafe { here.thread.own() }.kept_size = if team.housing == Housing::Resident || !may_share() { 0 } else { size };
     }
     (team, size)
+}
+
+/// Does a region that is forked here lie in no other active one? One of a free agent counts as an inner one: its workers are others' as well.
+fn is_outermost(here: Here) -> bool {
+    here.team().plan().active_around == 0 && !here.thread.is_agent()
 }
 
 fn housing(here: Here, wanted: u32, region: usize) -> Housing {
@@ -70,7 +75,7 @@ fn housing(here: Here, wanted: u32, region: usize) -> Housing {
         return Housing::Grown;
     }
     let blocks = ult::stall::is_known_blocker(region);
-    let outermost = here.team().plan().active_around == 0;
+    let outermost = is_outermost(here);
     if blocks && !(outermost && isolate_residents(here, wanted)) {
         Housing::Grown
     } else if outermost && wanted as usize - 1 <= pool::limit() && !keeps_sharing(here, wanted) {
@@ -268,6 +273,7 @@ pub fn begin_member(thread: &Thread, team: &Team) {
     let own = unsafe { thread.own() };
     own.constructs = 0;
     own.singles = 0;
+    thread.note_inclusion();
     // SAFETY: the plan names the forking task, which is suspended in the region.
     unsafe { thread.implicit.begin_implicit(team, thread, plan.parent_task, plan.icv) };
     super::binding::bind_member(thread, plan);
@@ -468,8 +474,8 @@ fn await_call(thread: &Thread, rest: Rest) -> Call {
     }
 }
 
-/// The only thread of a child that a member forked has nothing more to do: a process ends with its last thread.
-fn end_lost_process() -> ! {
+/// The only thread of a child that a member, or a free agent, forked has nothing more to do: a process ends with its last thread.
+pub fn end_lost_process() -> ! {
     // SAFETY: the process has one thread, which runs no program code here.
     unsafe { libc::exit(0) }
 }
@@ -592,6 +598,7 @@ pub fn dismiss(team: Box<Team>) {
             dismiss(inner);
         }
     }
+    super::agents::end(&team);
     team.await_visitors();
     team.free_members();
 }

@@ -23,6 +23,7 @@
 //! | [`report`] | messages to the user |
 //! | `fuzz` | judges of what reads a user's text, for tests and fuzzers only |
 pub mod affinity;
+pub mod agents;
 pub mod alloc;
 pub mod assemble;
 pub mod binding;
@@ -37,6 +38,7 @@ pub mod env;
 pub mod exit;
 #[cfg(any(test, feature = "fuzz"))]
 pub mod fuzz;
+pub mod group;
 pub mod icv;
 pub mod identities;
 pub mod lock;

@@ -11,7 +11,6 @@
 
 use core::ffi::{CStr, c_char};
 use core::ptr;
-use core::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Once;
 
 use ult::fork;
@@ -28,7 +27,8 @@ use super::check::meetings;
 use super::counts::CountList;
 use super::device::keep;
 use super::env::{self, Settings};
-use super::icv::{GangSched, NO_THREAD_LIMIT, ProcBind};
+use super::group::Group;
+use super::icv::{GangSched, ProcBind};
 use super::report;
 use super::stacks;
 use super::stats;
@@ -125,7 +125,7 @@ impl Region {
             plan.icv.thread_limit = thread_limit;
         }
         plan.league = league;
-        plan.group_threads = &raw const team.group_threads;
+        plan.group = &raw const team.group;
         plan.places = None;
         if let Some(primary) = team.thread(0)
             && let Some(partition) = binding::bind_team(here, primary, league)
@@ -174,7 +174,7 @@ impl Region {
             plan.icv.thread_limit = thread_limit;
         }
         plan.league = (1, 0);
-        plan.group_threads = &raw const team.group_threads;
+        plan.group = &raw const team.group;
         hook::region::begins(here, &team, 1, TeamKind::Target);
         Self::enter(team, 0, 0)
     }
@@ -241,7 +241,7 @@ impl Region {
         worker::set_locals(self.outer);
         let here = Here::get();
         hook::region::ended(here, &self.team);
-        unreserve(here, self.counted);
+        group(here).leave(self.counted);
         promised::release(self.stacks as usize);
         pool::unseat(self.seats);
         if self.shares {
@@ -290,32 +290,20 @@ fn say_too_many(wanted: u32) {
 /// The most threads of a team: an epoch keeps their number in 16 bits.
 pub const MOST_THREADS: u32 = 0xFFFF;
 
-/// Reserves threads for a team that wants `wanted`, within the contention group's limit (`thread-limit-var`). Returns the
-/// size the team may have and how many threads were counted, which the end of the region gives back.
+/// Reserves threads for a team that wants `wanted`, within the limits of the contention group. Returns the size the team may have and how many threads were
+/// counted, which the end of the region gives back.
 fn reserve(here: Here, wanted: u32) -> (u32, u32) {
-    let limit = here.task.icv.get().thread_limit.min(env::settings().device_thread_limit);
-    if limit >= NO_THREAD_LIMIT || wanted == 1 || ult::mutant!(thread_limit_ignored) {
+    if wanted == 1 || ult::mutant!(thread_limit_ignored) {
         return (wanted, 0);
     }
-    let free = |used: u32| (wanted - 1).min(limit.saturating_sub(1).saturating_sub(used));
-    // ORDERING: Relaxed; a count by itself.
-    let used = group_threads(here).fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| Some(used + free(used)));
-    let counted = free(used.unwrap_or_else(|used| used));
-    (1 + counted, counted)
+    let (more, counted) = group(here).enter(&here.task.icv.get(), wanted - 1);
+    (1 + more, counted)
 }
 
-/// Gives back threads that [`reserve`] counted.
-fn unreserve(here: Here, counted: u32) {
-    if counted != 0 {
-        // ORDERING: Relaxed; a count by itself.
-        group_threads(here).fetch_sub(counted, Ordering::Relaxed);
-    }
-}
-
-/// Threads of the contention group beyond its initial thread.
-fn group_threads(here: Here) -> &'static AtomicU32 {
+/// The contention group.
+fn group(here: Here) -> &'static Group {
     // SAFETY: the initial team of the group outlives every region in it.
-    unsafe { &*here.team().plan().group_threads }
+    unsafe { &*here.team().plan().group }
 }
 
 fn plan(here: Here, team: &Team, body: Body, size: u32, request: Request) {
@@ -328,14 +316,14 @@ fn plan(here: Here, team: &Team, body: Body, size: u32, request: Request) {
     put(&mut plan.body, body);
     put(&mut plan.level, outer.level + 1 + u32::from(ult::mutant!(level_wrong) && outer.level > 0));
     put(&mut plan.active_level, outer.active_level + u32::from(size > 1));
-    put(&mut plan.active_around, outer.active_around + u32::from(size > 1));
+    put(&mut plan.active_around, outer.active_around + u32::from(size > 1) + u32::from(here.thread.is_agent()));
     put(&mut plan.parent_thread, here.thread);
     put(&mut plan.parent_task, here.task);
     let own = request.counts.map_or(icv, |counts| icv.with_counts(counts));
     put(&mut plan.icv, own.nested(settings, request.bind.filter(|_| request.bind_lasts)));
     put(&mut plan.floating_point, ult::arch::fp_state());
     put(&mut plan.league, outer.league);
-    put(&mut plan.group_threads, outer.group_threads);
+    put(&mut plan.group, outer.group);
     put(&mut plan.spin, among(team, outer.spin));
     if size == 1 {
         team.set_gang(here.team().gang()); // otherwise `launch` does

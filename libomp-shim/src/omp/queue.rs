@@ -3,7 +3,7 @@
 //! | queue | owner | order |
 //! |---|---|---|
 //! | the thread's deque | one thread, others steal | newest first for the owner, oldest first for thieves |
-//! | the team's shelf | the team, under a lock | by priority, then oldest first |
+//! | the team's shelf | the team, under a lock | by priority, then oldest first; those that free agents may run apart |
 //!
 //! On the shelf ([`super::shelf`]) stand tasks with a `priority`, tasks that became ready where no thread of the team
 //! runs, and tasks that somebody took and was not allowed to run. A thread that may start something looks at the tasks
@@ -26,6 +26,7 @@ use ult::deque::Steal;
 use ult::sched::{Job, Look, Wait};
 
 use super::affinity::hint;
+use super::agents::{self, Caller};
 use super::device::transfer;
 use super::env;
 use super::outside;
@@ -51,7 +52,7 @@ pub fn push(thread: &Thread, task: NonNull<Task>) {
     let (priority, affinity) = unsafe { (task.as_ref().priority(), task.as_ref().affinity()) };
     if priority > 0 {
         team.shelf().put(task, false);
-    } else if affinity != 0 && hint::offer(team, task) {
+    } else if affinity != 0 && push_specially(thread, task, affinity) {
         return;
     } else {
         // SAFETY: own thread only: code that runs in the thread's name is the deque's owner.
@@ -60,10 +61,68 @@ pub fn push(thread: &Thread, task: NonNull<Task>) {
     team.wake_one();
 }
 
+/// A ready task for free agents, too, or one that names data. False, with nothing done, if it is to be pushed as any other.
+#[cold]
+fn push_specially(thread: &Thread, task: NonNull<Task>, affinity: u32) -> bool {
+    let team = thread.team();
+    if !agents::is_pool(affinity) {
+        return hint::offer(team, task);
+    }
+    let caller = agents::caller(team);
+    // SAFETY: the task is the caller's until it is pushed; own thread only, as in `push`.
+    unsafe {
+        agents::enters_deque(team, task.as_ref());
+        thread.deque.push(task);
+    }
+    team.wake_one();
+    if let Some(caller) = caller {
+        caller.call();
+    }
+    true
+}
+
 /// Makes a ready task available to `team` from a kernel thread that runs for none of its threads.
 pub fn push_foreign(team: &Team, task: NonNull<Task>) {
-    team.shelf().put(task, true);
-    team.wake_all();
+    let mut moving = Moving::to_shelf_of(team);
+    moving.put(task);
+    moving.tell();
+}
+
+/// Ready tasks that move to the shelf together. All who sleep are told of them once.
+struct Moving<'a> {
+    team: &'a Team,
+    any: bool,
+    /// Of some that free agents may run.
+    caller: Option<Caller<'a>>,
+}
+
+impl<'a> Moving<'a> {
+    #[inline]
+    fn to_shelf_of(team: &'a Team) -> Self {
+        Self { team, any: false, caller: None }
+    }
+
+    /// The task is the caller's.
+    fn put(&mut self, task: NonNull<Task>) {
+        // SAFETY: as said.
+        let its = unsafe { task.as_ref() };
+        if agents::is_pool(its.affinity()) && its.priority() == 0 {
+            agents::leaves_deque(its);
+            self.caller = self.caller.take().or_else(|| agents::caller(self.team));
+        }
+        self.team.shelf().put(task, true);
+        self.any = true;
+    }
+
+    #[inline]
+    fn tell(self) {
+        if self.any {
+            self.team.wake_all();
+        }
+        if let Some(caller) = self.caller {
+            caller.call();
+        }
+    }
 }
 
 /// The newest tied task that `thread` has begun and not ended; none while the constraint does not bind it.
@@ -77,8 +136,11 @@ fn newest_tied(thread: &Thread) -> Option<&Task> {
     newest.map(|t| unsafe { &*t })
 }
 
-/// May `thread` start `task` now?
+/// May `thread` start `task` now? A free agent runs what is for such alone.
 fn allowed(thread: &Thread, task: &Task) -> bool {
+    if thread.is_agent() && !task.flags().has(Flags::POOL) && !ult::mutant!(agents_take_any) {
+        return false;
+    }
     ult::mutant!(tied_constraint_ignored) || task.flags().has(Flags::UNTIED) || newest_tied(thread).is_none_or(|newest| task.descends_from(newest))
 }
 
@@ -181,6 +243,9 @@ fn find_task(thread: &Thread, look: Look) -> Option<NonNull<Task>> {
 
 /// What stands in the thread's own deque or on the shelf.
 fn near(thread: &Thread) -> Option<NonNull<Task>> {
+    if thread.is_agent() {
+        return own(thread).or_else(|| for_agents(thread));
+    }
     if !thread.team().shelf().has_nothing_urgent()
         && let Some(task) = instead_of_the_same(thread).or_else(|| urgent(thread))
     {
@@ -191,7 +256,19 @@ fn near(thread: &Thread) -> Option<NonNull<Task>> {
 
 fn near_without_priority(thread: &Thread) -> Option<NonNull<Task>> {
     let hint = hint::own(thread).and_then(|task| hinted(thread, task));
-    hint.or_else(|| own(thread)).or_else(|| taken(thread, thread.team().shelf().take_rest(newest_tied(thread))))
+    hint.or_else(|| own(thread)).or_else(|| taken(thread, thread.team().shelf().take_rest(newest_tied(thread)))).or_else(|| for_agents(thread))
+}
+
+/// What free agents may run, and stands on the shelf.
+#[inline]
+fn for_agents(thread: &Thread) -> Option<NonNull<Task>> {
+    let shelf = thread.team().shelf();
+    if shelf.has_nothing_for_agents() {
+        return None;
+    }
+    let newest = newest_tied(thread);
+    // SAFETY: own thread only; nothing is called that waits.
+    taken(thread, shelf.take_pool(newest, &mut unsafe { thread.own() }.seen))
 }
 
 /// Tasks with a priority that have begun before and are gone on with, per look at all others instead.
@@ -230,6 +307,10 @@ fn taken(thread: &Thread, found: Found) -> Option<NonNull<Task>> {
 
 /// What stands in the deques and inboxes of others.
 fn far(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
+    if thread.is_agent() {
+        let in_vain = || clear_out(thread).or_else(|| steal_as_agent(thread, false));
+        return steal_as_agent(thread, patient).or_else(|| if looks_in_vain(thread) { in_vain() } else { None });
+    }
     steal(thread, patient)
         // SAFETY: own thread only.
         .or_else(|| hinted(thread, hint::steal(thread, unsafe { thread.own() }.looks, !patient)?))
@@ -308,8 +389,11 @@ const COURTESY: u32 = 4;
 fn steal(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
     let team = thread.team();
     let size = team.size();
+    if thread.is_agent() {
+        return steal_as_agent(thread, patient);
+    }
     if size < 2 {
-        return None;
+        return steal_from_agents(thread);
     }
     let start = first_victim(thread, team, size);
     // SAFETY: own thread only.
@@ -333,10 +417,60 @@ fn steal(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
     }
     // SAFETY: own thread only.
     unsafe { thread.own() }.spared = if has_spared { looks } else { 0 };
-    None
+    steal_from_agents(thread)
+}
+
+/// The oldest task of a free agent's deque: a child of what it has run.
+fn steal_from_agents(thread: &Thread) -> Option<NonNull<Task>> {
+    let team = thread.team();
+    let others = team.agents()?.threads().filter(|other| !core::ptr::eq(*other, thread));
+    others.filter(|other| !other.deque.is_empty()).find_map(|victim| steal_from(thread, team, victim))
+}
+
+/// How many tasks that are for the team alone an agent moves away from one deque in a look, to come to what is behind them.
+const STRIPS: u32 = 8;
+
+/// A task that `thread`, a free agent, may take: from members of the team, then from other agents. Tasks that stand before it and are for the team alone move to the
+/// shelf: of a long queue some, by who is patient. Who comes to nothing so ends, and the next agent goes on with that; or it waits in a tied task, and looks at all before it
+/// sleeps. As long as it does not, it leaves a deque with the first task that others of its kind may start.
+#[cold]
+fn steal_as_agent(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
+    let team = thread.team();
+    let agents = team.agents()?;
+    let others = agents.threads().filter(|other| !core::ptr::eq(*other, thread));
+    let mut victims = (0..team.size()).filter_map(|num| team.thread(num)).chain(others);
+    victims.find_map(|victim| {
+        let mut moving = Moving::to_shelf_of(team);
+        let mut found = None;
+        let mut left = if patient { STRIPS } else { u32::MAX };
+        while left != 0 && agents.have_ready() && !victim.deque.is_empty() {
+            let Some(task) = steal_any(victim) else { break };
+            // SAFETY: a stolen task is ours.
+            if allowed(thread, unsafe { task.as_ref() }) {
+                found = Some(stolen(team, victim, task));
+                break;
+            }
+            // SAFETY: as above.
+            left = if patient && unsafe { task.as_ref() }.flags().has(Flags::POOL) { 0 } else { left - 1 };
+            moving.put(task);
+        }
+        moving.tell();
+        found
+    })
 }
 
 fn steal_from(thread: &Thread, team: &Team, victim: &Thread) -> Option<NonNull<Task>> {
+    let task = steal_any(victim)?;
+    // SAFETY: a stolen task is ours.
+    if allowed(thread, unsafe { task.as_ref() }) {
+        return Some(stolen(team, victim, task));
+    }
+    push_foreign(team, task);
+    None
+}
+
+/// The oldest task of the victim's deque, for the thief whether it may start it or not.
+fn steal_any(victim: &Thread) -> Option<NonNull<Task>> {
     stats::count_steal_attempt();
     loop {
         match victim.deque.steal() {
@@ -348,34 +482,40 @@ fn steal_from(thread: &Thread, team: &Team, victim: &Thread) -> Option<NonNull<T
             Steal::Success(_) if ult::mutant!(stolen_task_lost) => return None,
             Steal::Success(task) => {
                 stats::count_steal_success();
-                // SAFETY: a stolen task is ours.
-                if allowed(thread, unsafe { task.as_ref() }) {
-                    // SAFETY: as above.
-                    trace::note_steal(victim, unsafe { task.as_ref() });
-                    if !victim.deque.is_empty() {
-                        team.wake_one(); // wake-ups spread from thief to thief
-                    }
-                    return Some(task);
-                }
-                push_foreign(team, task);
-                return None;
+                return Some(task);
             }
         }
     }
 }
 
+/// The thief is about to start what it has stolen.
+fn stolen(team: &Team, victim: &Thread, task: NonNull<Task>) -> NonNull<Task> {
+    // SAFETY: a stolen task is ours.
+    let its = unsafe { task.as_ref() };
+    agents::leaves_deque(its);
+    trace::note_steal(victim, its);
+    if !victim.deque.is_empty() {
+        team.wake_one(); // wake-ups spread from thief to thief
+    }
+    task
+}
+
 /// Before the thread sleeps: moves what it may not run from its own deque to the shelf, and returns the first task that
 /// it may run after all.
 fn clear_out(thread: &Thread) -> Option<NonNull<Task>> {
+    let mut moving = Moving::to_shelf_of(thread.team());
+    let mut found = None;
     // SAFETY: own thread only; popped tasks are ours.
     while let Some(task) = unsafe { thread.deque.pop() } {
         // SAFETY: as above.
         if allowed(thread, unsafe { task.as_ref() }) {
-            return Some(task);
+            found = Some(task);
+            break;
         }
-        push_foreign(thread.team(), task);
+        moving.put(task);
     }
-    None
+    moving.tell();
+    found
 }
 
 /// The thread whose deque is looked at first: a near one more often than others, where the machine has any.
@@ -412,11 +552,14 @@ const CHECK_EVERY: u32 = 32;
 fn look_how_many(here: Here) {
     if here.thread.deque.len() >= THROTTLE {
         let at_once = !env::settings().task_aware_mpi && here.thread.team().shelf().has_nothing_urgent();
-        if env::settings().task_throttling && at_once {
+        if env::settings().task_throttling && at_once && !here.thread.is_agent() {
             // SAFETY: own thread only.
             unsafe { here.thread.own() }.saturated = true;
         } else if env::settings().task_throttling {
             run_some(here, THROTTLE / 4);
+            if here.thread.is_agent() && here.thread.deque.len() >= THROTTLE {
+                hold_back(here); // they are for the team
+            }
         }
     } else if has_too_many_children(here) {
         hold_back(here);
@@ -499,4 +642,35 @@ pub fn run_some(here: Here, count: usize) {
         alone: here.thread.team().size() == 1,
     });
     end_help(here.thread);
+}
+
+/// Runs what there is for the free agent `here.thread` by plain calls on its own stack, until there is nothing more, or somebody else waits for this worker.
+/// Tasks that it has begun while others of its own waited end before this returns, too.
+pub fn run_all(here: Here) {
+    let (thread, team) = (here.thread, here.team());
+    team.adopt_floating_point();
+    let next = || find_task(thread, Look::Own).or_else(|| find_task(thread, Look::Others)).or_else(|| clear_out(thread));
+    while let Some(task) = next() {
+        // SAFETY: taken by this thread, which may start it.
+        unsafe { task::run_taken(here, task) };
+        team.notify_closer();
+        if !ult::sched::may_go_on_in_place(team.sleepers()) {
+            if thread.deque.is_empty() {
+                break;
+            }
+            run_some(here, 1); // others have their turn, and what the deque holds is not for the shelf because of them
+        }
+    }
+    // SAFETY: own thread only; conditions are asked on its worker.
+    team.help_until(thread, &|| unsafe { thread.own() }.begun == 0);
+}
+
+/// A free agent ends: moves what its deque holds to the shelf.
+pub fn leave_nothing(thread: &Thread) {
+    let mut moving = Moving::to_shelf_of(thread.team());
+    // SAFETY: own thread only; popped tasks are ours.
+    while let Some(task) = unsafe { thread.deque.pop() } {
+        moving.put(task);
+    }
+    moving.tell();
 }

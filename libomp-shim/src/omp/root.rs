@@ -39,7 +39,7 @@ pub fn enter() -> Here {
     let plan = unsafe { team.plan_mut() };
     plan.icv = settings.initial;
     plan.spin = parallel::spin_for(settings);
-    plan.group_threads = &raw const team.group_threads;
+    plan.group = &raw const team.group;
     plan.home = Some(worker);
     let thread = team.attach(Thread::new(0));
     // SAFETY: new thread, and the team lives until `leave`.
@@ -47,6 +47,7 @@ pub fn enter() -> Here {
     thread.move_in(worker);
     // SAFETY: an initial task has no parent.
     unsafe { thread.implicit.begin_implicit(team, thread, ptr::null(), settings.initial) };
+    thread.note_inclusion();
     super::binding::begin_initial(thread);
     // ORDERING: Relaxed; a statistic.
     THREADS.fetch_add(1, Ordering::Relaxed);
@@ -119,6 +120,7 @@ fn leave() {
     if team.has_incomplete_tasks() {
         return; // detached tasks, whose events may be fulfilled at any time: they refer to the team
     }
+    super::agents::end(team);
     team.await_visitors();
     hook::region::root_ends(here);
     // SAFETY: own thread only.

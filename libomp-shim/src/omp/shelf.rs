@@ -3,15 +3,15 @@
 //! What lives here: the order of the tasks and the search for one that a thread may start. What may not: who puts tasks
 //! here and who is woken ([`super::queue`]).
 //!
-//! Two parts, so that a task with a priority can be asked for before a thread's own deque and the others after it. A
-//! part that holds nothing costs whoever looks one load.
+//! Three parts, so that a task with a priority can be asked for before a thread's own deque and the others after it, and so that free agents, which
+//! may run few of the others, do not search among them. A part that holds nothing costs whoever looks one load.
 //!
 //! **Nobody looks at the same task twice in vain.** Whether a thread may start a tied task depends on the newest tied
 //! task it has begun, T, and never changes while T is the newest. Tasks are numbered as they are put here. T carries a
 //! [`Mark`] for each part: no tied task with a smaller number descends from T. It starts as the number of the next task
 //! when T begins, when T has no descendants yet, and moves on after each search that finds nothing. So a thread that
 //! waits in T and polls a shelf full of tasks that it may not start pays two loads, whatever their priority. Untied
-//! tasks, which anybody may start, stand apart.
+//! tasks, which anybody may start, stand apart. For the part of free agents, which few programs use, the thread keeps the number instead ([`Seen`]): no task pays for it.
 //!
 //! **Somebody is told.** A new task wakes one sleeper, perhaps one that may not start it while another could. The
 //! first thread that passes over a task makes the caller wake all sleepers ([`Found::passed_over`]), once a task.
@@ -22,11 +22,12 @@
 
 use core::cell::Cell;
 use core::mem::replace;
-use core::ptr::NonNull;
+use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard};
 
+use super::agents;
 use super::task::{Flags, Task};
 
 /// The team's shelf.
@@ -34,6 +35,8 @@ use super::task::{Flags, Task};
 pub struct Shelf {
     urgent: Part,
     rest: Part,
+    /// Those that free agents may run.
+    pool: Part,
 }
 
 /// How far the shelf has been searched for descendants of a tied task, see the module: a number of either part.
@@ -45,6 +48,18 @@ pub struct Marks {
 
 /// The marks of a task; touched by the thread that runs it alone.
 pub type Mark = Cell<Marks>;
+
+/// How far a thread has searched the part of free agents for descendants of its newest tied task. That of an older task at the same address is true for a younger one, too: it
+/// has no descendant that is older than itself.
+pub struct Seen {
+    task: *const Task,
+    number: u64,
+}
+
+impl Seen {
+    /// Not at all.
+    pub const NOTHING: Self = Self { task: ptr::null(), number: 0 };
+}
 
 /// What a search found.
 pub struct Found {
@@ -61,7 +76,7 @@ impl Found {
 impl Shelf {
     /// Does nothing stand here?
     pub fn is_empty(&self) -> bool {
-        self.urgent.is_empty() && self.rest.is_empty()
+        self.urgent.is_empty() && self.rest.is_empty() && self.pool.is_empty()
     }
 
     /// Does no task with a priority stand here?
@@ -70,13 +85,24 @@ impl Shelf {
         self.urgent.is_empty()
     }
 
+    /// Does no task without a priority stand here that free agents may run?
+    #[inline]
+    pub fn has_nothing_for_agents(&self) -> bool {
+        self.pool.is_empty()
+    }
+
     /// Puts a ready task here. `told`: all sleepers are about to be woken for it.
     ///
     /// The task is alive and the caller's.
     pub fn put(&self, task: NonNull<Task>, told: bool) {
         // SAFETY: as the caller says.
-        let has_priority = unsafe { task.as_ref() }.priority() > 0;
-        if has_priority { &self.urgent } else { &self.rest }.put(task, told);
+        let (priority, affinity) = unsafe { (task.as_ref().priority(), task.as_ref().affinity()) };
+        let part = match priority > 0 {
+            true => &self.urgent,
+            false if agents::is_pool(affinity) => &self.pool,
+            false => &self.rest,
+        };
+        part.put(task, told);
     }
 
     /// Takes the first task with a priority that a thread may start whose newest tied task is `newest`.
@@ -85,7 +111,7 @@ impl Shelf {
         if self.urgent.is_empty() {
             return Found::NOTHING;
         }
-        self.urgent.take(newest, |marks| &mut marks.urgent)
+        self.urgent.take_marked(newest, |marks| &mut marks.urgent)
     }
 
     /// As [`Shelf::take_urgent`], among the tasks without a priority.
@@ -94,7 +120,16 @@ impl Shelf {
         if self.rest.is_empty() {
             return Found::NOTHING;
         }
-        self.rest.take(newest, |marks| &mut marks.rest)
+        self.rest.take_marked(newest, |marks| &mut marks.rest)
+    }
+
+    /// As [`Shelf::take_urgent`], among the tasks without a priority that free agents may run, for a thread that has `seen` some of them.
+    pub fn take_pool(&self, newest: Option<&Task>, seen: &mut Seen) -> Found {
+        let task = newest.map_or(ptr::null(), ptr::from_ref);
+        if !ptr::eq(seen.task, task) {
+            *seen = Seen { task, number: 0 };
+        }
+        self.pool.take(newest, &mut seen.number)
     }
 
     /// The marks of a task that begins.
@@ -177,9 +212,18 @@ impl Part {
 
     /// `mine` names this part's mark.
     #[cold]
-    fn take(&self, newest: Option<&Task>, mine: impl Fn(&mut Marks) -> &mut u64) -> Found {
+    fn take_marked(&self, newest: Option<&Task>, mine: impl Fn(&mut Marks) -> &mut u64) -> Found {
         let mut marks = newest.map_or(Marks::default(), |t| t.marks.get());
-        let from = *mine(&mut marks);
+        let found = self.take(newest, mine(&mut marks));
+        if let Some(newest) = newest {
+            newest.marks.set(marks);
+        }
+        found
+    }
+
+    /// `mark` moves on where the search has found nothing.
+    fn take(&self, newest: Option<&Task>, mark: &mut u64) -> Found {
+        let from = *mark;
         if newest.is_some() && !self.may_find(from) {
             return Found::NOTHING;
         }
@@ -197,11 +241,8 @@ impl Part {
                 return found;
             }
         }
-        if let Some(newest) = newest {
-            // ORDERING: Relaxed; under the lock.
-            *mine(&mut marks) = self.puts.load(Ordering::Relaxed);
-            newest.marks.set(marks);
-        }
+        // ORDERING: Relaxed; under the lock.
+        *mark = self.puts.load(Ordering::Relaxed);
         found
     }
 
@@ -317,6 +358,27 @@ mod tests {
         assert!(same(&found, &newest));
         shelf.put(NonNull::from(&newest), true);
         assert!(same(&shelf.take_rest(Some(&newest)), &newest));
+    }
+
+    #[test]
+    fn tasks_for_agents_stand_apart() {
+        let shelf = Shelf::default();
+        let (newest, other, own) = (task(0, false), task(0, false), task(0, false));
+        let pool = task(0, false);
+        pool.set_affinity(agents::POOL);
+        let mut seen = Seen::NOTHING;
+        shelf.put(NonNull::from(&own), false);
+        assert!(shelf.take_pool(None, &mut seen).task.is_none());
+        shelf.put(NonNull::from(&pool), false);
+        assert!(same(&shelf.take_rest(None), &own) && shelf.take_rest(None).task.is_none());
+        let first = shelf.take_pool(Some(&newest), &mut seen);
+        assert!(first.task.is_none() && first.passed_over);
+        let second = shelf.take_pool(Some(&newest), &mut seen);
+        assert!(second.task.is_none() && !second.passed_over && seen.number == 1);
+        assert!(shelf.take_pool(Some(&other), &mut seen).task.is_none() && ptr::eq(seen.task, &other));
+        let mut fresh = Seen::NOTHING;
+        assert!(same(&shelf.take_pool(Some(&pool), &mut fresh), &pool)); // a task descends from itself
+        assert!(shelf.is_empty());
     }
 
     #[test]

@@ -23,6 +23,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use ult::blocks;
 use ult::debug::Entry;
 
+use super::agents;
 use super::depend::{DependTable, Node};
 use super::device::lent;
 use super::env;
@@ -98,6 +99,10 @@ impl Flags {
     pub const TARGET: Self = Self(1_048_576);
     /// For the trace, which leaves it out: that it runs is timed.
     pub const TIMED: Self = Self(2_097_152);
+    /// Free agents may run it ([`super::agents`]).
+    pub const POOL: Self = Self(4_194_304);
+    /// Its next child is such a task.
+    pub const POOLS: Self = Self(8_388_608);
 
     /// Both sets together.
     #[must_use]
@@ -306,16 +311,19 @@ impl Task {
         self.taskgroup.set(if ult::mutant!(taskgroup_misses_grandchildren) { ptr::null() } else { parent.taskgroup.get() });
         self.member_of.set(parent.taskgroup.get());
         self.depth.set(parent.depth.get() + 1);
-        let flags = if parent.flags().has_any(Flags::WISHES.with(Flags::RECORDS)) { self.is_awaited(parent, flags) } else { flags };
+        let is_awaited = parent.flags().has_any(Flags::WISHES.with(Flags::RECORDS).with(Flags::POOLS));
+        let flags = if is_awaited { self.is_awaited(here, flags) } else { flags };
         self.flags.set(flags.with(Flags::EXPLICIT).with(inherited));
     }
 
     /// Its parent has said something about its next children: what it is then.
     #[cold]
-    fn is_awaited(&self, parent: &Task, flags: Flags) -> Flags {
+    fn is_awaited(&self, here: Here, flags: Flags) -> Flags {
+        let parent = here.task;
         if parent.flags().has(Flags::RECORDS) {
             taskgraph::made(parent);
         }
+        let flags = if parent.flags().has(Flags::POOLS) { agents::grant(here, self, flags) } else { flags };
         if parent.flags().has(Flags::WISHES) { lent::grant(parent, self, flags) } else { flags }
     }
 
@@ -328,6 +336,7 @@ impl Task {
         unsafe {
             ptr::copy_nonoverlapping(self.payload(), copy.as_ref().payload(), size);
             copy.as_ref().priority.set(self.priority());
+            copy.as_ref().affinity.set(self.affinity());
             copy.as_ref().front[0].set(self.front[0].get());
         }
         copy

@@ -9,6 +9,7 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
 use ult::worker::Worker;
 
+use super::agents;
 use super::check::circles::{self, For};
 use super::device::keep;
 use super::task::Flags;
@@ -83,9 +84,13 @@ pub fn end(here: Here, finish: impl FnOnce(&Taskgroup)) {
         ult::sanitize::after(group);
         keep::host_looks();
     });
+    let reduces = open.reductions.get().is_some();
     finish(open);
     taskgraph::joined(here, taskgraph::Wait::Other);
     here.task.taskgroup.set(open.outer);
+    if reduces {
+        agents::reductions_end(here);
+    }
     // SAFETY: it came from Box::into_raw in `start`, has no members and is not the task's any more.
     drop(unsafe { Box::from_raw(group.cast_mut()) });
 }

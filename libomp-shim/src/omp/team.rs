@@ -34,7 +34,9 @@ use ult::sched::Spin;
 use ult::worker::Worker;
 
 use super::affinity::hint::Hints;
+use super::agents::Agents;
 use super::assemble;
+use super::group::Group;
 use super::icv::{Icv, ProcBind};
 use super::queue::Shelf;
 use super::thread::Thread;
@@ -82,7 +84,7 @@ pub struct Team {
     /// The kernel thread that waits for them to leave.
     dismisser: AtomicPtr<Worker>,
     /// Used in initial teams: threads of the contention group beyond the initial one.
-    pub group_threads: AtomicU32,
+    pub group: Group,
 
     /// What every region writes.
     start: Padded<Start>,
@@ -110,6 +112,8 @@ pub struct Team {
     visitors: AtomicU32,
     shelf: Shelf,
     hints: Hints,
+    /// Null before the first task for free agents.
+    pub(super) agents: AtomicPtr<Agents>,
     ring: Ring,
     /// Number of `single` constructs begun.
     pub singles: Padded<AtomicU64>,
@@ -159,7 +163,7 @@ impl Team {
                 parent_task: ptr::null(),
                 icv: Icv::INITIAL,
                 floating_point: ult::arch::fp_state(),
-                group_threads: ptr::null(),
+                group: ptr::null(),
                 league: (1, 0),
                 home: None,
                 spin: Spin::NONE,
@@ -180,7 +184,7 @@ impl Team {
             generation: ult::pool::generation(),
             size: AtomicU32::new(1),
             dismisser: AtomicPtr::new(ptr::null_mut()),
-            group_threads: AtomicU32::new(0),
+            group: Group::default(),
             start: Padded(Start { epoch: AtomicU64::new(0), gang: Cell::new(GangTag::NONE) }),
             retired: AtomicBool::new(false),
             closed: AtomicU64::new(0),
@@ -196,6 +200,7 @@ impl Team {
             visitors: AtomicU32::new(0),
             shelf: Shelf::default(),
             hints: Hints::default(),
+            agents: AtomicPtr::new(ptr::null_mut()),
             ring: Ring::new(capacity),
             singles: Padded(AtomicU64::new(0)),
             broadcast: AtomicPtr::new(ptr::null_mut()),
@@ -272,9 +277,9 @@ impl Team {
         self.generation == ult::pool::generation()
     }
 
-    /// Is this the child of a fork from inside a region, where the other threads of the team do not exist?
+    /// Is this the child of a fork, where the other threads of the team, or free agents with its tasks, do not exist?
     pub fn is_lost(&self) -> bool {
-        !self.is_of_this_process() && self.size() > 1
+        !self.is_of_this_process() && (self.size() > 1 || self.has_lost_agents())
     }
 
     /// Attaches the next member. Between regions, by the forking thread. The team owns it from here on.
@@ -310,6 +315,7 @@ impl Team {
             }
         }
         self.attached.set(0);
+        self.free_agents();
     }
 
     /// The shared descriptor of the worksharing construct with number `construct`, see [`Ring`].

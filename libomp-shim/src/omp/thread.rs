@@ -23,10 +23,12 @@ use ult::victim::Draw;
 use ult::worker::{self, Locals, Worker};
 
 use super::affinity::Assignment;
+use super::agents::UNASSIGNED;
 use super::counts::CountList;
 use super::depend::Node;
 use super::parallel::{Region, Strict};
 use super::reduction::Way;
+use super::shelf::Seen;
 use super::identities::Identities;
 use super::task::{Spares, Task, Tied};
 use super::team::Team;
@@ -39,7 +41,7 @@ use super::yielding::InVain;
 pub struct Thread {
     /// The team this thread is a member of; alive as long as the thread.
     team: Cell<*const Team>,
-    /// Thread number in the team.
+    /// Thread number in the team; [`UNASSIGNED`] for a free agent.
     num: u32,
     known: Known,
     /// Of a thread that comes back to help: what its ULT is then. Written by who starts it.
@@ -50,8 +52,10 @@ pub struct Thread {
     left: AtomicU64,
     /// LLVM's "global thread id", in memory because its compiler passes it by address.
     pub gtid: Cell<i32>,
-    /// The thread number, in memory for the same reason.
+    /// The thread number as programs see it, in memory for the same reason.
     pub tid: Cell<i32>,
+    /// Are tasks run at once that it makes in a task that is not final, because it is alone in its team?
+    pub includes: Cell<bool>,
     /// The last region this member has taken part in (`Team::epoch`).
     pub seen_epoch: Cell<u64>,
     /// The implicit task of the thread.
@@ -100,6 +104,10 @@ pub struct Own {
     pub reduces: u32,
     /// Its tasks that wait outside of the runtime while it runs others, see `outside::is_loose`.
     pub loose: u32,
+    /// Of a free agent: tasks that it has begun and not ended, or parts of them.
+    pub begun: u32,
+    /// Of a free agent: taskgroups with reductions that its tasks have open.
+    pub reducing: u32,
     /// Picks victims.
     pub draw: Draw,
     /// The wait whose tasks run in place, see `queue::next_in_place`: may it have one more? The number tells waits apart.
@@ -116,6 +124,8 @@ pub struct Own {
     pub in_vain: InVain,
     /// Looks for tasks without success, see `queue`.
     pub looks: u32,
+    /// What it has passed over on the shelf among the tasks for free agents.
+    pub seen: Seen,
     /// `num_threads`, `proc_bind`, … pushed by LLVM's compiler for the next region.
     pub pushed: Pushed,
     /// The place this thread is bound to, −1 when it is not.
@@ -176,6 +186,7 @@ impl Thread {
             left: AtomicU64::new(0),
             gtid: Cell::new(0),
             tid: Cell::new(num as i32),
+            includes: Cell::new(false),
             seen_epoch: Cell::new(0),
             implicit: Task::implicit(),
             deque: Deque::new(64),
@@ -193,6 +204,8 @@ impl Thread {
                 at_devices: 0,
                 reduces: 0,
                 loose: 0,
+                begun: 0,
+                reducing: 0,
                 draw: Draw::new(u64::from(num)),
                 helping: (0, None),
                 spares: Spares::EMPTY,
@@ -201,6 +214,7 @@ impl Thread {
                 resumed: 0,
                 in_vain: InVain::default(),
                 looks: 0,
+                seen: Seen::NOTHING,
                 pushed: Pushed::default(),
                 place: -1,
                 displayed: None,
@@ -325,6 +339,35 @@ impl Thread {
     #[inline(always)]
     pub fn num(&self) -> u32 {
         self.num
+    }
+
+    /// Is this a free agent, and no member of its team ([`super::agents`])?
+    #[inline(always)]
+    pub fn is_agent(&self) -> bool {
+        self.num == UNASSIGNED
+    }
+
+    /// Whose copies of reduction items it adds to. A free agent's first ones are its own, see [`super::agents::reductions_open`].
+    #[inline]
+    pub fn copy(&self) -> u32 {
+        if self.is_agent() { 0 } else { self.num }
+    }
+
+    /// Is this a free agent in the words of the specification (6.0 §2): [`Thread::is_agent`], or the primary thread of a region that one has forked?
+    pub fn is_free_agent(&self) -> bool {
+        let mut thread = self;
+        while thread.num == 0 {
+            // SAFETY: the thread that forked a region waits in it; an initial team has none.
+            let Some(outer) = (unsafe { thread.team().plan().parent_thread.as_ref() }) else { return false };
+            thread = outer;
+        }
+        thread.is_agent()
+    }
+
+    /// Notes whether the thread [runs tasks at once](Self::includes) that it makes: by its team, as the plan has it.
+    #[inline(always)]
+    pub fn note_inclusion(&self) {
+        self.includes.set(self.team().size() == 1 && !self.team().plan().defers_alone);
     }
 
     /// The worker that hosts this thread, which has started.

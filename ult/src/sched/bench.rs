@@ -181,6 +181,11 @@ impl Bench {
         self.entries.is_empty()
     }
 
+    /// Is a thread of a region suspended here?
+    pub(super) fn hosts_a_region(&self) -> bool {
+        self.entries.iter().any(|entry| entry.role.is_of_a_region())
+    }
+
     /// Does the newest context wait for nothing, and let what it finds by its seek go first?
     pub(super) fn newest_asks(&self) -> bool {
         self.entries.last().is_some_and(|entry| entry.yields && entry.seek.is_some())

@@ -5,7 +5,8 @@
 //! 2. its own gang deque, within what [`eligible`] allows;
 //! 3. its own ULTs, newest first, and the jobs of its own contexts;
 //! 4. the jobs that its contexts may take from others;
-//! 5. a victim's gang deque, then the victim's ULTs.
+//! 5. a victim's gang deque, then the victim's ULTs;
+//! 6. what is offered to workers that host nobody of a region ([`offers`]).
 //!
 //! What a program's kernel thread takes is of its own group only: ULTs of another root must not run under that root's
 //! signal masks, priorities and lifetime.
@@ -23,7 +24,7 @@ use core::time::Duration;
 use super::{Look, Next, handoff, polled};
 use crate::arch;
 use crate::deque::Steal;
-use crate::fork::{self, Seed};
+use crate::fork::{self, Seed, offers};
 use crate::gang::{GangTag, eligible};
 use crate::observer::{self, Event};
 use crate::pool;
@@ -91,7 +92,7 @@ pub(super) fn everywhere(worker: &'static Worker, steal: bool) -> Option<Next> {
     }
     at_home(worker, Look::Own)
         .or_else(|| seek_elsewhere(worker))
-        .or_else(|| if steal { steal_once(worker) } else { None })
+        .or_else(|| if steal { steal_once(worker).or_else(|| offered(worker)) } else { None })
 }
 
 /// May a context of the worker go on? Leaves it where it is.
@@ -108,6 +109,7 @@ pub(super) fn for_the_last_time(worker: &'static Worker) -> Option<Next> {
         .or_else(|| own_ult(worker))
         .or_else(|| seek(worker, Look::Last))
         .or_else(|| steal_anywhere(worker))
+        .or_else(|| offered(worker))
 }
 
 fn at_home(worker: &'static Worker, look: Look) -> Option<Next> {
@@ -230,6 +232,18 @@ fn steal_from(worker: &'static Worker, victim: &'static Worker) -> Option<Next> 
     found
 }
 
+/// A ULT that is offered to whoever is idle, if the worker hosts nobody of a region.
+fn offered(worker: &'static Worker) -> Option<Next> {
+    if !offers::any() {
+        return None;
+    }
+    // SAFETY: own kernel thread; nothing is called that waits.
+    if !offers::suits(worker) || !may_help(worker) || unsafe { (*worker.own()).bench.hosts_a_region() } {
+        return None;
+    }
+    Some(Next::Start(offers::take()?, GangTag::NONE))
+}
+
 /// May the worker start what is queued at others? Not while the program's own kernel threads in regions are as many as the processors:
 /// each has one to itself then, and who took a ULT from it would only take turns with another of them.
 fn may_help(worker: &Worker) -> bool {
@@ -256,6 +270,11 @@ fn steal_ult(worker: &'static Worker, victim: &'static Worker) -> Option<Next> {
 /// which pairs with the one in `park_unless`: they, or the sleeper, are seen.
 pub(crate) fn wake_idle_behind_fence(group: u32) -> bool {
     everybody().any(|w| w.accepts(group) && w.parker.is_parked() && w.unpark())
+}
+
+/// Wakes one sleeping worker that would take an offer, if there is one. The caller has passed a full fence since it made the offer.
+pub(crate) fn wake_vacant_behind_fence() -> bool {
+    everybody().any(|w| offers::suits(w) && w.parker.is_parked() && w.is_vacant() && w.unpark())
 }
 
 // ---- what is held back ------------------------------------------------------------------------------------------

@@ -57,7 +57,7 @@ pub(crate) use bench::{Bench, ENTRIES as BENCH_ENTRIES, Waiting};
 pub use dressing::change_storage;
 pub(crate) use handoff::Parcel;
 pub use handoff::{hand_off, return_to, settle};
-pub(crate) use look::wake_idle_behind_fence;
+pub(crate) use look::{wake_idle_behind_fence, wake_vacant_behind_fence};
 pub(crate) use patience::{Habit, count_awake};
 pub use patience::{Spin, cores, set_cores};
 pub use polled::{blocks, comes_at_once, may_suspend, wait_polled};
@@ -334,7 +334,7 @@ fn sleep(worker: &'static Worker, naps: u32) -> Slept {
 fn announce(worker: &'static Worker) {
     // SAFETY: own kernel thread; nothing switches while the reference is in use.
     let bench: &Bench = unsafe { &(*worker.own()).bench };
-    worker.note_what_is_sought(bench.sought());
+    worker.note_what_is_sought(bench.sought(), !bench.hosts_a_region());
     bench.for_each_counter(|counter| {
         // ORDERING: SeqCst increment before the last look; pairs with the fence of a waker that publishes, then
         // reads the counter. `park_unless` adds the full fence between this and the look.

@@ -209,6 +209,8 @@ impl Running {
             let ended = &mut (*worker.own()).ended;
             ended.count += 1;
             let crew = self.seed.crew();
+            let is_same = |(settle, data): (Settle, *mut ())| settle as usize == crew.settle as usize && data == crew.data;
+            debug_assert!(ended.crew.is_none_or(is_same), "ULTs of two crews are settled as of one");
             ended.crew = Some((crew.settle, crew.data));
             let ganged = self.tag != GangTag::NONE;
             if ptr::eq(self.charged, worker) {

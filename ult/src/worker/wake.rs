@@ -106,11 +106,19 @@ impl Worker {
         self.parker.is_parked() && self.unpark() && self.sought.iter().any(|s| ptr::eq(s.load(Ordering::Relaxed), sleepers))
     }
 
-    /// Notes what the worker looks for while it sleeps.
-    pub(crate) fn note_what_is_sought(&self, counters: [*const AtomicU32; SOUGHT]) {
+    /// Notes what the worker looks for while it sleeps, and whether it is `vacant`: hosts nobody of a region.
+    pub(crate) fn note_what_is_sought(&self, counters: [*const AtomicU32; SOUGHT], vacant: bool) {
+        // ORDERING: Relaxed, as below.
+        self.vacant.store(vacant, Ordering::Relaxed);
         for (slot, counter) in self.sought.iter().zip(counters) {
             // ORDERING: Relaxed; published by the parker's announcement, see `wake_seeker`.
             slot.store(counter.cast_mut(), Ordering::Relaxed);
         }
+    }
+
+    /// Of a worker that sleeps: does it host nobody of a region?
+    pub(crate) fn is_vacant(&self) -> bool {
+        // ORDERING: Relaxed; a hint. Written before the worker announced its sleep.
+        self.vacant.load(Ordering::Relaxed)
     }
 }

@@ -40,6 +40,8 @@ pub const MUTANTS: &[Mutant] = &[
     // ---- synchronisation
     mutant("barrier_passed_early", "thread 1 does not wait at barriers", &[("parallel/basic.c", "gcc", 4), ("sync/master_barrier.c", "gcc", 4)]),
     mutant("barrier_ignores_tasks", "barriers do not wait for tasks", &[("tasks/basic.c", "gcc", 4)]),
+    mutant("agents_not_awaited", "barriers do not wait where there are free agents", &[("tasks/free_agents.c", "gcc", 4)]),
+    mutant("agents_take_any", "free agents run tasks of the team", &[("tasks/free_agents.c", "gcc", 4)]),
     mutant("critical_shared", "critical does not exclude", &[("sync/exclusion.c", "gcc", 4), ("sync/exclusion.c", "clang-19", 4)]),
     mutant("atomic_shared", "atomics that call the library do not exclude", &[("sync/exclusion.c", "gcc", 8)]),
     mutant("lock_misuse_not_told", "GANGWAY_CHECK says nothing of locks", &[("check/lock_misuse.c", "gcc", 2)]),

@@ -48,6 +48,13 @@ routines! {
         }
     }
 
+    /// `omp_get_max_progress_width` (6.0 §24.6): the most hardware threads that make progress together only. One on processors, so any two threads of a team
+    /// may wait for each other (the clause `safesync` has nothing to add); those of a warp on GPUs. 0 for a device that does not exist.
+    fn omp_get_max_progress_width(device: c_int) -> c_int {
+        const WARP: c_int = 32;
+        home(device).map_or(0, |home| if home.gpu.is_some() { WARP } else { 1 })
+    }
+
     /// `omp_is_initial_device` (18.7.6).
     fn omp_is_initial_device() -> c_int {
         c_int::from(running_on() == ON_HOST)

@@ -1,5 +1,5 @@
-//! Memory spaces and allocators of given devices (OpenMP 6.0 §27.4, §27.5), and free agents (§24.4). The host is the only
-//! device: what names it alone gets the handle that was passed, what names another the null one.
+//! Memory spaces and allocators of given devices (OpenMP 6.0 §27.4, §27.5). The host is the only device: what names it alone gets
+//! the handle that was passed, what names another the null one.
 
 use core::ffi::c_int;
 
@@ -93,16 +93,6 @@ routines! {
     /// `omp_get_memspace_num_resources` (6.0 §27.4.6): one, the machine's memory; none of a space that does not exist.
     fn omp_get_memspace_num_resources(memspace: usize) -> c_int {
         c_int::from(alloc::is_space(memspace))
-    }
-
-    /// `omp_is_free_agent` (6.0 §24.4): tasks run in the name of threads of their team only.
-    fn omp_is_free_agent() -> c_int {
-        0
-    }
-
-    /// `omp_ancestor_is_free_agent` (6.0 §24.4).
-    fn omp_ancestor_is_free_agent(_level: c_int) -> c_int {
-        0
     }
 }
 

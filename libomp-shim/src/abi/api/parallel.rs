@@ -27,7 +27,7 @@ pub(super) fn int(value: u32) -> c_int {
 }
 
 /// The running thread's ancestor at nesting `level` (itself at the present level); `None` outside 0 to that.
-fn ancestor(level: c_int) -> Option<&'static Thread> {
+pub(super) fn ancestor(level: c_int) -> Option<&'static Thread> {
     let mut thread = Here::get().thread;
     let level = u32::try_from(level).ok()?;
     if level > thread.team().plan().level {
@@ -56,9 +56,9 @@ routines! {
         int(icv().nthreads)
     }
 
-    /// `omp_get_thread_num` (18.2.4).
+    /// `omp_get_thread_num` (18.2.4): `omp_unassigned_thread`, −2, for a free agent, which is no thread of the team (6.0 §21.3).
     fn omp_get_thread_num() -> c_int {
-        Here::get().thread.num().wrapping_add(u32::from(ult::mutant!(thread_num_wrong_nested) && Here::get().team().plan().level > 1)) as c_int
+        Here::get().thread.tid.get().wrapping_add(c_int::from(ult::mutant!(thread_num_wrong_nested) && Here::get().team().plan().level > 1))
     }
 
     /// `omp_get_num_procs` (18.7.1): processors that the calling thread may use now, see [`binding::num_procs`].

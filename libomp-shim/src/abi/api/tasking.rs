@@ -3,10 +3,12 @@
 use core::ffi::c_int;
 use core::ptr::NonNull;
 
+use super::parallel::ancestor;
+use crate::omp::agents;
 use crate::omp::env;
 use crate::omp::report;
 use crate::omp::task::{self, Flags, Task};
-use crate::omp::thread::Here;
+use crate::omp::thread::{Here, Thread};
 
 routines! {
     /// `omp_get_max_task_priority` (18.5.1).
@@ -23,6 +25,22 @@ routines! {
     fn omp_in_final() -> c_int {
         c_int::from(Here::get().task.flags().has(Flags::FINAL))
     }
+
+    /// `omp_is_free_agent` (6.0 §23.1.4): does a free agent run the enclosing task? So too in a region that one has forked, for its primary thread.
+    fn omp_is_free_agent() -> c_int {
+        c_int::from(Here::get().thread.is_free_agent())
+    }
+
+    /// `omp_ancestor_is_free_agent` (6.0 §23.1.5): is the thread that is this one's ancestor at `level` a free agent? No for a level that does not exist.
+    fn omp_ancestor_is_free_agent(level: c_int) -> c_int {
+        c_int::from(ancestor(level).is_some_and(Thread::is_free_agent))
+    }
+}
+
+/// `ompx_set_task_pool`: the next task that the calling task makes may be run by free agents. 0, or −1 if there are none for it.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn ompx_set_task_pool() -> c_int {
+    if agents::wish(Here::get()) { 0 } else { -1 }
 }
 
 address_routines! {

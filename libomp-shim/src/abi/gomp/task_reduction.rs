@@ -19,6 +19,7 @@ use core::{ptr, slice};
 use std::sync::Mutex;
 
 use super::parallel::{self, Function};
+use crate::omp::agents;
 use crate::omp::check::meetings::Kind;
 use crate::omp::parallel as omp_parallel;
 use crate::omp::report;
@@ -140,7 +141,9 @@ pub unsafe fn register(here: Here, array: *mut usize) {
     };
     // SAFETY: as for this function.
     unsafe { prepare(array, registered(open.outer), None, here.team().size()) };
-    open.reductions.set(Some(Reductions::Gomp(array)));
+    if open.reductions.replace(Some(Reductions::Gomp(array))).is_none() {
+        agents::reductions_open(here);
+    }
 }
 
 /// Makes an array such that combining and unregistering it does nothing.
@@ -205,7 +208,7 @@ fn copy_of(here: Here, address: usize) -> (usize, usize) {
     while let Some(array) = current {
         if let Some(offset) = array.offset_of(address) {
             let original = array.items().find(|&(_, o)| o == offset).map_or(address, |(original, _)| original);
-            let copy = array.word(STORAGE) + here.thread.num() as usize * array.word(CHUNK) + offset;
+            let copy = array.word(STORAGE) + here.thread.copy() as usize * array.word(CHUNK) + offset;
             return (copy, original);
         }
         current = array.next();

@@ -5,6 +5,7 @@ use core::ffi::{c_int, c_long, c_uint, c_ulonglong, c_void};
 use super::parallel::Function;
 use super::task::{self as front, Arguments, Copy};
 use super::task_reduction;
+use crate::omp::agents;
 use crate::omp::task::{self, Flags};
 use crate::omp::taskgroup;
 use crate::omp::taskloop::{self, Division};
@@ -42,6 +43,7 @@ unsafe fn run(function: Function, arguments: Arguments, flags: c_uint, value: u6
     // SAFETY: with `REDUCTION`, the third word of the data is the reduction array.
     let reductions = (flags & REDUCTION != 0).then(|| unsafe { *arguments.data.cast::<*mut usize>().add(2) });
     if space.trips == 0 {
+        agents::forget_wish(here);
         if flags & NOGROUP == 0
             && let Some(array) = reductions
         {
@@ -58,7 +60,11 @@ unsafe fn run(function: Function, arguments: Arguments, flags: c_uint, value: u6
             unsafe { task_reduction::register(here, array) };
         }
     }
-    for (begin, end) in taskloop::parts(space.trips, division(flags, value), here.team().size()) {
+    let is_for_agents = agents::is_wished(here);
+    for (begin, end) in taskloop::parts(space.trips, division(flags, value), agents::width(here, is_for_agents)) {
+        if is_for_agents {
+            agents::wish(here); // for each of its tasks
+        }
         // SAFETY: as for this function.
         unsafe { launch(here, function, arguments, flags, priority, space, begin, end) };
     }

@@ -9,6 +9,7 @@ use ult::watch;
 
 use super::parallel::{Location, note_task};
 use crate::omp::affinity::hint;
+use crate::omp::agents;
 use crate::omp::check::events;
 use crate::omp::depend::{self, Dependence, Kind};
 use crate::omp::device::{self, array, chain, choose};
@@ -53,6 +54,8 @@ const DESTRUCTORS: i32 = 8;
 const PROXY: i32 = 16;
 const PRIORITY: i32 = 32;
 const DETACHABLE: i32 = 64;
+/// `threadset(omp_pool)`; clang 22.
+const POOL: i32 = 128;
 
 /// First front word of a task: the flags the compiler passed. Second: its state.
 const FLAGS: usize = 0;
@@ -122,6 +125,21 @@ pub extern "C" fn __kmpc_omp_task_alloc(
     shareds: usize,
     routine: Option<Routine>,
 ) -> *mut KmpTask {
+    if flags & POOL != 0 { allocate_for_agents(location, flags, size, shareds, routine) } else { allocate(location, flags, size, shareds, routine) }
+}
+
+/// [`__kmpc_omp_task_alloc`] with `threadset(omp_pool)`.
+#[cold]
+#[inline(never)]
+fn allocate_for_agents(location: Location, flags: c_int, size: usize, shareds: usize, routine: Option<Routine>) -> *mut KmpTask {
+    let made = allocate(location, flags, size, shareds, routine);
+    // SAFETY: the task was made here.
+    agents::open(Here::get(), unsafe { task_of(made).as_ref() });
+    made
+}
+
+#[inline(always)]
+fn allocate(location: Location, flags: c_int, size: usize, shareds: usize, routine: Option<Routine>) -> *mut KmpTask {
     let here = Here::get();
     // What has no sum is more than there is.
     let offset = size.checked_next_multiple_of(16).unwrap_or(usize::MAX);

@@ -11,6 +11,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::sync::Arc;
 
 use super::parallel::Location;
+use crate::omp::agents;
 use crate::omp::report;
 use crate::omp::taskgroup::{self, Reductions, Taskgroup};
 use crate::omp::thread::Here;
@@ -175,7 +176,9 @@ fn register(here: Here, items: Vec<Input>, copies: Arc<Copies>, construct: Optio
         open.set_implied();
     }
     let registered = Box::into_raw(Box::new(Registered { items, copies, construct }));
-    open.reductions.set(Some(Reductions::Kmpc(registered.cast())));
+    if open.reductions.replace(Some(Reductions::Kmpc(registered.cast()))).is_none() {
+        agents::reductions_open(here);
+    }
     group.cast_mut().cast()
 }
 
@@ -314,7 +317,7 @@ pub unsafe extern "C" fn __kmpc_task_reduction_get_th_data(
             // SAFETY: the descriptor lives as long as the group.
             let registered = unsafe { &*registered.cast::<Registered>() };
             if let Some(i) = registered.item_at(item) {
-                return registered.copy_of(i, here.thread.num());
+                return registered.copy_of(i, here.thread.copy());
             }
         }
         group = open.outer;

@@ -5,6 +5,7 @@ use core::ffi::{c_int, c_void};
 
 use super::parallel::{Location, note_task};
 use super::task::{__kmpc_omp_task, KmpTask, entry, task_of};
+use crate::omp::agents;
 use crate::omp::task::{Flags, Task};
 use crate::omp::taskgroup;
 use crate::omp::taskloop::{self, Division};
@@ -95,7 +96,9 @@ unsafe fn run(
         stride,
         duplicate,
     };
-    for (begin, end) in taskloop::parts(trips, division, here.team().size()) {
+    // SAFETY: the compiler's pattern, which is a task that was not submitted.
+    let is_for_agents = unsafe { task_of(task).as_ref() }.flags().has(Flags::POOL);
+    for (begin, end) in taskloop::parts(trips, division, agents::width(here, is_for_agents)) {
         // SAFETY: the pattern and its bounds are the compiler's.
         unsafe {
             let part = plan.part(here, first, begin, end - 1, end == trips);

@@ -28,6 +28,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use ult::topology::distance::{self, SAME_NODE};
 
+use crate::omp::agents;
 use crate::omp::task::Task;
 use crate::omp::team::{Padded, Team};
 use crate::omp::thread::Thread;
@@ -69,21 +70,31 @@ unsafe impl Send for Queued {}
 const fn key(address: usize) -> u32 {
     const LINE: u32 = 6;
     let mixed = (address as u64 >> LINE).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (mixed >> 32) as u32 | 1
+    (mixed >> 32) as u32 | 1 // not even, as those of `agents` are
 }
 
 /// A task of `team` that has not been submitted names the data at `address`.
 pub fn name(team: &Team, task: &Task, address: usize) {
-    if team.size() > 1 {
+    if team.size() > 1 && !agents::is_pool(task.affinity()) {
         team.hints().make(team.capacity());
         task.set_affinity(key(address));
     }
 }
 
+/// Does the task stand where any other would?
+#[inline]
+pub fn names_no_data(task: &Task) -> bool {
+    task.affinity() == 0 || agents::is_pool(task.affinity())
+}
+
 /// `thread` begins `task`, which names data: it is the last for them.
 #[cold]
 pub fn remember(thread: &Thread, task: &Task) {
-    if let Some(table) = thread.team().hints().table() {
+    if agents::is_pool(task.affinity()) {
+        agents::begins(thread, task);
+    } else if thread.is_agent() {
+        // It has no inbox.
+    } else if let Some(table) = thread.team().hints().table() {
         table.remember(task.affinity(), thread.num());
     }
 }

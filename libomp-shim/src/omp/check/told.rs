@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
 use super::place::Place;
+use crate::omp::agents::UNASSIGNED;
 use crate::omp::report;
 use crate::omp::task::Task;
 use crate::omp::thread::Here;
@@ -86,6 +87,6 @@ impl Party {
 impl fmt::Display for Party {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let of = if self.is_explicit { "a task of " } else { "" };
-        write!(f, "{of}thread {}", self.thread)
+        if self.thread == UNASSIGNED { write!(f, "{of}a free agent") } else { write!(f, "{of}thread {}", self.thread) }
     }
 }

@@ -79,6 +79,7 @@ impl Settings {
                 .unwrap_or(NO_PRIORITY_LIMIT),
             thread_limit,
             device_thread_limit,
+            reserve: threads::reserve(&mut r, thread_limit),
             dynamic,
             display_env: display_env(&mut r),
             display_affinity: r

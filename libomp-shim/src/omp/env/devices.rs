@@ -130,7 +130,6 @@ pub(super) fn check(r: &mut Reader<'_>) {
         r.read(&name, instead, |text| device.and_then(|()| check(text)));
     }
     r.read("OMP_AVAILABLE_DEVICES", instead, device_list);
-    r.read("OMP_THREADS_RESERVE", instead, reservations);
 }
 
 /// The `_DEV` forms that are set: name, whether what follows `_DEV` is a device number, and how the value is checked.
@@ -168,19 +167,6 @@ fn device_list(text: &str) -> Result<(), String> {
         !item.is_empty() && item.chars().all(|c| word(c) || c == '!' && item.len() > 1)
     };
     if text.split(',').all(item) { Ok(()) } else { Err("not a list of devices".into()) }
-}
-
-/// `OMP_THREADS_RESERVE`: a number, or a list of `structured` and `free_agent`, each with a number or not.
-fn reservations(text: &str) -> Result<(), String> {
-    let reservation = |item: &str| {
-        let (kind, number) = item.trim().split_once('(').unwrap_or((item.trim(), "1)"));
-        let number = number.strip_suffix(')').is_some_and(|n| count(0)(n).is_ok());
-        number && one_of(&[("structured", ()), ("free_agent", ())])(kind.trim()).is_ok()
-    };
-    if count(0)(text).is_ok() || text.split(',').all(reservation) {
-        return Ok(());
-    }
-    Err("neither a number nor a list of structured(n) and free_agent(n)".into())
 }
 
 #[cfg(test)]

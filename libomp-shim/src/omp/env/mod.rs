@@ -45,6 +45,7 @@ use placement::steal::Amount;
 pub use self::devices::amount;
 pub use self::kmp_affinity::{KmpAffinity, KmpKind};
 pub use self::places::PlacesSpec;
+pub use self::threads::Reserve;
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) use self::places::places as parse_places;
 pub use self::types::*;
@@ -85,6 +86,8 @@ pub struct Settings {
     pub thread_limit: u32,
     /// Most OpenMP threads in the whole process (`KMP_DEVICE_THREAD_LIMIT`, `KMP_ALL_THREADS`).
     pub device_thread_limit: u32,
+    /// What of the limit is kept for whom.
+    pub reserve: Reserve,
     /// `dyn-var`, as in [`Icv::dynamic`].
     pub dynamic: bool,
     /// `OMP_DISPLAY_ENV`.

@@ -34,6 +34,60 @@ pub(super) fn thread_limits(r: &mut Reader<'_>) -> (u32, u32) {
     (if serial { 1 } else { group }, device)
 }
 
+/// What `OMP_THREADS_RESERVE` keeps in each contention group (6.0 §4.3.10).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reserve {
+    /// Threads for teams, the initial one counted.
+    pub structured: u32,
+    /// Threads for free agents.
+    pub agents: u32,
+}
+
+impl Reserve {
+    /// Where the variable is not set.
+    pub const USUAL: Self = Self { structured: 1, agents: 0 };
+}
+
+/// `limit` is `thread-limit-var`. Without one there is nothing to be reserved from.
+pub(super) fn reserve(r: &mut Reader<'_>, limit: u32) -> Reserve {
+    let fits = |reserve: Reserve| {
+        let sum = u64::from(reserve.structured.max(1)) + u64::from(reserve.agents);
+        if limit < NO_THREAD_LIMIT && sum > u64::from(limit) {
+            return Err(format!("{sum} threads are more than the limit of {limit}"));
+        }
+        Ok(reserve)
+    };
+    r.read("OMP_THREADS_RESERVE", "nothing is reserved", |text| fits(reservations(text, limit)?)).unwrap_or(Reserve::USUAL)
+}
+
+/// A number of structured threads, or a list of `structured` and `free_agent`, each with a number or not.
+fn reservations(text: &str, limit: u32) -> Result<Reserve, String> {
+    if let Ok(structured) = count(0)(text) {
+        return Ok(Reserve { structured, ..Reserve::USUAL });
+    }
+    let mut reserve = Reserve::USUAL;
+    for item in text.split(',') {
+        let (kind, number) = item.trim().split_once('(').map_or((item.trim(), None), |(kind, rest)| (kind.trim(), Some(rest)));
+        let number = match number {
+            Some(rest) => Some(rest.strip_suffix(')').and_then(|n| count(0)(n).ok()).ok_or_else(no_reservation)?),
+            None => None,
+        };
+        match one_of(&[("structured", true), ("free_agent", false)])(kind).map_err(|_| no_reservation())? {
+            true => reserve.structured = number.unwrap_or(limit),
+            false => reserve.agents = number.unwrap_or(limit - 1),
+        }
+    }
+    // All of them cannot be free agents: there is an initial thread.
+    if reserve.agents == limit {
+        reserve.agents -= 1;
+    }
+    Ok(reserve)
+}
+
+fn no_reservation() -> String {
+    "neither a number nor a list of structured(n) and free_agent(n)".into()
+}
+
 pub(super) fn nthreads(r: &mut Reader<'_>, default: u32) -> Vec<u32> {
     let instead = format!("using {default}");
     let possible = |list: Vec<u32>| match list.iter().all(|&n| n <= MOST_THREADS) {
@@ -138,6 +192,23 @@ mod tests {
     use super::super::build::tests::{build, good, machine};
     use super::super::{Settings, Vars};
     use super::*;
+
+    #[test]
+    fn reservations_within_the_limit() {
+        let read = |limit: &str, text: &str| {
+            let (settings, lines) = build(&[("OMP_THREAD_LIMIT", limit), ("OMP_THREADS_RESERVE", text)]);
+            (settings.reserve.structured, settings.reserve.agents, lines.len())
+        };
+        assert_eq!(read("8", "3"), (3, 0, 0));
+        assert_eq!(read("8", "structured(2), FREE_AGENT(4)"), (2, 4, 0));
+        assert_eq!(read("8", "structured"), (8, 0, 0));
+        assert_eq!(read("8", "free_agent"), (1, 7, 0));
+        assert_eq!(read("8", "free_agent(8)"), (1, 7, 0));
+        assert_eq!(read("8", "structured(4),free_agent(5)"), (1, 0, 1));
+        assert_eq!(good(&[("OMP_THREADS_RESERVE", "structured(4),free_agent(5)")]).reserve, Reserve { structured: 4, agents: 5 });
+        let (_, lines) = build(&[("OMP_THREAD_LIMIT", "2"), ("OMP_THREADS_RESERVE", "3")]);
+        assert_eq!(lines, ["OMP_THREADS_RESERVE='3': 3 threads are more than the limit of 2; nothing is reserved"]);
+    }
 
     #[test]
     fn limits() {

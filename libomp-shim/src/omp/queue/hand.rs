@@ -6,6 +6,7 @@
 
 use core::ptr::NonNull;
 
+use super::super::affinity::hint;
 use super::super::task::Task;
 use super::super::thread::Thread;
 use super::{allowed, near, push};
@@ -55,5 +56,5 @@ fn lasts(thread: &Thread, number: u32) -> bool {
 fn goes_first(thread: &Thread, ready: NonNull<Task>) -> bool {
     // SAFETY: a task in the hand is ours.
     let task = unsafe { ready.as_ref() };
-    task.priority() == 0 && task.affinity() == 0 && thread.team().shelf().has_nothing_urgent() && allowed(thread, task)
+    task.priority() == 0 && hint::names_no_data(task) && thread.team().shelf().has_nothing_urgent() && allowed(thread, task)
 }

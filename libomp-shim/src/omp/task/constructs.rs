@@ -7,6 +7,7 @@ use core::sync::atomic::Ordering;
 
 use ult::watch;
 
+use super::super::agents;
 use super::super::check::circles::{self, For};
 use super::super::device::keep;
 use super::super::env;
@@ -123,23 +124,26 @@ pub fn is_deep(here: Here) -> bool {
     here.task.base.get() != 0 && !is_shallow(here)
 }
 
-/// Are children of the running task run at once: is it final (5.2 §12.5), or alone in its team?
+/// Are children of the running task run at once: is it final (5.2 §12.5), or alone in its team? Not the one that free agents are to run.
 #[inline(always)]
 pub fn is_included(here: Here) -> bool {
-    let team = here.thread.team();
-    team.size() == 1 && !team.plan().defers_alone || here.task.flags().has(Flags::FINAL)
+    let is_for_agents = || here.task.flags().has(Flags::POOLS) && agents::are_wished_for(here);
+    here.thread.includes.get() && !is_for_agents() || here.task.flags().has(Flags::FINAL)
 }
 
-/// [`is_included`], for a child with these properties: a thread that is alone goes on beside a device.
+/// [`is_included`], for a child that has been allocated, with these properties: a thread that is alone goes on beside a device, and beside free agents.
 #[inline(always)]
 pub fn includes(here: Here, flags: Flags) -> bool {
-    is_included(here) && !(flags.has(Flags::OFFLOADED) && goes_on_beside_a_device(here))
+    (here.thread.includes.get() || here.task.flags().has(Flags::FINAL)) && !(flags.has_any(Flags::OFFLOADED.with(Flags::POOL)) && goes_on_beside_others(here, flags))
 }
 
 /// The end of a region waits for its tasks, and so does that of the program where `main` runs ([`super::super::root::finish_at_exit`]).
 /// Another kernel thread of the program may end at any time.
 #[cold]
-fn goes_on_beside_a_device(here: Here) -> bool {
+fn goes_on_beside_others(here: Here, flags: Flags) -> bool {
+    if flags.has(Flags::POOL) {
+        return !here.task.flags().has(Flags::FINAL);
+    }
     let team = here.thread.team();
     !here.task.flags().has(Flags::FINAL) && (!team.plan().parent_thread.is_null() || super::super::root::finish_at_exit())
 }

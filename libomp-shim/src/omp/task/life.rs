@@ -9,6 +9,7 @@ use ult::sched::Job;
 use ult::watch;
 
 use super::super::affinity::hint;
+use super::super::agents;
 use super::super::check::events;
 use super::super::depend::{self, DependTable};
 use super::super::device::{chain, keep};
@@ -267,7 +268,7 @@ unsafe fn execute_as<const WATCHED: bool>(thread: &Thread, task: NonNull<Task>, 
     None
 }
 
-/// Runs the code of `task`, of one that comes in parts the next part only unless it is to be run `whole`. Is the task at its end?
+/// Runs the code of `task`, of one that comes in parts the next part only unless it is to be run `whole`, or free agents may run it. Is the task at its end?
 ///
 /// # Safety
 /// The task has begun and is the running one.
@@ -287,7 +288,7 @@ unsafe fn run_body(thread: &Thread, task: &Task, whole: bool) -> bool {
     };
     let mut finished = run_part();
     if ult::mutant!(task_runs_twice) { finished = run_part() }
-    while whole && !finished {
+    while !finished && (whole || task.flags().has(Flags::POOL)) {
         finished = run_part();
     }
     finished
@@ -366,8 +367,20 @@ pub fn end(thread: &Thread, task: &Task) {
             tied.remove(task);
         }
     }
+    if flags.has_any(Flags::QUEUES.with(Flags::STREAMS).with(Flags::OPENS).with(Flags::POOL)) {
+        end_of_its_kind(thread, flags);
+    }
+}
+
+/// A task has ended that is for devices, or for free agents.
+#[cold]
+#[inline(never)]
+fn end_of_its_kind(thread: &Thread, flags: Flags) {
     if flags.has_any(Flags::QUEUES.with(Flags::STREAMS).with(Flags::OPENS)) {
         chain::end();
+    }
+    if flags.has(Flags::POOL) {
+        agents::ends(thread);
     }
 }
 

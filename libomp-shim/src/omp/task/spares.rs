@@ -39,6 +39,7 @@ impl Spares {
         if room {
             task.parent.set(self.first);
             task.priority.set(0);
+            task.affinity.set(0);
             self.first = task;
             self.count += 1;
         }

@@ -17,6 +17,7 @@ use ult::worker::Worker;
 
 use super::waiting::Place;
 use super::{Housing, Team};
+use super::super::agents;
 use super::super::assemble;
 use super::super::thread::Thread;
 
@@ -122,6 +123,9 @@ impl Team {
             self.help_while(thread, &joined, &|| true, self.spin(), Place::Join);
         }
         self.await_quiet(thread);
+        if self.has_used_tasks() {
+            agents::dismiss(self);
+        }
         self.has_joined();
         if size == 1 {
             return;

@@ -8,13 +8,13 @@
 
 use core::ops::Range;
 use core::ptr;
-use core::sync::atomic::AtomicU32;
 
 use ult::arch::FpState;
 use ult::sched::Spin;
 use ult::worker::Worker;
 
 use super::super::affinity::Assignment;
+use super::super::group::Group;
 use super::super::icv::{Icv, ProcBind};
 use super::super::task::Task;
 use super::super::thread::Thread;
@@ -67,7 +67,7 @@ pub struct Plan {
     /// Rounding mode and flush-to-zero of the forking thread.
     pub floating_point: FpState,
     /// Threads of the contention group beyond its initial thread: the counter in the initial team.
-    pub group_threads: *const AtomicU32,
+    pub group: *const Group,
     /// Number of teams in the league, and this team's number.
     pub league: (u32, u32),
     /// The program's kernel thread at the root.

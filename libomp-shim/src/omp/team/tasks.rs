@@ -14,6 +14,7 @@ use core::sync::atomic::{Ordering, fence};
 use super::waiting::Place;
 use super::{Housing, Team};
 use super::super::affinity::hint::Hints;
+use super::super::agents::Agents;
 use super::super::queue::Shelf;
 use super::super::thread::Thread;
 
@@ -30,8 +31,13 @@ impl Team {
 
     /// Is there a task that some member might take?
     pub fn has_ready_tasks(&self) -> bool {
-        let members = (0..self.size()).filter_map(|n| self.thread(n));
-        !self.shelf.is_empty() || self.hints.has_tasks() || members.into_iter().any(|t| !t.deque.is_empty())
+        !self.shelf.is_empty() || self.hints.has_tasks() || self.helpers(self.size()).any(|t| !t.deque.is_empty())
+    }
+
+    /// The first `count` members, and all free agents.
+    pub(super) fn helpers(&self, count: u32) -> impl Iterator<Item = &Thread> {
+        let agents = self.agents().into_iter().flat_map(Agents::threads);
+        (0..count).filter_map(|n| self.thread(n)).chain(agents)
     }
 
     /// Has a task been created in this region?
@@ -90,13 +96,17 @@ impl Team {
     /// was incomplete then, and with every thread at the barrier nothing can have been created since.
     ///
     /// All attached members are asked, not only those of this region: the counters go on from region to region, and what
-    /// a larger team left in a member that takes no part now belongs to the sum.
+    /// a larger team left in a member that takes no part now belongs to the sum. So do free agents: a record comes before what is counted in it.
     fn is_quiet(&self) -> bool {
         let members = || (0..self.attached()).filter_map(|n| self.thread(n));
+        let agents = self.agents_of_any_process();
+        if ult::mutant!(agents_not_awaited) && agents.is_some() {
+            return true;
+        }
         // ORDERING: Acquire, pairs with `count_foreign_completion`.
         let foreign = self.foreign_completed.load(Ordering::Acquire);
-        let completed: u64 = foreign + members().map(Thread::completed).sum::<u64>();
-        completed == members().map(Thread::created).sum()
+        let completed: u64 = foreign + members().map(Thread::completed).sum::<u64>() + agents.map_or(0, Agents::completed);
+        completed == members().map(Thread::created).sum::<u64>() + agents.map_or(0, Agents::created)
     }
 
     /// Are tasks incomplete, for events that are still to come? Asked by the only thread of the team.

@@ -114,7 +114,7 @@ impl Team {
     fn wake_one_cold(&self) {
         let size = self.size();
         let me = ult::worker::current().map_or(ptr::null(), ptr::from_ref);
-        let others = || (0..size).filter_map(|n| self.thread(n)).filter_map(Thread::host).filter(|w| !ptr::eq(*w, me));
+        let others = || self.helpers(size).filter_map(Thread::host).filter(|w| !ptr::eq(*w, me));
         let mut rests = false;
         for worker in others() {
             // One that sleeps at a lock, or in a nested region, counts as a sleeper too but takes no task of this team.
@@ -144,7 +144,7 @@ impl Team {
 
     #[cold]
     fn wake_members_cold(&self, count: u32) {
-        for thread in (0..count).filter_map(|n| self.thread(n)) {
+        for thread in self.helpers(count) {
             thread.wake();
         }
     }

@@ -96,7 +96,10 @@ impl Ring {
     /// What thread `num` has reserved of the loop it is in.
     #[inline(always)]
     pub fn reserve(&self, num: u32) -> &Reserve {
-        &self.reserves[num as usize].0
+        match self.reserves.get(num as usize) {
+            Some(reserve) => &reserve.0,
+            None => report::fatal("a worksharing construct in a task that a free agent runs (threadset(omp_pool)), which is no thread of the team"),
+        }
     }
 
     /// The entry of construct `k`.

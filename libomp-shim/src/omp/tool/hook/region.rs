@@ -87,6 +87,22 @@ fn worker_begins(thread: &Thread) {
     }
 }
 
+/// A free agent begins. Tools know it as a worker; what it does is told with its tasks.
+#[inline(always)]
+pub fn agent_begins(thread: &Thread) {
+    if is_on() {
+        agent_begins_told(thread);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn agent_begins_told(thread: &Thread) {
+    worker_begins(thread);
+    put_state(thread, state::PARALLEL, 0);
+    new_task(thread);
+}
+
 /// The record of a member that has left is about to be freed.
 #[inline]
 pub fn worker_is_freed(thread: &Thread) {
@@ -345,6 +361,12 @@ fn leaves(here: Here, code: usize) {
 
 /// The implicit task of `thread` begins.
 fn task_begins(thread: &Thread) {
+    new_task(thread);
+    tell(|consumer| consumer.implicit_task(thread, End::Begin, false));
+}
+
+/// What is kept for tools of the implicit task of `thread`, anew.
+fn new_task(thread: &Thread) {
     let record: &TaskRecord = &thread.tool.task;
     record.data.set(0);
     record.trace.set(0);
@@ -355,5 +377,4 @@ fn task_begins(thread: &Thread) {
     record.frame.exit_kind.set(RUNTIME_BASE);
     thread.tool.current.set(&raw const thread.implicit);
     thread.tool.joined.set(false);
-    tell(|consumer| consumer.implicit_task(thread, End::Begin, false));
 }

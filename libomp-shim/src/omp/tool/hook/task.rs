@@ -51,7 +51,7 @@ fn created_told(here: Here, task: &Task, at_once: bool, has_dependences: bool) {
     if let Some(record) = record::of(task) {
         record.id.set(unique_id());
     }
-    if at_once || task::is_included(here) {
+    if at_once || task::includes(here, task.flags()) {
         task.set_flags(task.flags().with(Flags::INCLUDED));
     }
     let caller = caller_if_wanted();
@@ -122,6 +122,11 @@ fn left_out_begins(thread: &Thread, task: &Task) {
 #[cold]
 #[inline(never)]
 fn begun_told(thread: &Thread, task: &Task) {
+    if ult::worker::locals().0[0] != ptr::from_ref(thread).addr() {
+        // A runner's stack has the words of whoever has left it last, or none: tools ask in the name of the thread.
+        // SAFETY: the caller runs the task on the thread's worker; the words change again when the task begins.
+        unsafe { Here::set(thread, &thread.implicit) };
+    }
     if let Some(record) = record::of(task) {
         if is_known(task) {
             record.spans.open();
@@ -155,7 +160,7 @@ fn wait_begins_told(here: Here, items: impl Iterator<Item = Dependence> + Clone)
     }
     // What the running task has said about its next child is not about this one.
     let flags = here.task.flags();
-    here.task.set_flags(flags.without(Flags::WISHES.with(Flags::RECORDS)));
+    here.task.set_flags(flags.without(Flags::WISHES.with(Flags::RECORDS).with(Flags::POOLS)));
     let waiter = Task::allocate(here, 0, nothing, Flags::WAITS);
     here.task.set_flags(flags);
     // SAFETY: fresh, and ours until `wait_ends`.
