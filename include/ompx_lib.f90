@@ -22,8 +22,8 @@ module ompx_lib
             ompx_run_task, ompx_dist_alloc, ompx_dist_free, ompx_dist_rank, ompx_dist_device, ompx_dist_get, ompx_dist_put, &
             ompx_set_task_data
   public :: ompx_access_t, ompx_in, ompx_out, ompx_inout, ompx_mutexinoutset, ompx_inoutset, ompx_cuda_stream, &
-            ompx_cuda_stream_on, ompx_set_task_stream, ompx_set_task_pool, ompx_cuda_task, ompx_device_any_gpu, ompx_device_any_rank, &
-            ompx_device_rank, ompx_device_kind, ompx_device_set, ompx_device_near, ompx_device_of
+            ompx_cuda_stream_on, ompx_set_task_stream, ompx_set_task_pool, ompx_cuda_task, ompx_device_any_gpu, &
+            ompx_device_any_rank, ompx_device_rank, ompx_device_kind, ompx_device_set, ompx_device_near, ompx_device_of
   public :: ompx_taskgraph_begin, ompx_taskgraph_end, ompx_taskgraph_is_ready, ompx_taskgraph_destroy
   public :: ompx_versions_t, ompx_task_versions
   public :: ompx_use_t, ompx_array_create, ompx_array_destroy, ompx_array_host, ompx_array_use, ompx_array_pointer, ompx_prefetch
