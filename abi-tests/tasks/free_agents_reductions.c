@@ -2,6 +2,7 @@
 // ours: free agents are of this library alone
 // compilers: gcc,clang>=19
 // mode: link
+// env: GANGWAY_WORKERS=6
 // threads: 1,3,8
 #include "check.h"
 #include "ompx.h"
@@ -89,6 +90,83 @@ static void check_sums(int n, int *wrong)
         ADD(*wrong, 1);
 }
 
+/* In a group of an agent's task: those that wait for others have the agent's copy, too. */
+static int after_others(void)
+{
+    long total = 0;
+    int before = 0, late = 0;
+#pragma omp task depend(out : before) shared(before)
+    {
+        usleep(100);
+        ADD(before, 1);
+    }
+#pragma omp taskgroup task_reduction(+ : total)
+    {
+#pragma omp task in_reduction(+ : total) depend(in : before) shared(late, before)
+        {
+            ADD(late, GET(before) != 1);
+            for (int i = 0; i < 20000; i++) {
+                total++;
+                __asm__ volatile("" ::: "memory");
+            }
+        }
+#pragma omp task in_reduction(+ : total)
+        for (int i = 0; i < 300000; i++) { /* until after the other has begun */
+            total++;
+            __asm__ volatile("" ::: "memory");
+        }
+    }
+    return total == 320000 && !late;
+}
+
+static void groups_of_agents(void)
+{
+    int right = 0;
+#pragma omp taskgroup
+    for (int i = 0; i < 12; i++) {
+        ompx_set_task_pool();
+#pragma omp task shared(right)
+        ADD(right, after_others());
+    }
+    CHECK_EQ(right, 12);
+}
+
+/* Thread 0, whose copy the agents' tasks use, is there for what waits. */
+static void beside_thread_0(void)
+{
+#pragma omp parallel num_threads(2)
+#pragma omp master
+    for (int i = 0; i < 5; i++)
+        groups_of_agents();
+}
+
+/* A wish before a graph is run again: its tasks are what they were. */
+static void replays(void)
+{
+    static ompx_taskgraph_t *graph;
+    long sum = 0;
+    for (int round = 0; round < 20; round++) {
+        int others = 0;
+        for (int i = 0; i < 20; i++) {
+            ompx_set_task_pool();
+#pragma omp task shared(others)
+            ADD(others, 1);
+        }
+        if (round)
+            ompx_set_task_pool();
+        if (ompx_taskgraph_begin(&graph))
+            for (int i = 0; i < 10; i++) {
+#pragma omp task shared(sum)
+                ADD(sum, 1);
+            }
+        ompx_taskgraph_end(&graph);
+#pragma omp taskwait
+        CHECK_EQ(others, 20);
+    }
+    CHECK_EQ(sum, 200);
+    ompx_taskgraph_destroy(&graph);
+}
+
 static void inside(void)
 {
     int wrong = 0, n = 30;
@@ -150,6 +228,8 @@ static void everything(void)
     for (int round = 0; round < 5; round++) {
         wishes_before();
         inside();
+        groups_of_agents();
+        replays();
         none_follows();
     }
 }
@@ -162,6 +242,7 @@ int main(void)
     everything();
 #pragma omp parallel num_threads(1)
     everything();
+    beside_thread_0();
     everything();
     return check_result();
 }

@@ -172,7 +172,7 @@ pub fn permits(here: Here) -> bool {
         !alone || !team.plan().parent_thread.is_null() || !here.task.taskgroup.get().is_null() || root::finish_at_exit()
     };
     let is_possible = pool::limit() != 0 && may_share() && team.is_of_this_process();
-    is_possible && !here.task.flags().has(Flags::FINAL) && !adds_to_copies(here) && is_waited_for()
+    is_possible && !here.task.flags().has_any(Flags::FINAL.with(Flags::RECORDS)) && !adds_to_copies(here) && is_waited_for()
 }
 
 /// Are there copies of reduction items for each thread of the team, to which tasks that are made here may add?
@@ -251,7 +251,8 @@ pub fn reductions_open(here: Here) {
 pub fn reductions_end(here: Here) {
     if here.thread.is_agent() {
         // SAFETY: own thread only.
-        unsafe { here.thread.own() }.reducing -= 1;
+        let reducing = &mut unsafe { here.thread.own() }.reducing;
+        *reducing = reducing.saturating_sub(1); // 0 where the program has begun a worksharing construct, which it must not
         heed_reductions(here.thread);
     }
 }
@@ -264,6 +265,14 @@ fn heed_reductions(agent: &Thread) {
         agent.includes.set(true);
     }
     agent.tid.set(if reduces { agent.copy() } else { agent.num() } as i32);
+}
+
+/// Is the running task's thread an agent that is to run all tasks of a group with reductions? Then also those that have to wait for others, for who ran them when these have ended
+/// could add to the same copy.
+#[inline]
+pub fn adds_alone(here: Here) -> bool {
+    // SAFETY: own thread only.
+    here.thread.is_agent() && unsafe { here.thread.own() }.reducing != 0
 }
 
 /// For how many threads a taskloop of the running task is to make tasks.
@@ -397,6 +406,9 @@ unsafe fn agent_main(argument: *mut ()) {
     let thread: &'static Thread = unsafe { &*argument.cast() };
     let team = thread.team();
     thread.move_in(worker::register_current());
+    // SAFETY: own thread only.
+    let own = unsafe { thread.own() };
+    (own.reducing, own.at_work) = (0, true);
     heed_reductions(thread);
     let plan = team.plan();
     // SAFETY: the plan names the forking task, which is suspended in the region.
@@ -414,6 +426,8 @@ unsafe fn agent_main(argument: *mut ()) {
         queue::leave_nothing(thread);
         group(team).leave_agent(&plan.icv);
     }
+    // SAFETY: own thread only.
+    unsafe { thread.own() }.at_work = false;
     thread.implicit.end_implicit();
 }
 
@@ -498,10 +512,11 @@ impl Team {
         unsafe { agents.as_ref() }
     }
 
-    /// Of a team of the parent process: did it have agents at the time of the fork? With what they ran they are gone.
+    /// Of a team of the parent process: did agents of it run at the time of the fork? With what they ran they are gone, but for one that has forked itself.
     pub fn has_lost_agents(&self) -> bool {
-        // ORDERING: Relaxed; nobody changes it in this process.
-        !self.is_of_this_process() && self.agents_of_any_process().is_some_and(|agents| agents.present.0.load(Ordering::Relaxed) != 0)
+        // SAFETY: in this process nobody else has them.
+        let were_at_work = |agents: &Agents| agents.threads().any(|thread| unsafe { thread.own() }.at_work);
+        !self.is_of_this_process() && self.agents_of_any_process().is_some_and(were_at_work)
     }
 
     fn make_agents(&self) {

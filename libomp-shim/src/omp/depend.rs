@@ -27,6 +27,7 @@ use std::sync::Arc;
 
 use placement::order::Id;
 
+use super::agents;
 use super::check::circles::{self, For};
 use super::device::{array, keep};
 use super::device::place::turns;
@@ -90,7 +91,7 @@ pub fn submit(here: Here, task: NonNull<Task>, items: impl Iterator<Item = Depen
     if task::includes(here, flags) && nothing_precedes(here, task_ref) {
         return task::run_at_once(here, task);
     }
-    if here.task.flags().has(Flags::FINAL) {
+    if here.task.flags().has(Flags::FINAL) || agents::adds_alone(here) {
         wait_to_run(here, task, items);
         return task::run_at_once(here, task);
     }

@@ -655,10 +655,15 @@ pub fn run_all(here: Here) {
         unsafe { task::run_taken(here, task) };
         team.notify_closer();
         if !ult::sched::may_go_on_in_place(team.sleepers()) {
-            if thread.deque.is_empty() {
+            // Once in a while the answer is no where nobody waits: then the scheduler is asked, and what the deque holds is not for the shelf.
+            if thread.deque.is_empty() || !ult::sched::may_go_on_in_place(team.sleepers()) {
                 break;
             }
-            run_some(here, 1); // others have their turn, and what the deque holds is not for the shelf because of them
+            run_some(here, 1);
+            // SAFETY: own thread only.
+            if unsafe { thread.own() }.begun != 0 {
+                break; // it waits, and what may run meanwhile is found as in any wait
+            }
         }
     }
     // SAFETY: own thread only; conditions are asked on its worker.

@@ -108,6 +108,8 @@ pub struct Own {
     pub begun: u32,
     /// Of a free agent: taskgroups with reductions that its tasks have open.
     pub reducing: u32,
+    /// Of a free agent: it has begun to look for tasks, and may have one.
+    pub at_work: bool,
     /// Picks victims.
     pub draw: Draw,
     /// The wait whose tasks run in place, see `queue::next_in_place`: may it have one more? The number tells waits apart.
@@ -206,6 +208,7 @@ impl Thread {
                 loose: 0,
                 begun: 0,
                 reducing: 0,
+                at_work: false,
                 draw: Draw::new(u64::from(num)),
                 helping: (0, None),
                 spares: Spares::EMPTY,

@@ -144,6 +144,9 @@ fn goes_on_beside_others(here: Here, flags: Flags) -> bool {
     if flags.has(Flags::POOL) {
         return !here.task.flags().has(Flags::FINAL);
     }
+    if here.thread.is_agent() {
+        return false; // it would be for the team
+    }
     let team = here.thread.team();
     !here.task.flags().has(Flags::FINAL) && (!team.plan().parent_thread.is_null() || super::super::root::finish_at_exit())
 }

@@ -23,6 +23,7 @@ use core::cell::{Cell, UnsafeCell};
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, Ordering};
 
+use super::agents;
 use super::depend::{self, Links};
 use super::device::{array, keep};
 use super::task::{self, Flags, RunFn, Task};
@@ -149,6 +150,7 @@ impl Graph {
 
     /// Makes all tasks; between phases it waits.
     fn launch(&self, here: Here) {
+        agents::forget_wish(here);
         // SAFETY: `busy` is ours, and nobody changes what is ready.
         let phases = unsafe { &*self.tasks.get() };
         for (number, phase) in phases.iter().enumerate() {

@@ -96,10 +96,7 @@ impl Ring {
     /// What thread `num` has reserved of the loop it is in.
     #[inline(always)]
     pub fn reserve(&self, num: u32) -> &Reserve {
-        match self.reserves.get(num as usize) {
-            Some(reserve) => &reserve.0,
-            None => report::fatal("a worksharing construct in a task that a free agent runs (threadset(omp_pool)), which is no thread of the team"),
-        }
+        &self.reserves[num as usize].0
     }
 
     /// The entry of construct `k`.
@@ -201,6 +198,9 @@ pub fn zeroed(bytes: usize) -> *mut u8 {
 /// state and the shape to fill in; the others wait until it has. Returns the construct's number and state.
 #[inline]
 pub fn enter(here: Here, initialise: impl FnOnce(&WorkShare, &mut Shape)) -> (u64, &'static WorkShare) {
+    if here.thread.is_agent() {
+        report::fatal("a worksharing construct in a task that a free agent runs (threadset(omp_pool)), which is no thread of the team");
+    }
     dispatch::close(here);
     // SAFETY: own thread only.
     let own = unsafe { here.thread.own() };
