@@ -35,6 +35,7 @@ use trace::Trace;
 /// Does what the options say.
 pub fn run(options: &ArgMatches) -> Result<(), Failure> {
     let files: Vec<&Path> = options.get_many::<PathBuf>("trace").into_iter().flatten().map(PathBuf::as_path).collect();
+    let files = ranks::in_order(&files);
     let Some(&file) = files.first() else { return Err(Failure::own("no trace is given")) };
     let traces = files.iter().map(|file| read(file)).collect::<Result<Vec<Trace>, Failure>>()?;
     let Ranks { trace, timeline, one_clock } = Ranks::of(ranks::names(&files).into_iter().zip(traces).collect());

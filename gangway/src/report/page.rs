@@ -188,7 +188,7 @@ fn steals(trace: &Trace, summary: &Summary) -> String {
     lanes.sort_unstable();
     lanes.dedup();
     let most = summary.steals.iter().map(|s| s.2).max().unwrap_or(1) as f64;
-    let short = |lane: usize| trace.lanes[lane].number;
+    let short = |lane: usize| if summary.ranks > 1 { escape(&trace.lanes[lane].name) } else { trace.lanes[lane].number.to_string() };
     let mut text = String::from("<table class=matrix><thead><tr><th>thief \\ victim");
     lanes.iter().for_each(|&lane| _ = write!(text, "<th>{}", short(lane)));
     text.push_str("</thead><tbody>\n");

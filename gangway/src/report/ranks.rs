@@ -3,7 +3,7 @@
 //! Each file counts its tasks, regions and lanes from the beginning: they get numbers of their own here. What lanes do is found in each file by itself, as one rank's
 //! ready tasks are none that another one's lanes wait for. What ranks wait for of each other is in no file: there is no critical path.
 //!
-//! *Time.* Ranks of one machine have one clock. Files whose times do not overlap were not written by such: then each begins at 0, which is said.
+//! *Time.* Ranks of one machine have one clock. Files of several machines, and such whose times do not overlap, have not: then each begins at 0, which is said.
 
 use std::path::Path;
 
@@ -116,8 +116,11 @@ fn highest(trace: &Trace, number: impl Fn(&super::trace::Slice) -> u64) -> u64 {
     trace.lanes.iter().flat_map(|lane| &lane.slices).map(number).max().unwrap_or(0)
 }
 
-/// Do they have a time in common?
+/// Are they of one machine, and have a time in common?
 fn overlap(traces: &[(String, Trace)]) -> bool {
+    if traces.iter().any(|(_, trace)| trace.machine != traces[0].1.machine) {
+        return false;
+    }
     let end = |trace: &Trace| trace.lanes.iter().flat_map(|lane| &lane.slices).map(|s| s.end).fold(trace.start, |end, s| end.max(trace.start + s));
     let last_start = traces.iter().map(|(_, trace)| trace.start).fold(0.0, f64::max);
     let first_end = traces.iter().map(|(_, trace)| end(trace)).fold(f64::INFINITY, f64::min);
@@ -129,9 +132,24 @@ pub fn names(files: &[&Path]) -> Vec<String> {
     let stems: Vec<String> = files.iter().map(|file| file.file_stem().unwrap_or_default().to_string_lossy().into_owned()).collect();
     let parts: Option<Vec<(&str, u32)>> = stems.iter().map(|stem| stem.rsplit_once('.').and_then(|(name, rank)| Some((name, rank.parse().ok()?)))).collect();
     match parts {
-        Some(parts) if parts.iter().all(|part| part.0 == parts[0].0) => parts.iter().map(|part| format!("rank {}", part.1)).collect(),
-        _ => stems,
+        Some(parts) if are_different(&stems) && parts.iter().all(|part| part.0 == parts[0].0) => parts.iter().map(|part| format!("rank {}", part.1)).collect(),
+        _ if are_different(&stems) => stems,
+        _ => files.iter().map(|file| file.display().to_string()).collect(),
     }
+}
+
+fn are_different(names: &[String]) -> bool {
+    names.iter().enumerate().all(|(i, name)| !names[..i].contains(name))
+}
+
+/// The order in which ranks stand beside each other: by number, where the shell has put 10 before 2.
+pub fn in_order<'a>(files: &[&'a Path]) -> Vec<&'a Path> {
+    let rank = |file: &Path| file.file_stem()?.to_str()?.rsplit_once('.')?.1.parse::<u32>().ok();
+    let mut files = files.to_vec();
+    if files.iter().all(|file| rank(file).is_some()) {
+        files.sort_by_key(|file| rank(file));
+    }
+    files
 }
 
 #[cfg(test)]
@@ -176,10 +194,25 @@ mod tests {
     }
 
     #[test]
+    fn times_of_different_machines_begin_at_0() {
+        let mut here = rank(5_000_000, "f");
+        here.machine = "here".into();
+        assert!(!Ranks::of(vec![("a".into(), here), ("b".into(), rank(5_000_000, "g"))]).one_clock);
+    }
+
+    #[test]
+    fn ranks_stand_by_number() {
+        let order = |files: &[&'static str]| in_order(&files.iter().map(|file| Path::new(*file)).collect::<Vec<_>>());
+        assert_eq!(order(&["t.0.json", "t.10.json", "t.2.json"]), [Path::new("t.0.json"), Path::new("t.2.json"), Path::new("t.10.json")]);
+        assert_eq!(order(&["b.json", "a.1.json"]), [Path::new("b.json"), Path::new("a.1.json")]);
+    }
+
+    #[test]
     fn lanes_are_named_after_ranks_where_files_are() {
         let name = |files: &[&str]| names(&files.iter().map(|file| Path::new(*file)).collect::<Vec<_>>());
         assert_eq!(name(&["d/t.0.json", "d/t.12.json"]), ["rank 0", "rank 12"]);
         assert_eq!(name(&["d/t.0.json", "u.1.json"]), ["t.0", "u.1"]);
         assert_eq!(name(&["one.json", "two.json"]), ["one", "two"]);
+        assert_eq!(name(&["a/t.0.json", "b/t.0.json"]), ["a/t.0.json", "b/t.0.json"]);
     }
 }

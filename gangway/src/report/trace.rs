@@ -135,6 +135,8 @@ pub struct Trace {
     pub events: usize,
     /// Its time 0, in microseconds of a clock that all processes of the machine have.
     pub start: f64,
+    /// What tells machines and their starts apart, whose clocks these times are of; empty if the file does not say.
+    pub machine: String,
 }
 
 /// The library puts what was left out of a lane on one whose number is so much higher.
@@ -200,6 +202,7 @@ pub fn read(text: &str) -> Result<Trace> {
                 let number = |name| facts.get(name).and_then(Json::number).unwrap_or(0.0);
                 let count = |name| number(name) as u64;
                 builder.trace.start = number("start") / 1000.0;
+                builder.trace.machine = facts.get("machine").and_then(Json::text).unwrap_or_default().into();
                 (builder.trace.lost, builder.trace.tasks, builder.trace.left_out) = (count("lost"), count("tasks"), count("tasks_left_out"));
                 Ok(())
             }

@@ -164,12 +164,12 @@ pub unsafe extern "C-unwind" fn GOMP_task(
     // SAFETY: as for this function.
     unsafe {
         let now = now && flags & DETACH == 0 && !here.task.flags().has(Flags::RECORDS) && (depend.is_null() || depend::is_satisfied(here, items(depend)));
-        if now && copy.is_none() {
+        if now && copy.is_none() && priority == 0 {
             return run_on_own_data(here, function, data, properties, depend);
         }
         let arguments = Arguments { data, copy, size: size as usize, align: align as usize };
         match now {
-            true => run_copy(here, function, arguments, properties, depend),
+            true => run_copy(here, function, arguments, properties, (depend, priority)),
             false => launch_new(here, function, arguments, properties, (deferred, flags, depend, priority, detach)),
         }
     }
@@ -219,14 +219,16 @@ unsafe fn run_on_own_data_told(here: Here, function: Function, data: *mut c_void
     hook::task::made(here);
 }
 
-/// Runs a task at once that the compiler has a function for, which builds its block.
+/// Runs a task at once that the compiler has a function for, which builds its block, or that has a priority: what it gives to a device has that, too.
 ///
 /// # Safety
 /// As [`create`].
 #[inline(never)]
-unsafe fn run_copy(here: Here, function: Function, arguments: Arguments, flags: Flags, depend: *mut *mut c_void) {
+unsafe fn run_copy(here: Here, function: Function, arguments: Arguments, flags: Flags, (depend, priority): (*mut *mut c_void, c_int)) {
     // SAFETY: as the caller says.
     let task = unsafe { create(here, function, arguments, flags) };
+    // SAFETY: fresh.
+    unsafe { task.as_ref() }.set_priority(priority);
     if tool::is_on() {
         // SAFETY: fresh, and the compiler's array.
         unsafe { tell(here, task.as_ref(), true, depend) };

@@ -99,7 +99,7 @@ unsafe fn launch(
     };
     // SAFETY: as for this function.
     unsafe {
-        if !deferred && arguments.copy.is_none() {
+        if !deferred && arguments.copy.is_none() && priority == 0 {
             set_bounds(arguments.data);
             return front::run_on_own_data(here, function, arguments.data, properties, core::ptr::null_mut());
         }

@@ -5,7 +5,7 @@
 
 use core::ffi::CStr;
 use core::ops::Range;
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -15,6 +15,7 @@ use super::table::{Mapped, Origin};
 use super::transfer::settle;
 use crate::omp::lock::Lock;
 use crate::omp::report;
+use crate::omp::thread::Here;
 use crate::omp::tool::hook::device as hook;
 
 pub mod leaving;
@@ -125,6 +126,8 @@ struct Brought {
 pub struct Loaded {
     /// Held while images are loaded or unloaded.
     lock: Lock,
+    /// The thread that has the lock, and may come back by way of a tool that is told of what it loads; 0 for none.
+    by: AtomicUsize,
     /// [`GENERATION`] up to which all has been loaded.
     seen: AtomicU64,
     modules: Mutex<HashMap<u64, Brought>>,
@@ -164,7 +167,15 @@ fn bring_and(slot: &Slot, fails: &dyn Fn(&Slot, &Failure)) -> bool {
     if slot.programs.seen.load(Ordering::Acquire) == generation {
         return slot.programs.may_be_used();
     }
+    let me = core::ptr::from_ref(Here::get().thread).addr();
+    // ORDERING: Relaxed; only the thread itself has stored its own address.
+    if slot.programs.by.load(Ordering::Relaxed) == me {
+        return slot.programs.may_be_used();
+    }
+    hook::comes_up(slot); // here, since the tool's code may wait for others
     slot.programs.lock.lock();
+    // ORDERING: Relaxed, here and below; as above.
+    slot.programs.by.store(me, Ordering::Relaxed);
     leaving::unload_gone(slot);
     let known = registry().programs.clone();
     let has_programs = !known.is_empty();
@@ -187,6 +198,7 @@ fn bring_and(slot: &Slot, fails: &dyn Fn(&Slot, &Failure)) -> bool {
     slot.programs.without_code.store(has_programs && slot.programs.modules().is_empty(), Ordering::Relaxed);
     // ORDERING: Release, pairs with the Acquire above.
     slot.programs.seen.store(generation, Ordering::Release);
+    slot.programs.by.store(0, Ordering::Relaxed);
     slot.programs.lock.unlock();
     slot.programs.may_be_used()
 }

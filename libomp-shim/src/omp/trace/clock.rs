@@ -27,6 +27,12 @@ pub fn nanos() -> u64 {
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
+/// What tells apart machines, and their starts, from which the monotonic clock counts (`random(4)`); empty where the kernel does not say.
+pub fn machine() -> String {
+    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    text.trim().chars().filter(|c| c.is_ascii_hexdigit() || *c == '-').collect()
+}
+
 /// Time zero of the trace.
 pub fn begin() {
     // ORDERING: Relaxed, all; read by threads that are started later, and by this one.

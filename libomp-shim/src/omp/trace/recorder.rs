@@ -128,6 +128,7 @@ fn wait(end: End, cause: Cause) {
 
 impl Consumer for Recorder {
     fn parallel_begin(&self, site: &Site, team: &Team, _: u32) {
+        site.thread.tool.thin.settle(); // what it has left out was before the region
         let location = site.thread.tool.trace.take();
         let place = if location != 0 { location } else { team.plan().body.function as u64 };
         let place = if place != 0 { place } else { site.code() as u64 };

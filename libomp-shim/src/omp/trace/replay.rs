@@ -483,6 +483,7 @@ impl<W: Write> Replay<W> {
                 self.mark(lane, end, "lost", "no room for more events", &[])?;
             }
         }
+        let machine = clock::machine();
         let facts = [
             ("version", Value::Text(env!("CARGO_PKG_VERSION"))),
             ("lost", Value::Number(lost as i64)),
@@ -490,6 +491,7 @@ impl<W: Write> Replay<W> {
             ("tasks_written", Value::Number(self.counts.written as i64)),
             ("tasks_left_out", Value::Number((self.counts.made - self.counts.written) as i64)),
             ("left_out_and_run", Value::Number(self.counts.left_out_ran as i64)),
+            ("machine", Value::Text(&machine)),
             ("start", Value::Time(clock::start())),
             ("end", Value::Time(last)),
         ];

@@ -53,8 +53,8 @@ pub fn on_host(kind: Target) {
 #[cold]
 #[inline(never)]
 fn begins_told(kind: Target, slot: Option<&Slot>) -> Construct {
-    slot.into_iter().for_each(opens);
     let here = Here::get();
+    slot.into_iter().for_each(opens);
     let caller = caller_if_wanted();
     let entered = caller.is_some_and(|caller| enter(here.task, caller));
     // A target task is the construct: its code may be the runtime's, or lie elsewhere.
@@ -232,6 +232,13 @@ fn map_flags(flags: Flags, enters: bool) -> u32 {
 fn opens(slot: &Slot) {
     if is_told(Place::Ompt) {
         slot.told.tell(|| tell(|consumer| consumer.device_opens(slot)));
+    }
+}
+
+/// The device is about to be used for code or data, by who holds nothing.
+pub fn comes_up(slot: &Slot) {
+    if is_on() {
+        opens(slot);
     }
 }
 
