@@ -126,7 +126,7 @@ struct Brought {
 pub struct Loaded {
     /// Held while images are loaded or unloaded.
     lock: Lock,
-    /// The thread that has the lock, and may come back by way of a tool that is told of what it loads; 0 for none.
+    /// The task that has the lock, and may come back by way of a tool that is told of what it loads; 0 for none. Not its thread, which may run others meanwhile.
     by: AtomicUsize,
     /// [`GENERATION`] up to which all has been loaded.
     seen: AtomicU64,
@@ -167,8 +167,8 @@ fn bring_and(slot: &Slot, fails: &dyn Fn(&Slot, &Failure)) -> bool {
     if slot.programs.seen.load(Ordering::Acquire) == generation {
         return slot.programs.may_be_used();
     }
-    let me = core::ptr::from_ref(Here::get().thread).addr();
-    // ORDERING: Relaxed; only the thread itself has stored its own address.
+    let me = core::ptr::from_ref(Here::get().task).addr();
+    // ORDERING: Relaxed; only the task itself has stored its own address.
     if slot.programs.by.load(Ordering::Relaxed) == me {
         return slot.programs.may_be_used();
     }
