@@ -15,6 +15,10 @@ impl Policy for RoundRobin {
         "rrmc".into()
     }
 
+    fn is_blind(&self) -> bool {
+        true
+    }
+
     fn choose(&mut self, _: Request, devices: &[View]) -> Option<usize> {
         let count = devices.len();
         let found = (0..count).map(|at| (self.next + at) % count).find(|&device| devices[device].fits())?;

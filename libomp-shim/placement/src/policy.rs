@@ -87,6 +87,11 @@ pub trait Policy: Send {
         None
     }
 
+    /// Does it choose without a look at the devices, so that it need not be asked again when these have changed?
+    fn is_blind(&self) -> bool {
+        false
+    }
+
     /// The device for a task, among those that it [fits](View::fits); `None`: it fits on none now.
     fn choose(&mut self, request: Request, devices: &[View]) -> Option<usize>;
 }

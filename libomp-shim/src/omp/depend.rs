@@ -85,7 +85,7 @@ pub fn submit(here: Here, task: NonNull<Task>, items: impl Iterator<Item = Depen
     }
     let mut flags = task_ref.flags();
     if keep::is_used() && !flags.has(Flags::KEEPS) && !ult::mutant!(task_finds_old_bytes) {
-        flags = flags.with(Flags::LOOKS).without(Flags::QUEUES);
+        flags = flags.with(Flags::LOOKS);
         task_ref.set_flags(flags);
     }
     if task::includes(here, flags) && nothing_precedes(here, task_ref) {

@@ -182,7 +182,7 @@ pub extern "C" fn __kmpc_omp_target_task_alloc(
     let made = __kmpc_omp_task_alloc(location, gtid, flags & !TIED, size, shareds, routine);
     // SAFETY: the task was made here.
     let task = unsafe { task_of(made).as_ref() };
-    let queues = device::any() && chain::suits(entry, device::number(Here::get(), device));
+    let queues = device::any() && chain::suits(Here::get(), entry, device::number(Here::get(), device));
     task.set_flags(task.flags().with(Flags::TARGET).with_if(device::any(), Flags::OFFLOADED).with_if(queues, Flags::QUEUES));
     hints::announce(task, announced);
     array::ahead::bind(task, device::number(Here::get(), device));

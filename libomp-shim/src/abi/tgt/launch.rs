@@ -8,7 +8,7 @@ use super::lists::{Arrays, List};
 use super::mapper::Mapper;
 use crate::abi::kmpc::parallel::Location;
 use crate::omp::device::{Slot, array, chain, choose, keep};
-use crate::omp::device::place::{Promise, hints};
+use crate::omp::device::place::{Announced, Promise, hints};
 use crate::omp::device::construct::{self, Region};
 use crate::omp::device::interface::{Code, Convention};
 use crate::omp::device::program;
@@ -149,7 +149,7 @@ unsafe fn chosen(device: i64, host: *const c_void, arrays: &Arrays) -> Chosen {
     // SAFETY: as the caller says.
     let list = unsafe { arrays.list() };
     let keeps = choose::keeps(announced, &list.items);
-    let (device, promise) = choose::device(here, announced, host.addr(), &list.items);
+    let (device, promise) = choose::device(Here::get(), Announced { keeps, ..announced }, host.addr(), &list.items);
     Chosen { device, list: Some(list), promise, keeps }
 }
 

@@ -7,6 +7,9 @@
 //!
 //! A region lets others follow it while it runs if nothing is copied when it ends ([`queued`]): they would have to wait for that.
 //!
+//! Where the device is the runtime's choice, those before it say which one it has to be ([`lead`]): if it is chosen, the region follows them; if not, it is placed when they are over
+//! ([`super::place::choose`]). What regions keep ([`super::keep`]) is there for those that follow if they map just that, no more and no less ([`map::is_there`]). The page is `docs/protocols/chain.md`.
+//!
 //! What may not live here: who waits for whom ([`crate::omp::depend`]), streams and events (the device's).
 
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +18,8 @@ use std::sync::{Mutex, PoisonError};
 
 use super::interface::Operation;
 use super::map::{self, Item};
-use super::{Slot, array, lent, transfer, usable};
+use super::place::turns;
+use super::{Slot, array, choose, lent, transfer, usable};
 use crate::omp::depend::{self, Queued};
 use crate::omp::task::{Flags, Task};
 use crate::omp::thread::Here;
@@ -44,9 +48,15 @@ pub fn count() -> u64 {
 }
 
 /// Is a task with this code, for the device with this number, one whose work is queued?
-pub fn suits(entry: usize, device: i64) -> bool {
-    let orders = |slot: &Slot| slot.device.orders_operations();
-    usize::try_from(device).ok().and_then(|number| usable().get(number)).is_some_and(orders) && launches(entry)
+/// One that leaves the choice to the runtime may mean several devices: one that orders its operations is enough.
+pub fn suits(here: Here, entry: usize, device: i64) -> bool {
+    let named = || usize::try_from(device).ok().and_then(|number| usable().get(number));
+    let may_be = choose::may_fall_on(here, device, orders).unwrap_or_else(|| named().is_some_and(orders));
+    may_be && launches(entry)
+}
+
+fn orders(slot: &Slot) -> bool {
+    slot.device.orders_operations()
 }
 
 /// Waits for the tasks before `task`, the running one, that were not complete when it began.
@@ -56,14 +66,49 @@ pub fn wait(task: &Task) {
     }
 }
 
-/// What a region of the running task with this list has to come after on the device. What that cannot do is waited for.
+/// As [`wait`], if one of those has queued its work and will leave what it has mapped for others: the host is about to look, or a region that does not keep anything.
+pub fn wait_for_keeping(task: &Task) {
+    if task.flags().has(Flags::QUEUES) && depend::queued_before(task).iter().any(|work| work.keeps) && !ult::mutant!(looks_behind_queued_work) {
+        wait(task);
+    }
+}
+
+/// The device with all that the tasks before the running one have queued and that may not be over, if nothing is to be copied for a region with this list, which `keeps` what it maps or does not, to
+/// follow it there. Otherwise those are waited for. The caller has no turn.
+pub fn lead(here: Here, items: &[Item], keeps: bool) -> Option<i32> {
+    if !here.task.flags().has(Flags::QUEUES) {
+        return None;
+    }
+    let queued = depend::queued_before(here.task);
+    let first = queued.first().and_then(|work| usable().iter().find(|slot| slot.number == work.device));
+    let asked = array::lists::Asked::of(items);
+    let has_all = |slot: &&Slot| match &asked {
+        Some(asked) => asked.has_all(slot) && map::is_there(slot, &asked.others, keeps),
+        None => map::is_there(slot, items, keeps),
+    };
+    let found = first.filter(|slot| queued.iter().all(|work| work.device == slot.number)).filter(has_all);
+    if found.is_none() {
+        wait(here.task);
+    }
+    found.map(|slot| slot.number)
+}
+
+/// What work of the running task on a stream has to come after on the device. What that cannot do is waited for.
 pub fn behind(here: Here, slot: &Slot, items: &[Item]) -> Vec<Operation> {
+    behind_as(here, slot, items, false)
+}
+
+/// The same for a region with this list, which `keeps` what it maps or does not.
+pub fn behind_as(here: Here, slot: &Slot, items: &[Item], keeps: bool) -> Vec<Operation> {
     if !here.task.flags().has(Flags::QUEUES) {
         return Vec::new();
     }
     let queued = depend::queued_before(here.task);
-    let follows = !queued.is_empty() && queued.iter().all(|work| work.device == slot.number) && map::is_there(slot, items);
+    let follows = !queued.is_empty() && queued.iter().all(|work| work.device == slot.number) && map::is_there(slot, items, keeps);
     if !follows {
+        if !depend::before_are_complete(here.task) {
+            turns::step_aside(here);
+        }
         wait(here.task);
         return Vec::new();
     }
@@ -74,8 +119,13 @@ pub fn behind(here: Here, slot: &Slot, items: &[Item]) -> Vec<Operation> {
 
 /// The work of the running task is in the device's queue, and nothing will be copied when it is over.
 pub fn queued(here: Here, slot: &Slot, operation: Operation) {
-    if here.task.flags().has(Flags::QUEUES) && operation != Operation::DONE {
-        depend::queued(here, Queued { device: slot.number, operation });
+    queued_as(here, slot, operation, false);
+}
+
+/// The same of a region that `keeps` what it has mapped, or does not. On a device that does not put its work in order nobody can follow it.
+pub fn queued_as(here: Here, slot: &Slot, operation: Operation, keeps: bool) {
+    if here.task.flags().has(Flags::QUEUES) && operation != Operation::DONE && orders(slot) {
+        depend::queued(here, Queued { device: slot.number, operation, keeps });
     }
 }
 

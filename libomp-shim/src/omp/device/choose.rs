@@ -5,8 +5,8 @@
 //! are elsewhere; a region finds what its own maps bring.
 
 use super::map::Item;
-use super::keep;
 use super::lent::ANY_GPU;
+use super::{Slot, chain, keep};
 use super::place::{self, Among, Announced, Promise, hints, only, turns};
 use crate::omp::report;
 use crate::omp::thread::Here;
@@ -25,6 +25,11 @@ pub const BEHIND: i32 = 0x4000_0004;
 /// Does a construct with this number leave the choice to the runtime?
 pub fn is_any(here: Here, number: i64) -> bool {
     among(here, number, None).is_some()
+}
+
+/// May the choice for a construct with this number fall on a device that is so? `None`: it is no choice of the runtime's.
+pub fn may_fall_on(here: Here, number: i64, is_so: impl Fn(&Slot) -> bool) -> Option<bool> {
+    among(here, number, None).map(|among| super::usable().iter().any(|slot| among.may_mean(slot) && is_so(slot)))
 }
 
 /// Which devices a construct with this number leaves to the runtime to choose from; `None`: it names one.
@@ -50,10 +55,11 @@ pub fn announce(here: Here, number: i64, nowait: bool) -> Option<Announced> {
 }
 
 /// Whether a region with this list keeps what it maps; one that was announced to and cannot is preceded by what makes all of it valid on the host, so that the list
-/// may have to be read anew.
+/// may have to be read anew. It waits for those before it then.
 pub fn keeps(region: Announced, items: &[Item]) -> bool {
     let suits = region.keeps && keep::suits(items);
     if region.keeps && !suits {
+        chain::wait_for_keeping(Here::get().task);
         keep::host_looks();
     }
     suits
@@ -67,7 +73,7 @@ pub fn on_host_instead(keeps: bool) {
 }
 
 /// The number of the device for a region with this code and list, one that no device has for the host; and the promise to run it there. May
-/// wait until a device has room.
+/// wait until a device has room, and for those before it.
 pub fn device(here: Here, region: Announced, code: usize, items: &[Item]) -> (i64, Option<Promise>) {
     match place::choose(here, region, code, items) {
         Some(promise) => (i64::from(promise.slot().number), Some(promise)),

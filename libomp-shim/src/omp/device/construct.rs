@@ -51,7 +51,7 @@ pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>
     promise.iter_mut().for_each(|promise| promise.begin(&running));
     let blocks = array::lists::enter(here, slot, region.items);
     let items = blocks.as_ref().map_or(region.items, |blocks| &blocks.items);
-    let after = chain::behind(here, slot, items);
+    let after = chain::behind_as(here, slot, items, keeps);
     hook::maps(slot, items, true);
     let entered = match map::values_alone(items).filter(|_| !keeps) {
         Some(entered) => entered,
@@ -82,7 +82,7 @@ pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>
     let run = hook::submits(region.requested_teams, || unsafe { slot.device.run(&launch) });
     let operation = or_fail(slot, "a target region", run);
     if entered.leaves_nothing {
-        chain::queued(here, slot, operation);
+        chain::queued_as(Here::get(), slot, operation, keeps);
     }
     or_fail(slot, "a target region", settle(&*slot.device, operation));
     chain::wait(here.task);

@@ -18,7 +18,7 @@ use core::ops::Range;
 
 use super::Slot;
 use super::interface::Failure;
-use super::statics;
+use super::{keep, statics};
 use super::table::{Mapped, Origin, Place, Table};
 use super::transfer::Batch;
 
@@ -142,17 +142,36 @@ pub fn is_complete(items: &[Item]) -> bool {
     items.iter().filter(|item| item.is_address()).all(|item| maps(item.begin))
 }
 
-/// Is all that a region with this list uses on the device, so that nothing is copied before it?
-pub fn is_there(slot: &Slot, items: &[Item]) -> bool {
+/// Is all that a region with this list uses on the device, so that nothing is copied before it, whatever those do that it follows? What regions keep there is, for one that `keeps`, too, and maps just
+/// what they have mapped; parts of it, and what is around it, are others' data when those have ended.
+pub fn is_there(slot: &Slot, items: &[Item], keeps: bool) -> bool {
     let table = slot.lock();
-    let has = |begin: usize, size: usize| matches!(table.place(begin, size), Place::Inside(_));
+    let is_mapped = |begin: usize, size: usize| match table.place(begin, size) {
+        Place::Inside(start) => table.get(start).is_some_and(|mapped| !mapped.kept || keeps && suits_kept(mapped, begin, size)),
+        Place::Nowhere => keeps && keep::is_there(slot, &(begin..begin + size)),
+        Place::Overlapping(_) => false,
+    };
+    let maps = |address: usize| items.iter().filter_map(Item::on_device).any(|(range, _)| range.contains(&address));
+    // An address in what others keep at the moment is the host's a moment later.
+    let lasts = |address: usize| match table.place(address, 0) {
+        Place::Inside(start) => maps(address) || table.get(start).is_some_and(|mapped| !mapped.kept),
+        _ => true,
+    };
     items.iter().all(|item| match item.role {
-        Role::Storage | Role::Member => !item.flags.has(Flags::ALWAYS) && (item.size == 0 || has(item.begin, item.size)),
-        Role::Pointee { .. } => !item.flags.has(Flags::ALWAYS) && has(item.begin, item.size) && has(item.base, size_of::<usize>()),
+        Role::Storage | Role::Member if item.size == 0 => !item.flags.has(Flags::ALWAYS) && lasts(item.begin),
+        Role::Storage | Role::Member => !item.flags.has(Flags::ALWAYS) && is_mapped(item.begin, item.size),
+        Role::Pointee { .. } => !item.flags.has(Flags::ALWAYS) && is_mapped(item.begin, item.size) && is_mapped(item.base, size_of::<usize>()),
         Role::Attach { .. } | Role::Detach => false,
-        // What is copied for the region alone is the task's own.
-        Role::Private | Role::Value | Role::Address => true,
+        // What is copied for the region alone is the task's own, as a rule; it comes from the host.
+        Role::Private => !keep::knows(&item.range()),
+        Role::Address => lasts(item.begin),
+        Role::Value => true,
     })
+}
+
+/// Is it just this range?
+fn suits_kept(mapped: &Mapped, begin: usize, size: usize) -> bool {
+    mapped.host == (begin..begin + size) || ult::mutant!(part_of_kept_is_there)
 }
 
 /// What a list means for a device's memory, in bytes.
@@ -160,6 +179,8 @@ pub fn is_there(slot: &Slot, items: &[Item]) -> bool {
 pub struct Need {
     /// Storage that is there.
     pub present: u64,
+    /// The part of that which is there only as long as regions use it.
+    pub kept: u64,
     /// Storage that would be mapped.
     pub fresh: u64,
     /// The part of that which would be copied to the device.
@@ -174,10 +195,16 @@ impl Need {
         let mut need = Self::default();
         for item in items {
             let bytes = item.size as u64;
-            let is_there = || table.is_some_and(|t| matches!(t.place(item.begin, item.size), Place::Inside(_)));
+            let there = || table.and_then(|table| match table.place(item.begin, item.size) {
+                Place::Inside(start) => table.get(start),
+                _ => None,
+            });
             match item.role {
                 Role::Private => need.private += bytes,
-                Role::Storage | Role::Pointee { .. } if is_there() => need.present += bytes,
+                Role::Storage | Role::Pointee { .. } if let Some(mapped) = there() => {
+                    need.present += bytes;
+                    need.kept += if mapped.kept { bytes } else { 0 };
+                }
                 Role::Storage | Role::Pointee { .. } => {
                     need.fresh += bytes;
                     need.to += if item.flags.has(Flags::TO) { bytes } else { 0 };

@@ -206,6 +206,12 @@ impl Asked {
         Some(Self { blocks, others })
     }
 
+    /// Has the device all of the blocks, so that nothing is copied for a region with this list?
+    pub fn has_all(&self, slot: &Slot) -> bool {
+        let near = self.near(slot);
+        near.to == 0 && near.fresh == 0
+    }
+
     /// See [`Near`].
     pub fn near(&self, slot: &Slot) -> Near {
         BLOCKS.with(|directory| {

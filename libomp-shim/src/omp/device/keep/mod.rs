@@ -156,6 +156,7 @@ pub fn host_looks_in(task: &Task) {
     // What is announced of a task that never launched anything stays until its memory is that of another target task.
     let launches = || task.flags().has(task::Flags::OFFLOADED) && is_announced(task).is_some_and(|region| region.keeps && chain::launches(region.entry));
     if KEPT.count() != 0 && !launches() {
+        chain::wait_for_keeping(task);
         host_looks();
     }
 }
@@ -292,16 +293,40 @@ fn copy(slot: &Slot, items: &[Item], range: &Range<usize>) -> Result<Option<Used
     Ok(Some(used))
 }
 
+/// Has a region left a valid copy of just this range on the device? Not of a range that merely shares bytes with what is kept.
+pub fn is_there(slot: &Slot, range: &Range<usize>) -> bool {
+    KEPT.count() != 0 && KEPT.with(|directory| directory.has(slot.number, range))
+}
+
+/// Is anything of the range kept anywhere, so that the host's bytes may be old?
+pub fn knows(range: &Range<usize>) -> bool {
+    KEPT.count() != 0 && KEPT.with(|directory| directory.knows(range))
+}
+
+/// A region that has written to the device's copy of the range has ended, while others go on using it. The table is still locked.
+pub fn written(slot: &Slot, range: &Range<usize>) {
+    let (gone, overwrites) = KEPT.with(|directory| {
+        let overwrites = directory.is_stale(range);
+        (directory.writes(slot.number, range), overwrites)
+    });
+    count_overwritten(range, overwrites);
+    free(gone);
+}
+
+fn count_overwritten(range: &Range<usize>, overwrites: bool) {
+    if overwrites {
+        // ORDERING: Relaxed; a sum.
+        SPARED[1].fetch_add(range.len() as u64, Ordering::Relaxed);
+    }
+}
+
 /// No region uses the device's copy of the range any more; one has `written` to it. The table is still locked.
 pub fn release(slot: &Slot, range: &Range<usize>, written: bool) {
     let (gone, overwrites) = KEPT.with(|directory| {
         let overwrites = written && directory.is_stale(range);
         (directory.give(slot.number, range, written && !ult::mutant!(writes_not_noted)), overwrites)
     });
-    if overwrites {
-        // ORDERING: Relaxed; a sum.
-        SPARED[1].fetch_add(range.len() as u64, Ordering::Relaxed);
-    }
+    count_overwritten(range, overwrites);
     slot.placing.unmap(range.len());
     free(gone);
     trim(slot, 0);

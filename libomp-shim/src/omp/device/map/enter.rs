@@ -174,10 +174,11 @@ impl Entering<'_> {
         }
     }
 
-    /// Are all ranges others', and nothing is to be copied though they are?
+    /// Are all ranges others' or to be kept, and nothing is to be copied though they are?
     fn leaves_nothing(&self) -> bool {
         const COPIES: [Flags; 2] = [Flags::ALWAYS, Flags::DELETE];
-        self.new.is_empty() && !self.items.iter().any(|item| item.is_storage() && COPIES.iter().any(|&flag| item.flags.has(flag)))
+        let stays = |start: &usize| self.table.get(*start).is_some_and(|mapped| mapped.kept);
+        self.new.iter().all(stays) && !self.items.iter().any(|item| item.is_storage() && COPIES.iter().any(|&flag| item.flags.has(flag)))
     }
 
     /// Is the byte at `address` in a range that this list has made?

@@ -85,7 +85,12 @@ pub unsafe fn leave_as(slot: &Slot, items: &[Item], brought: &Brought, keeps: bo
             let Some(mapped) = start.and_then(|start| table.get_mut(start)) else { continue };
             let is_from = item.flags.has(Flags::FROM);
             if mapped.kept && is_from && (keeps || mapped.count() == 0) {
-                mapped.written = true;
+                // Whoever waits for this region alone has to find it, whatever others go on to do there.
+                if mapped.count() == 0 || ult::mutant!(kept_write_noted_late) {
+                    mapped.written = true;
+                } else {
+                    keep::written(slot, &mapped.host);
+                }
                 continue;
             }
             let leaves = mapped.count() == 0 || item.flags.has(Flags::ALWAYS);

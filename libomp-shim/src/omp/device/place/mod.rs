@@ -27,7 +27,7 @@ use placement::policy::{Request, View};
 use placement::times::Kind;
 
 use super::map::{self, Flags, Item, Need};
-use super::{Slot, array, keep, program, rank, transfer, usable};
+use super::{Slot, array, chain, keep, program, rank, transfer, usable};
 use crate::omp::env::{self, TargetOffload};
 use crate::omp::persistent::dist::Section;
 use crate::omp::report;
@@ -91,6 +91,14 @@ pub enum Among {
 }
 
 impl Among {
+    /// Could the device be one of them?
+    pub(super) fn may_mean(self, slot: &Slot) -> bool {
+        self.has(slot) && match self {
+            Self::Set(set) => only::of_set(set).binary_search(&slot.number).is_ok(),
+            _ => true,
+        }
+    }
+
     /// Is the device one of them?
     fn has(self, slot: &Slot) -> bool {
         match self {
@@ -176,10 +184,12 @@ struct Asked<'a> {
     kinds: [(Kind, u64); 2],
     /// Per item that it reads: the device that has written it last.
     writers: Vec<i32>,
+    /// Where it can follow those before it ([`chain::lead`]).
+    lead: Option<i32>,
 }
 
 impl<'a> Asked<'a> {
-    fn new(region: &'a Announced, code: usize, items: &'a [Item], limit: Option<u64>) -> Self {
+    fn new(region: &'a Announced, code: usize, items: &'a [Item], limit: Option<u64>, lead: Option<i32>) -> Self {
         // What one device has of distributed memory is far from another: together it is the same.
         let (own, far) = usable().first().map_or((0, 0), |slot| region.distributed(slot));
         let bytes = Need::of(items, None).fresh + own + far;
@@ -189,7 +199,7 @@ impl<'a> Asked<'a> {
         });
         let read = items.iter().filter_map(Item::on_device).filter(|(_, flags)| flags.has(Flags::TO));
         let writers = read.filter_map(|(range, _)| writers::of(range.start)).collect();
-        Self { region, items, arrays: array::lists::Asked::of(items), limit, now: times::now(), kinds, writers }
+        Self { region, items, arrays: array::lists::Asked::of(items), limit, now: times::now(), kinds, writers, lead }
     }
 
     fn kind(&self, slot: &Slot) -> (Kind, u64) {
@@ -215,9 +225,11 @@ fn view(slot: &Slot, asked: &Asked<'_>) -> (View, Seen) {
     let blocks = asked.arrays.as_ref().map(|arrays| arrays.near(slot)).unwrap_or_default();
     let (own, far) = region.distributed(slot);
     let load = &slot.placing;
+    // Those that it follows may end before it begins, and another one count on the room that they leave.
+    let kept = if limit.is_some() && asked.lead == Some(slot.number) { need.kept } else { 0 };
     let bring = rates::bring(slot.number, need.to.saturating_sub(near) + blocks.to + far);
     let view = View {
-        need: need.fresh + need.private + region.scratch + blocks.fresh,
+        need: need.fresh + kept + need.private + region.scratch + blocks.fresh,
         room: limit.map_or(u64::MAX, |limit| limit.saturating_sub(load.in_use())),
         present: need.present + near + blocks.present + own,
         running: slot.load() + load.sent(),
@@ -237,6 +249,7 @@ pub fn choose(here: Here, region: Announced, code: usize, items: &[Item]) -> Opt
     // Kernels cannot create regions: those inside of others are the host's business.
     let depth = target::depth(here) as usize;
     let in_turn = kinds[1] && depth == 0 && region.among != Among::Ranks && turns::applies(here);
+    let mut lead = chain::lead(here, items, region.keeps);
     if in_turn {
         turns::take(here, region.entry);
     }
@@ -253,7 +266,21 @@ pub fn choose(here: Here, region: Announced, code: usize, items: &[Item]) -> Opt
             return None;
         }
         let before = Promises::now().given_back;
-        let is_sure = match try_choose(region, &able, code, items, limit) {
+        let mut found = try_choose(region, &able, code, items, limit, lead);
+        let goes_elsewhere = |leader: i32| !matches!(&found, Ok(placed) if placed.promise.slot().number == leader);
+        if lead.take().is_some_and(goes_elsewhere) {
+            give_turn_back();
+            // What the choice was made by is out of date when those before the region are over.
+            found = found.ok().filter(|placed| !placed.may_change).ok_or(Nowhere { is_sure: false });
+            chain::wait(here.task);
+            if in_turn {
+                turns::take(here, region.entry);
+            }
+            if found.is_err() {
+                continue;
+            }
+        }
+        let is_sure = match found {
             Ok(placed) if in_turn && !placed.may_move => return Some(turns::begin(here, placed)),
             Ok(placed) => {
                 give_turn_back();
@@ -286,6 +313,8 @@ pub struct Placed {
     offers: Vec<Offer>,
     /// Bytes that it needs where none of its data are.
     elsewhere: u64,
+    /// The choice might be another one later.
+    may_change: bool,
 }
 
 /// The policy has found no device.
@@ -294,10 +323,10 @@ struct Nowhere {
     is_sure: bool,
 }
 
-fn try_choose(region: Announced, able: &Able, code: usize, items: &[Item], limit: Option<u64>) -> Result<Placed, Nowhere> {
+fn try_choose(region: Announced, able: &Able, code: usize, items: &[Item], limit: Option<u64>, lead: Option<i32>) -> Result<Placed, Nowhere> {
     let slots = usable();
     let mut policy = policies::in_force(slots.len(), limit);
-    let asked = Asked::new(&region, code, items, limit);
+    let asked = Asked::new(&region, code, items, limit, lead);
     let (mut views, seen): (Vec<View>, Vec<Seen>) = slots.iter().map(|slot| view(slot, &asked)).unzip();
     for (view, _) in views.iter_mut().zip(slots).filter(|(_, slot)| !able.has(&region, slot)) {
         // It does not fit there: that is what every policy asks.
@@ -318,11 +347,12 @@ fn try_choose(region: Announced, able: &Able, code: usize, items: &[Item], limit
     let may_wait = limit.is_none() || view.present == 0;
     let others = slots.iter().zip(&views).filter(|(other, view)| other.home.gpu.is_some() && other.number != slot.number && view.fits());
     let offers = others.map(|(other, view)| Offer { device: other.number, bring: view.bring });
-    let lets_move = slot.home.gpu.is_some() && policy.lets_steal() && map::is_complete(items);
+    // Behind others on its GPU it would only wait for these elsewhere.
+    let lets_move = slot.home.gpu.is_some() && lead.is_none() && policy.lets_steal() && map::is_complete(items);
     let offers = offers.filter(|_| lets_move).collect();
     let promise = Promise::new(slot, (region.number, region.entry), (view.need - blocks, private + region.scratch), asked.kind(slot));
     writers::note(items, slot.number);
-    Ok(Placed { promise, may_move, may_wait, offers, elsewhere: fresh + private + region.scratch })
+    Ok(Placed { promise, may_move, may_wait, offers, elsewhere: fresh + private + region.scratch, may_change: policy.may_change() })
 }
 
 fn say_that_nobody_has_room(region: Announced, items: &[Item], limit: Option<u64>) {
@@ -334,7 +364,7 @@ fn say_that_nobody_has_room(region: Announced, items: &[Item], limit: Option<u64
         return;
     }
     *said = true;
-    let asked = Asked::new(&region, 0, items, limit);
+    let asked = Asked::new(&region, 0, items, limit, None);
     let views = usable().iter().map(|slot| view(slot, &asked).0);
     let (need, room) = views.map(|view| (view.need, view.room)).min_by_key(|(need, room)| need.saturating_sub(*room)).unwrap_or_default();
     let number = region.number;

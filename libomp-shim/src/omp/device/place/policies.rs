@@ -33,6 +33,11 @@ impl InForce {
     pub fn lets_steal(&self) -> bool {
         self.0.as_ref().is_some_and(|(_, moves)| *moves)
     }
+
+    /// Is a task placed best when all is over that it waits for? Otherwise it makes no difference, or the policy is to be asked once.
+    pub fn may_change(&self) -> bool {
+        self.0.as_ref().is_some_and(|(policy, moves)| *moves && !policy.is_blind())
+    }
 }
 
 /// The policy in force, for so many devices of this memory; made at the first call.
