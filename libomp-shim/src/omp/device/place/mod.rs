@@ -266,21 +266,17 @@ pub fn choose(here: Here, region: Announced, code: usize, items: &[Item]) -> Opt
             return None;
         }
         let before = Promises::now().given_back;
-        let mut found = try_choose(region, &able, code, items, limit, lead);
-        let goes_elsewhere = |leader: i32| !matches!(&found, Ok(placed) if placed.promise.slot().number == leader);
-        if lead.take().is_some_and(goes_elsewhere) {
+        let found = try_choose(region, &able, code, items, limit, lead);
+        let stays_behind = lead.take().is_some_and(|leader| !matches!(&found, Ok(placed) if placed.promise.slot().number == leader));
+        if stays_behind {
             give_turn_back();
-            // What the choice was made by is out of date when those before the region are over.
-            found = found.ok().filter(|placed| !placed.may_change).ok_or(Nowhere { is_sure: false });
             chain::wait(here.task);
             if in_turn {
                 turns::take(here, region.entry);
             }
-            if found.is_err() {
-                continue;
-            }
         }
         let is_sure = match found {
+            Err(_) if stays_behind => continue,
             Ok(placed) if in_turn && !placed.may_move => return Some(turns::begin(here, placed)),
             Ok(placed) => {
                 give_turn_back();
@@ -313,11 +309,9 @@ pub struct Placed {
     offers: Vec<Offer>,
     /// Bytes that it needs where none of its data are.
     elsewhere: u64,
-    /// The choice might be another one later.
-    may_change: bool,
 }
 
-/// The policy has found no device.
+/// The policy has found no device, or another one than those before the region are on, where it may be asked once more when these are over.
 struct Nowhere {
     /// It saw all that is on the devices, or no limit makes it matter.
     is_sure: bool,
@@ -338,6 +332,9 @@ fn try_choose(region: Announced, able: &Able, code: usize, items: &[Item], limit
     let Some((slot, view, blocks)) = chosen else {
         return Err(Nowhere { is_sure: limit.is_none() || seen.iter().all(|seen| seen.all) });
     };
+    if policy.may_change() && lead.is_some_and(|leader| leader != slot.number) {
+        return Err(Nowhere { is_sure: false });
+    }
     let Need { private, fresh, .. } = Need::of(items, None);
     graph::begin(region, code, private, items);
     // Data that are there are not promised; they may be gone by the time when a region that waited begins.
@@ -352,7 +349,7 @@ fn try_choose(region: Announced, able: &Able, code: usize, items: &[Item], limit
     let offers = offers.filter(|_| lets_move).collect();
     let promise = Promise::new(slot, (region.number, region.entry), (view.need - blocks, private + region.scratch), asked.kind(slot));
     writers::note(items, slot.number);
-    Ok(Placed { promise, may_move, may_wait, offers, elsewhere: fresh + private + region.scratch, may_change: policy.may_change() })
+    Ok(Placed { promise, may_move, may_wait, offers, elsewhere: fresh + private + region.scratch })
 }
 
 fn say_that_nobody_has_room(region: Announced, items: &[Item], limit: Option<u64>) {
