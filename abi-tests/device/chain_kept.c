@@ -17,7 +17,7 @@
 #pragma weak ompx_device_set
 #pragma weak ompx_device_any_gpu
 #pragma weak ompx_set_coherence
-enum { N = 1200, LINKS = 60, ROUNDS = 5, TILES = 4 };
+enum { N = 1200, LINKS = 60, ROUNDS = 4, TILES = 4, MANY = 8 };
 
 static int any, first, last; /* GPUs: any, and two that differ if there is more than one */
 
@@ -70,17 +70,25 @@ static void from_tile_to_tile(int where)
     free(a);
 }
 
-/* A tile of what the region before has mapped as a whole, and the whole around a tile; another GPU has another tile meanwhile. */
-static void tiles(void)
+/* A tile of what the region before has mapped as a whole, to change it or to look at it, and the whole around a tile; another GPU has another tile meanwhile, before the many regions on the
+ * first one are over. */
+static void tiles(int changes)
 {
     long *a = storage(TILES), *b = a + N;
     for (int round = 0; round < ROUNDS; round++) {
+        if (changes) {
 #pragma omp target nowait depend(out : a[0], b[0]) map(tofrom : a[0 : TILES * N]) device(first)
-        for (int i = 0; i < TILES * N; i++)
-            a[i] += 1;
+            for (int i = 0; i < TILES * N; i++)
+                a[i] += 1;
+        } else {
+#pragma omp target nowait depend(out : a[0], b[0]) map(to : a[0 : TILES * N]) device(first)
+            for (volatile int spin = 0; spin < (a[7] < 0 ? 10 : 1000); spin++) {}
+        }
+        for (int link = 0; link < MANY; link++) {
 #pragma omp target nowait depend(inout : a[0]) map(tofrom : a[0:N]) device(first)
-        for (int i = 0; i < N; i++)
-            a[i] += 2;
+            for (int i = 0; i < N; i++)
+                a[i] += 2;
+        }
 #pragma omp target nowait depend(inout : b[0]) map(tofrom : b[0:N]) device(last)
         for (int i = 0; i < N; i++)
             b[i] += 3;
@@ -88,7 +96,7 @@ static void tiles(void)
 #pragma omp taskwait
     int wrong = 0;
     for (int i = 0; i < TILES * N; i++)
-        wrong += a[i] != i + ROUNDS * (i < N ? 3 : i < 2 * N ? 4 : 1);
+        wrong += a[i] != i + ROUNDS * ((i < N ? 2 * MANY : i < 2 * N ? 3 : 0) + changes);
     CHECK_EQ(wrong, 0);
     free(a);
 }
@@ -187,7 +195,8 @@ int main(void)
         {
             from_tile_to_tile(any);
             from_tile_to_tile(last);
-            tiles();
+            tiles(0);
+            tiles(1);
             readers();
             not_keeping();
         }
