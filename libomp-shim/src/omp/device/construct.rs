@@ -77,6 +77,7 @@ pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>
         wanted: &wanted,
         into: brought.start(),
     };
+    promise.iter_mut().filter(|_| !after.is_empty()).for_each(Promise::follow);
     promise.iter_mut().for_each(Promise::launch);
     // SAFETY: as the caller says; the arguments and the room stay until the operation is over.
     let run = hook::submits(region.requested_teams, || unsafe { slot.device.run(&launch) });

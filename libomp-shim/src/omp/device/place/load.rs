@@ -161,6 +161,8 @@ pub struct Promise {
     has_begun: bool,
     /// When its code was launched.
     launched: Option<u64>,
+    /// It was, behind others that had not ended.
+    follows: bool,
     has_landed: bool,
     /// The depth of nesting at which it is one of those that are under way to the device ([`held`]), as long as it is.
     share: Option<usize>,
@@ -182,7 +184,7 @@ impl Promise {
         // ORDERING: as above.
         slot.placing.promised.fetch_add(bytes, Ordering::Relaxed);
         let own = own.min(bytes);
-        Self { slot, number, bytes, own, kind, expected, has_begun: false, launched: None, has_landed: false, share: None, turn: None, entry, stolen: false }
+        Self { slot, number, bytes, own, kind, expected, has_begun: false, launched: None, follows: false, has_landed: false, share: None, turn: None, entry, stolen: false }
     }
 
     /// Where it runs.
@@ -243,28 +245,41 @@ impl Promise {
         }
     }
 
+    /// It is launched behind others of its device, and begins when they end: its time is not running yet.
+    pub fn follow(&mut self) {
+        self.follows = true;
+    }
+
+    /// When it has begun, as far as that counts for what the device has to do.
+    fn began(&self) -> Option<u64> {
+        self.launched.filter(|_| !self.follows)
+    }
+
     /// Its data are there: what stands for them is the mappings. Its code is launched.
     pub fn launch(&mut self) {
         self.slot.placing.give(self.bytes - self.own);
         self.bytes = self.own;
         let now = times::now();
-        self.slot.placing.begin(self.expected, now);
         self.launched = Some(now);
+        if !self.follows {
+            self.slot.placing.begin(self.expected, now);
+        }
     }
 
     /// Its code has ended.
     pub fn land(&mut self) {
-        let Some(launched) = self.launched.take() else { return };
-        let now = times::now();
-        let taken = now.saturating_sub(launched);
+        let Some(launched) = self.launched else { return };
+        let (now, began) = (times::now(), self.began());
         let last = self.slot.placing.ends(now);
-        self.slot.placing.forget(self.expected, Some(launched));
-        times::ended(self.kind, taken);
         // Without what it has waited for others there: a path is no sum of those.
-        if times::ended_of(self.entry, now.saturating_sub(launched.max(last))) {
+        let alone = now.saturating_sub(launched.max(last));
+        let taken = if self.follows { alone } else { now.saturating_sub(launched) };
+        self.slot.placing.forget(self.expected, began);
+        times::ended(self.kind, taken);
+        if times::ended_of(self.entry, alone) {
             turns::learn();
         }
-        self.has_landed = true;
+        (self.launched, self.has_landed) = (None, true);
         // ORDERING: Relaxed, both; an estimate.
         self.slot.placing.taken.fetch_add(taken, Ordering::Relaxed);
         // ORDERING: as above.
@@ -282,7 +297,7 @@ impl Drop for Promise {
             self.slot.placing.sent.fetch_sub(1, Ordering::Relaxed);
         }
         if !self.has_landed {
-            self.slot.placing.forget(self.expected, self.launched);
+            self.slot.placing.forget(self.expected, self.began());
         }
         self.slot.placing.give(self.bytes);
         // ORDERING: Release, pairs with `Promises::now`.
@@ -314,6 +329,38 @@ mod tests {
         assert!(times::expected(kind) < 5_000_000_000);
         drop((first, second, running));
         assert_eq!(load.wait(slot.load(), times::now()), 0);
+    }
+
+    /// What follows others on the device counts with all of its time until it has ended, and its time is not that of those before it.
+    #[test]
+    fn what_follows_others_begins_when_they_end() {
+        let slot: &'static Slot = Box::leak(Box::new(Slot::new(0, Box::new(HostImage::new(0, 0)))));
+        let kind = Kind { function: 3, bytes: 1 << 20, device: 0 };
+        times::ended(kind, 5_000_000_000);
+        let (load, expected) = (&slot.placing, times::expected(kind));
+        let mut all: Vec<Promise> = (0..3).map(|number| Promise::new(slot, (number, 0), (0, 0), (kind, expected))).collect();
+        let running: Vec<_> = all.iter_mut().map(|promise| {
+            let running = slot.begin();
+            promise.begin(&running);
+            running
+        }).collect();
+        all[1..].iter_mut().for_each(Promise::follow);
+        all.iter_mut().for_each(Promise::launch);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let wait = load.wait(slot.load(), times::now());
+        assert!((14_900_000_000..14_980_000_001).contains(&wait), "only the first one has begun: {wait}");
+        let before = times::now();
+        all[0].land();
+        assert_eq!(load.wait(0, times::now()), 2 * expected);
+        // ORDERING: Relaxed; one thread.
+        let of_first = load.taken.load(Ordering::Relaxed);
+        all[1].land();
+        // ORDERING: as above.
+        let of_second = load.taken.load(Ordering::Relaxed) - of_first;
+        assert!(of_first >= 20_000_000 && of_second <= times::now() - before, "{of_first} {of_second}");
+        assert_eq!(load.wait(0, times::now()), expected);
+        drop((all, running));
+        assert_eq!(load.wait(slot.load(), times::now()), 0, "a region that was discarded is forgotten, too");
     }
 
     #[test]
