@@ -91,6 +91,7 @@ pub const MUTANTS: &[Mutant] = &[
     mutant("chain_unordered", "regions that follow each other on a GPU do not wait for those before them", &[("device/chain.c", "clang-19", 4), ("device/chain.c", "clang-19", 1)]),
     mutant("version_overtakes", "a task's version on the host begins when those before it have queued their work", &[("device/versions.c", "clang-19", 4)]),
     mutant("chain_ends_early", "a region's end is known before those have ended that it followed on a GPU, and one that copies begins before them", &[("device/chain.c", "clang-19", 4)]),
+    mutant("regions_hold_for_each_other", "a region lets others follow it on a GPU though only other regions hold what it maps, so that what they change comes to the host late or never", &[("device/chain_readers.c", "clang-19", 4)]),
     mutant("part_of_kept_is_there", "a region follows another one on a GPU that keeps more than it maps", &[("device/chain_kept.c: on", "clang-19", 4)]),
     mutant("kept_write_noted_late", "what a region has written counts as old on other devices as long as one that follows it uses it", &[("device/chain_kept.c: on", "clang-19", 4)]),
     mutant("looks_behind_queued_work", "a region that keeps nothing looks at what those before it leave before these have ended", &[("device/chain_kept.c: on", "clang-19", 4)]),

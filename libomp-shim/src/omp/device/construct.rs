@@ -5,7 +5,7 @@
 //! program with a line: there is nobody to tell, and going on would compute something else.
 
 use super::interface::{Code, Convention, Failure, Launch};
-use super::map::{self, Brought, Entered, Item, Role};
+use super::map::{self, Brought, Entered, Holder, Item, Role};
 use super::place::{Promise, writers};
 use super::transfer::settle;
 use super::{Slot, array, chain, fail};
@@ -52,11 +52,12 @@ pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>
     let blocks = array::lists::enter(here, slot, region.items);
     let items = blocks.as_ref().map_or(region.items, |blocks| &blocks.items);
     let after = chain::behind_as(here, slot, items, keeps);
+    let holder = if keeps { Holder::Keeping } else { Holder::Region };
     hook::maps(slot, items, true);
     let entered = match map::values_alone(items).filter(|_| !keeps) {
         Some(entered) => entered,
         // SAFETY: as the caller says.
-        None => or_fail(slot, "a target region", unsafe { map::enter_as(slot, items, keeps) }),
+        None => or_fail(slot, "a target region", unsafe { map::enter_as(slot, items, holder) }),
     };
     let arguments: Vec<usize> = region.arguments.iter().map(|&at| entered.values[at]).collect();
     let mut brought = Brought::room(&entered.wanted);
@@ -89,7 +90,7 @@ pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>
     chain::wait(here.task);
     promise.iter_mut().for_each(Promise::land);
     // SAFETY: as the caller says.
-    unsafe { end_of_region(slot, items, &entered, &brought, keeps) };
+    unsafe { end_of_region(slot, items, &entered, &brought, holder) };
     drop(blocks);
     hook::ends(told);
 }
@@ -103,7 +104,7 @@ pub unsafe fn end(slot: &Slot, items: &[Item], entered: &Entered) {
         hook::maps(slot, items, false);
         let others = array::lists::let_go(slot, items);
         // SAFETY: as the caller says.
-        unsafe { end_of_region(slot, others.as_deref().unwrap_or(items), entered, &Brought::default(), false) };
+        unsafe { end_of_region(slot, others.as_deref().unwrap_or(items), entered, &Brought::default(), Holder::Data) };
     });
 }
 
@@ -111,14 +112,14 @@ pub unsafe fn end(slot: &Slot, items: &[Item], entered: &Entered) {
 ///
 /// # Safety
 /// As [`run`].
-unsafe fn end_of_region(slot: &Slot, items: &[Item], entered: &Entered, brought: &Brought, keeps: bool) {
-    if !keeps && map::are_values(items) {
+unsafe fn end_of_region(slot: &Slot, items: &[Item], entered: &Entered, brought: &Brought, holder: Holder) {
+    if holder != Holder::Keeping && map::are_values(items) {
         return;
     }
     let pairs = items.iter().zip(&entered.absent);
     let items: Vec<Item> = pairs.filter_map(|(item, &absent)| leaving(item, absent)).collect();
     // SAFETY: as the caller says.
-    or_fail(slot, "the end of a data region", unsafe { map::leave_as(slot, &items, brought, keeps) });
+    or_fail(slot, "the end of a data region", unsafe { map::leave_as(slot, &items, brought, holder) });
     for private in &entered.private {
         // SAFETY: the region is over, and the blocks were its own.
         unsafe { slot.free(private.block, private.copy, &private.host) };

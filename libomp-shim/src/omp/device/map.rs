@@ -28,6 +28,17 @@ mod leave;
 pub use enter::{Entered, are_values, enter, enter_as, values_alone};
 pub use leave::{Brought, leave, leave_as};
 
+/// Who enters or leaves a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// A data construct: what it maps stays until another one says otherwise.
+    Data,
+    /// A region: until its end.
+    Region,
+    /// A region that leaves what it maps for others ([`super::keep`]).
+    Keeping,
+}
+
 /// What an item says, a set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(u16);

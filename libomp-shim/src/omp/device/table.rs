@@ -56,6 +56,8 @@ pub struct Mapped {
     count: u64,
     /// Those of `ompx_hold`, which `delete` does not end.
     held: u64,
+    /// Those of regions, which end by themselves.
+    regions: u64,
     /// How often it was mapped, whether that has ended or not.
     mapped: u64,
     /// Attached pointers inside, by host address.
@@ -69,7 +71,7 @@ pub struct Mapped {
 impl Mapped {
     /// A range that nothing holds yet.
     pub fn new(host: Range<usize>, device: Address, origin: Origin) -> Self {
-        Self { base: host.start, host, device, origin, count: 0, held: 0, mapped: 0, attached: Vec::new(), kept: false, written: false }
+        Self { base: host.start, host, device, origin, count: 0, held: 0, regions: 0, mapped: 0, attached: Vec::new(), kept: false, written: false }
     }
 
     /// The same, as a section of what begins at `base`; one behind the range is none.
@@ -103,6 +105,21 @@ impl Mapped {
         } else if self.count != FOREVER {
             self.count += 1;
         }
+    }
+
+    /// The mapping that was made last is a region's.
+    pub fn retain_for_region(&mut self) {
+        self.regions += 1;
+    }
+
+    /// One mapping less of a region.
+    pub fn release_for_region(&mut self) {
+        self.regions = self.regions.saturating_sub(1);
+    }
+
+    /// Does anything hold it that is no region: a data construct, or the program for ever?
+    pub fn outlasts_regions(&self) -> bool {
+        self.count() > self.regions
     }
 
     /// Has only one construct ever mapped it?

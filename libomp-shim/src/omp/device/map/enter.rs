@@ -13,7 +13,7 @@ use super::super::interface::{Address, Failure};
 use super::super::statics;
 use super::super::table::{Mapped, Origin, POINTER, Place, Table};
 use super::super::transfer::Batch;
-use super::{Flags, Item, Role, absent, host_pointer};
+use super::{Flags, Holder, Item, Role, absent, host_pointer};
 
 /// What came of entering a list.
 #[derive(Debug, Default)]
@@ -27,7 +27,7 @@ pub struct Entered {
     /// What is to be copied back when the list is left, unless others map it meanwhile, as far as the device can bring it along:
     /// where it is there and here.
     pub wanted: Vec<(Address, Range<usize>)>,
-    /// Leaving the list copies nothing, as long as those hold its ranges that do now.
+    /// Leaving the list copies nothing, as long as those data constructs hold its ranges that do now.
     pub leaves_nothing: bool,
 }
 
@@ -66,16 +66,17 @@ pub fn values_alone(items: &[Item]) -> Option<Entered> {
 /// The storage of all items is valid on the host.
 pub unsafe fn enter(slot: &Slot, items: &[Item]) -> Result<Entered, Failure> {
     // SAFETY: as the caller says.
-    unsafe { enter_as(slot, items, false) }
+    unsafe { enter_as(slot, items, Holder::Data) }
 }
 
-/// [`enter`] for a region that finds what others have left on the device, if it `keeps`.
+/// [`enter`] for this holder: a region that keeps what it maps finds what others have left on the device.
 ///
 /// # Errors
 /// As [`enter`].
 /// # Safety
 /// As [`enter`].
-pub unsafe fn enter_as(slot: &Slot, items: &[Item], keeps: bool) -> Result<Entered, Failure> {
+pub unsafe fn enter_as(slot: &Slot, items: &[Item], holder: Holder) -> Result<Entered, Failure> {
+    let keeps = holder == Holder::Keeping;
     if keeps {
         keep::await_turn(slot, items);
     }
@@ -87,9 +88,11 @@ pub unsafe fn enter_as(slot: &Slot, items: &[Item], keeps: bool) -> Result<Enter
         slot,
         table: &mut table,
         items,
+        holder,
         prepared,
         batch,
         new: Vec::new(),
+        held: Vec::new(),
         counted: Vec::new(),
         copies: Vec::new(),
         entered: Entered::default(),
@@ -127,12 +130,15 @@ struct Entering<'a> {
     slot: &'a Slot,
     table: &'a mut Table,
     items: &'a [Item],
+    holder: Holder,
     /// Copies that stay when the region ends.
     prepared: Prepared,
     batch: Batch<'a>,
     /// Ranges that this list has made.
     new: Vec<usize>,
-    /// Ranges that this list has counted.
+    /// Ranges that this list holds.
+    held: Vec<usize>,
+    /// Those of them that it counts once, whatever it says of them.
     counted: Vec<usize>,
     /// Copies for the region alone: of which storage, and where.
     copies: Vec<(Range<usize>, Address)>,
@@ -174,11 +180,12 @@ impl Entering<'_> {
         }
     }
 
-    /// Are all ranges others' or to be kept, and nothing is to be copied though they are?
+    /// Does all that the list holds stay where it is when it is left, and is nothing to be copied though it does? What only regions hold leaves with the last one of them, whichever that will be:
+    /// it is copied by then, and by nobody before, so that others must not come in between.
     fn leaves_nothing(&self) -> bool {
         const COPIES: [Flags; 2] = [Flags::ALWAYS, Flags::DELETE];
-        let stays = |start: &usize| self.table.get(*start).is_some_and(|mapped| mapped.kept);
-        self.new.iter().all(stays) && !self.items.iter().any(|item| item.is_storage() && COPIES.iter().any(|&flag| item.flags.has(flag)))
+        let lasts = |mapped: &Mapped| if mapped.kept { self.holder == Holder::Keeping } else { mapped.outlasts_regions() || ult::mutant!(regions_hold_for_each_other) && !self.new.contains(&mapped.host.start) };
+        self.held.iter().filter_map(|&start| self.table.get(start)).all(lasts) && !self.items.iter().any(|item| item.is_storage() && COPIES.iter().any(|&flag| item.flags.has(flag)))
     }
 
     /// Is the byte at `address` in a range that this list has made?
@@ -227,8 +234,12 @@ impl Entering<'_> {
             }
             self.counted.push(start);
         }
+        self.held.push(start);
         if let Some(mapped) = self.table.get_mut(start) {
             mapped.retain(item.flags.has(Flags::HOLD));
+            if self.holder != Holder::Data {
+                mapped.retain_for_region();
+            }
         }
     }
 

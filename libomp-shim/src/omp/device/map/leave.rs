@@ -12,7 +12,7 @@ use super::super::Slot;
 use super::super::interface::{Address, Failure};
 use super::super::table::{Mapped, Origin, POINTER, Place, Table};
 use super::super::transfer::{self, Batch};
-use super::{Flags, Item, Role, absent, host_pointer};
+use super::{Flags, Holder, Item, Role, absent, host_pointer};
 use crate::omp::tool::hook::device as hook;
 
 /// What the end of a region has brought along: host ranges and their bytes.
@@ -63,16 +63,17 @@ impl Brought {
 /// The storage of all items is valid on the host.
 pub unsafe fn leave(slot: &Slot, items: &[Item], brought: &Brought) -> Result<(), Failure> {
     // SAFETY: as the caller says.
-    unsafe { leave_as(slot, items, brought, false) }
+    unsafe { leave_as(slot, items, brought, Holder::Data) }
 }
 
-/// [`leave`] for a region that leaves what it has mapped on the device, if it `keeps`.
+/// [`leave`] for this holder: a region that keeps what it has mapped leaves it on the device.
 ///
 /// # Errors
 /// As [`leave`].
 /// # Safety
 /// As [`leave`].
-pub unsafe fn leave_as(slot: &Slot, items: &[Item], brought: &Brought, keeps: bool) -> Result<(), Failure> {
+pub unsafe fn leave_as(slot: &Slot, items: &[Item], brought: &Brought, holder: Holder) -> Result<(), Failure> {
+    let keeps = holder == Holder::Keeping;
     let mut table = slot.lock();
     let mut batch = Batch::new(slot);
     // SAFETY: as the caller says, throughout.
@@ -80,7 +81,7 @@ pub unsafe fn leave_as(slot: &Slot, items: &[Item], brought: &Brought, keeps: bo
         for item in items.iter().filter(|i| i.role == Role::Detach) {
             detach(&mut table, &mut batch, item)?;
         }
-        let found = count_down(&mut table, items)?;
+        let found = count_down(&mut table, items, holder)?;
         for (item, start) in items.iter().zip(&found) {
             let Some(mapped) = start.and_then(|start| table.get_mut(start)) else { continue };
             let is_from = item.flags.has(Flags::FROM);
@@ -126,7 +127,7 @@ pub unsafe fn leave_as(slot: &Slot, items: &[Item], brought: &Brought, keeps: bo
 }
 
 /// Takes the items' counts off their ranges, the last one first; per item: the range it lies in.
-unsafe fn count_down(table: &mut Table, items: &[Item]) -> Result<Vec<Option<usize>>, Failure> {
+unsafe fn count_down(table: &mut Table, items: &[Item], holder: Holder) -> Result<Vec<Option<usize>>, Failure> {
     let mut found = vec![None; items.len()];
     let mut counted = Vec::new();
     for (at, item) in items.iter().enumerate().rev().filter(|(_, i)| i.is_storage()) {
@@ -134,7 +135,7 @@ unsafe fn count_down(table: &mut Table, items: &[Item]) -> Result<Vec<Option<usi
             Place::Inside(start) => start,
             Place::Overlapping(_) if item.flags.has(Flags::AROUND) => {
                 for start in table.overlapping(item.range()) {
-                    release(table, start, item, &mut counted);
+                    release(table, start, item, holder, &mut counted);
                 }
                 continue;
             }
@@ -147,18 +148,18 @@ unsafe fn count_down(table: &mut Table, items: &[Item]) -> Result<Vec<Option<usi
         match item.role {
             Role::Member => {}
             Role::Pointee { member: false } => {
-                release(table, start, item, &mut counted);
+                release(table, start, item, holder, &mut counted);
                 if let Place::Inside(pointer) = table.place(item.base, POINTER) {
-                    release(table, pointer, item, &mut counted);
+                    release(table, pointer, item, holder, &mut counted);
                 }
             }
-            _ => release(table, start, item, &mut counted),
+            _ => release(table, start, item, holder, &mut counted),
         }
     }
     Ok(found)
 }
 
-fn release(table: &mut Table, start: usize, item: &Item, counted: &mut Vec<usize>) {
+fn release(table: &mut Table, start: usize, item: &Item, holder: Holder, counted: &mut Vec<usize>) {
     let Some(mapped) = table.get_mut(start) else { return };
     if item.flags.has(Flags::DELETE) {
         return mapped.release_all();
@@ -170,6 +171,9 @@ fn release(table: &mut Table, start: usize, item: &Item, counted: &mut Vec<usize
         counted.push(start);
     }
     mapped.release(item.flags.has(Flags::HOLD));
+    if holder != Holder::Data {
+        mapped.release_for_region();
+    }
 }
 
 /// The device's pointer is again what the host's is.
