@@ -15,6 +15,7 @@ int main(void)
 {
     programs(24, 50);
     by_threads(12);
-    CHECK(chained() > 0);
+    /* With several it is the policy's choice. */
+    CHECK(omp_get_num_devices() > 1 || chained() > 0);
     return check_result();
 }
