@@ -65,32 +65,36 @@ static void fewer_bytes(int on, int limited)
 }
 
 /* Regions on all ranks read one large block, which goes there from wherever it is. Without shared memory the copies take their time, and the third of three ranks
-   has it from the first, unless it comes so late that the host is free again. */
+   has it from the first, unless it comes so late that the host is free again, as on a busy machine: then larger blocks, whose copies take longer, are tried for a while. */
 static void one_block(int on, int limited)
 {
-    enum { LARGE = 8 << 20, READERS = 24, ROUNDS = 4, MOST = 40 };
+    enum { LARGE = 8 << 20, LARGEST = 64 << 20, READERS = 24, ROUNDS = 4, EACH = 10, SECONDS = 25 };
     const char *shared = getenv("OMPX_SHARED_MEMORY");
     int expects_turns = on && !limited && is_fixed_ours && omp_get_num_devices() == 3 && shared && strcmp(shared, "off") == 0;
-    unsigned char *block = malloc(LARGE);
-    for (int round = 0; round < ROUNDS || (expects_turns && round < MOST); round++) {
+    unsigned char *block = malloc(LARGEST);
+    double begin = omp_get_wtime();
+    int large = LARGE;
+    for (int round = 0; round < ROUNDS || (expects_turns && omp_get_wtime() - begin < SECONDS); round++) {
+        if (round > 0 && round % EACH == 0 && large < LARGEST)
+            large *= 2;
         long sums[READERS] = {0}, sum = 0;
-        for (int i = 0; i < LARGE; i++)
+        for (int i = 0; i < large; i++)
             sum += block[i] = (unsigned char)(i * (7 + round) >> 5);
         uint64_t before = now().bytes_sent;
 #pragma omp parallel
 #pragma omp single
         for (int r = 0; r < READERS; r++) {
             long *mine = sums + r;
-#pragma omp target nowait device(ompx_device_any()) map(to : block[0 : LARGE]) map(from : mine[0])
+#pragma omp target nowait device(ompx_device_any()) map(to : block[0 : large]) map(from : mine[0])
             {
                 mine[0] = 0;
-                for (int i = 0; i < LARGE; i++)
+                for (int i = 0; i < large; i++)
                     mine[0] += block[i];
             }
         }
         for (int r = 0; r < READERS; r++)
             CHECK_EQ(sums[r], sum);
-        if (round > 0 && now().bytes_sent - before <= 2 * (uint64_t)LARGE + 4096)
+        if (round > 0 && now().bytes_sent - before <= 2 * (uint64_t)large + 4096)
             expects_turns = 0; /* as it was to be seen */
     }
     CHECK(!expects_turns);
