@@ -3,6 +3,8 @@
 //! Such a task begins as a device task does ([`super::work`]): when the device tasks before it have queued their work. If a GPU is chosen then, its work is queued behind theirs. If the host is, the task
 //! waits until those before it are complete, and the choice is made once more, since by then much may have changed; if the host is chosen again the task is one like any other of the team.
 //!
+//! Where GPUs are the runtime's choice, a task for one waits for its turn, and may be for another one then, or be taken over by one ([`super::place::tasks`]). What is for the host waits for none.
+//!
 //! A GPU that gives no stream has run nothing yet: the task goes elsewhere. What fails afterwards is the task's failure: nobody knows what it has done. In either case tasks with versions leave that GPU alone from there on, as far as they have a choice: a context that an error has met is of no use any more.
 //!
 //! What may not live here: how is chosen ([`super::place::versions`]).
@@ -15,7 +17,7 @@ use super::choose::ANY;
 use super::lent::{self, ANY_GPU};
 use super::place::versions::{self, Asked, Datum, Place, Share};
 use super::work::{self, Why};
-use super::{Slot, array, chain, transfer};
+use super::{Slot, array, chain, place, transfer};
 use crate::omp::depend::{self, Dependence};
 use crate::omp::env::TargetOffload;
 use crate::omp::remote::bytes::Bytes;
@@ -126,15 +128,21 @@ pub fn create(here: Here, versions: Versions, items: impl ExactSizeIterator<Item
     let has_gpus = versions.among.gpus != Gpus::None;
     let flags = Flags::UNTIED.with_if(has_gpus, Flags::OFFLOADED.with(Flags::QUEUES));
     let task = Task::allocate(here, size_of::<Versions>(), run, flags);
+    let (takes_turns, function) = (versions.among.gpus == Gpus::Any, versions.gpu.map_or(0, |function| function as usize));
     let versions = Versions { blocks: items.clone().filter(array::tasks::names_block).collect(), ..versions };
     // SAFETY: a fresh task with room for it.
     unsafe { task.as_ref().payload().cast::<Versions>().write(versions) };
+    if takes_turns {
+        // SAFETY: as above.
+        place::tasks::announce(unsafe { task.as_ref() }, function);
+    }
     if items.len() == 0 { task::submit(here, task) } else { depend::submit(here, task, items) }
 }
 
 unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
     // SAFETY: `create` wrote it; the task runs once.
     let versions = unsafe { task.payload().cast::<Versions>().read() };
+    place::tasks::begins(task);
     if discarded {
         work::discard(versions.future);
         return true;
@@ -181,7 +189,7 @@ fn choose(versions: &Versions, functions: [usize; 2], without: &[Place]) -> Opti
     let nothing_precedes = || !here.task.flags().has(Flags::QUEUES) || depend::before_are_complete(here.task);
     let may_begin = |place: Place| place.is_some() || nothing_precedes() || ult::mutant!(version_overtakes);
     let asked = |before| Asked { functions, data: &versions.data, before };
-    let share = match versions::choose(&asked(&before), &places, may_begin)? {
+    let mut share = match versions::choose(&asked(&before), &places, may_begin)? {
         Ok(share) => share,
         Err(_) => {
             chain::wait(here.task);
@@ -191,6 +199,13 @@ fn choose(versions: &Versions, functions: [usize; 2], without: &[Place]) -> Opti
     if share.place().is_none() {
         // It may have waited, and another worker may go on with it.
         chain::leave(Here::get());
+        return Some(share);
+    }
+    if versions.among.gpus == Gpus::Any {
+        let before = chain::devices_before(Here::get());
+        // Behind others on the GPU it follows them there, without the host.
+        let gpus = if before.is_empty() { places.into_iter().flatten().collect() } else { Vec::new() };
+        share.take_turn(&asked(&[]), &gpus);
     }
     Some(share)
 }
@@ -213,20 +228,23 @@ fn on_gpu(versions: &Versions, mut share: Share, slot: &'static Slot) -> Result<
     share.begin(&versions.data);
     let wants = versions.blocks.iter().filter_map(|access| array::tasks::wanted(access, slot.number)).collect();
     array::tasks::begin(Here::get(), wants).map_err(Why::Blocks)?;
+    share.opens();
     // It may have waited, and another worker may go on with it.
     let here = Here::get();
     let stream = lent::stream(here, Some(slot.number.into())).map_err(|why| {
         array::tasks::end(Here::get().task);
         Why::None(why)
     })?;
+    share.launches();
     // SAFETY: the program's function, with its stream and the copy of its arguments.
     let said = unsafe { function(slot.number, stream, versions.arguments.address().cast_const().cast()) };
+    let turn = share.has_put();
     // What it has put there is waited for in any case; how long it took counts if all went well.
     let mut share = Some(share).filter(|_| said == 0);
-    let settled = lent::settle_with(here, |on, operation| match share.take_if(|_| on.number == slot.number) {
+    let settled = lent::settle_with(Here::get(), |on, operation| match share.take_if(|_| on.number == slot.number) {
         Some(share) => versions::settle(share, on, operation),
         None => transfer::settle(&*on.device, operation),
-    });
+    }, |_| drop(turn));
     array::tasks::end(Here::get().task);
     if said == 0 { settled.map_err(|(slot, why)| Why::Device(slot, why)) } else { Err(Why::Said(said)) }
 }

@@ -10,6 +10,7 @@
 //! | [`library`] | policies from shared objects of the user's |
 //! | [`held`] | regions that wait for their rank, and may be stolen |
 //! | [`turns`] | regions that wait for their turn on GPUs, and for a GPU, and may be taken over |
+//! | [`tasks`] | device tasks whose GPU is the runtime's choice |
 //! | [`seat`] | where the task of such a region waits |
 //! | [`hints`] | what the program declares before a region |
 //! | [`times`] | how long regions take, by code and size of data |
@@ -47,6 +48,7 @@ pub mod pace;
 pub mod policies;
 pub(super) mod rates;
 mod seat;
+pub mod tasks;
 mod times;
 pub mod turns;
 pub mod versions;
