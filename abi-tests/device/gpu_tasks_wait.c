@@ -10,7 +10,6 @@
 enum { MANY = 40, ROUNDS = 3 };
 
 static int begun, inner, outer, length = 1000;
-static omp_lock_t lock;
 
 static int puts_nap(void *stream, const void *args)
 {
@@ -36,24 +35,20 @@ static int waits_for_children(void *stream, const void *args)
     return put_call(ompx_cuda_stream(), nap, &length);
 }
 
-/* Each holds the lock while it waits for a task of its own. */
-static int waits_for_lock(void *stream, const void *args)
+static int waits_for_future(void *stream, const void *args)
 {
     (void)stream, (void)args;
-    omp_set_lock(&lock);
     ompx_future_t future;
     int zero = 0;
     CHECK_EQ(ompx_cuda_task(ompx_device_any_gpu(), puts_nap, &zero, sizeof zero, NULL, 0, &future), 0);
     CHECK_EQ(ompx_future_wait(future), 0);
     CHECK_EQ(ompx_future_free(future), 0);
-    omp_unset_lock(&lock);
     __atomic_fetch_add(&outer, 1, __ATOMIC_RELAXED);
     return put_call(ompx_cuda_stream(), nap, &length);
 }
 
 int main(void)
 {
-    omp_init_lock(&lock);
     for (int round = 0; round < ROUNDS; round++) {
         begun = 0;
 #pragma omp parallel
@@ -63,11 +58,10 @@ int main(void)
                 any_task(waits_for_children, i, NULL);
 #pragma omp taskwait
             for (int i = 0; i < MANY / 2; i++)
-                any_task(waits_for_lock, i, NULL);
+                any_task(waits_for_future, i, NULL);
         }
     }
     CHECK_EQ(outer, ROUNDS * (MANY + MANY / 2));
     CHECK_EQ(inner, ROUNDS * (2 * MANY + MANY / 2));
-    omp_destroy_lock(&lock);
     return check_result();
 }

@@ -82,13 +82,11 @@ unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
 }
 
 fn carry_out(work: &Work, blocks: &[Dependence]) -> Result<(), Why> {
-    let mut turn = None;
-    let mut device = work.device;
-    if device == lent::ANY_GPU {
-        let taken = place::tasks::take(work.function as usize, blocks).ok_or(Why::None(Fault::Device))?;
-        device = taken.slot().number;
-        turn = Some(taken);
-    }
+    let mut turn = match work.device {
+        lent::ANY_GPU => Some(place::tasks::take(work.function as usize, blocks).ok_or(Why::None(Fault::Device))?),
+        _ => None,
+    };
+    let device = turn.as_ref().map_or(work.device, |turn| turn.slot().number);
     if !blocks.is_empty() {
         let wants = blocks.iter().filter_map(|access| array::tasks::wanted(access, device)).collect();
         array::tasks::begin(Here::get(), wants).map_err(Why::Blocks)?;
@@ -101,7 +99,11 @@ fn carry_out(work: &Work, blocks: &[Dependence]) -> Result<(), Why> {
     let said = unsafe { (work.function)(stream, work.arguments.address().cast_const().cast()) };
     turn.iter().for_each(place::tasks::Work::has_put);
     // What it has put there is waited for in any case.
-    let over = |well| turn.take().filter(|_| well && said == 0).into_iter().for_each(place::tasks::Work::lands);
+    let over = |well| {
+        if let Some(turn) = turn.take() {
+            turn.ends(well && said == 0);
+        }
+    };
     let settled = lent::settle_with(Here::get(), |slot, operation| transfer::settle(&*slot.device, operation), over).map_err(|(slot, why)| Why::Device(slot, why));
     array::tasks::end(Here::get().task);
     if said == 0 { settled } else { Err(Why::Said(said)) }

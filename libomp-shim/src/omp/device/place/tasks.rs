@@ -58,11 +58,11 @@ fn choose(here: Here, function: usize, blocks: &[Dependence]) -> Option<Placed> 
     let kind = Kind { function, bytes, device: 1 };
     let (expected, home) = (times::expected(kind), chain::device_before(here));
     let asked = Asked { blocks, bytes, expected, now: times::now(), before: chain::devices_behind(here) };
-    let may_run = |slot: &&'static Slot| lent::has_streams(slot) && home.is_none_or(|home| home == slot.number);
+    let may_run = |slot: &&'static Slot| lent::has_streams(slot) && (home.is_none_or(|home| home == slot.number) || ult::mutant!(task_leaves_chain));
     let views: Vec<View> = slots.iter().map(|slot| if may_run(&slot) { asked.view(slot) } else { NOWHERE }).collect();
     let mut policy = policies::in_force(slots.len(), env::settings().device_memory);
     let chosen = policy.choose_for_task(&views).filter(|&chosen| views.get(chosen).is_some_and(View::fits))?;
-    let others = slots.iter().zip(&views).filter(|(other, view)| other.number != slots[chosen].number && view.fits() && policy.lets_steal());
+    let others = slots.iter().zip(&views).filter(|(other, view)| other.number != slots[chosen].number && view.fits() && policy.lets_steal() && !ult::mutant!(task_never_moves));
     let offers = others.map(|(other, view)| Offer { device: other.number, bring: view.bring }).collect();
     let promise = Promise::new(&slots[chosen], (NO_REGION, function), (0, 0), (kind, expected));
     drop(policy);
@@ -123,8 +123,12 @@ impl Work {
         self.0.resume();
     }
 
-    /// What it has put there is over, and well.
-    pub fn lands(mut self) {
-        self.0.land();
+    /// What it has put there is over, as well as the task is.
+    pub fn ends(mut self, well: bool) {
+        if well {
+            self.0.land();
+        } else if ult::mutant!(failed_task_keeps_turn) {
+            core::mem::forget(self);
+        }
     }
 }
