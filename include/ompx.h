@@ -71,7 +71,7 @@ typedef struct ompx_counters_t {
     uint64_t objects_moved;   /* mobile objects that have left this rank for another one */
     uint64_t object_forwards; /* requests for mobile objects that were sent on, as the object was not here */
     uint64_t regions_chained; /* target regions, and tasks with streams, queued on their device behind others that were not over */
-    uint64_t regions_waited;  /* target regions whose GPU the runtime chooses that waited until they could be placed, or begin */
+    uint64_t regions_waited;  /* target regions and device tasks whose GPU the runtime chooses that waited until they could be placed, or begin */
     uint64_t regions_taken_over; /* those that began on another GPU than the one they waited for, which had nothing to do */
     uint64_t blocks_ahead;    /* blocks of arrays brought to devices ahead of time that nobody asked for (docs/arrays.md) */
 } ompx_counters_t;
@@ -390,6 +390,9 @@ typedef int (*ompx_cuda_function)(void *stream, const void *args);
 
 /* Creates a child of the calling task that calls fn(stream, args) with a stream of this device, which may be ompx_device_any_gpu(), and a copy of `bytes` bytes. It is a device task as
  * with ompx_set_task_stream, and depends on others by `count` accesses; `taskwait` and the like wait for it.
+ *
+ * With ompx_device_any_gpu() it takes turns with other work whose GPU the runtime chooses, and follows tasks before it on the GPU where these have work that is not over (docs/gpu.md, "Turns"). Work that waits on
+ * the GPU for what a later task of this kind is to put there has to name its GPU: else it may wait for ever.
  *
  * If `future` is not null, a future is written there, to be freed by ompx_future_free: it comes, with 0 bytes, when the work is over. If the function returns another value than 0, or the work fails,
  * a line says so with the function's name, and ompx_future_wait returns OMPX_E_BROKEN; the program and other devices go on. Without a future the program ends then.

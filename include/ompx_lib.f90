@@ -83,7 +83,7 @@ module ompx_lib
     integer(c_int64_t) :: objects_moved = 0  ! mobile objects that have left this rank for another one
     integer(c_int64_t) :: object_forwards = 0  ! requests for mobile objects that were sent on, as the object was not here
     integer(c_int64_t) :: regions_chained = 0  ! target regions, and tasks with streams, queued on their device behind others that were not over
-    integer(c_int64_t) :: regions_waited = 0   ! target regions whose GPU the runtime chooses that waited until they could be placed, or begin
+    integer(c_int64_t) :: regions_waited = 0   ! target regions and device tasks whose GPU the runtime chooses that waited until they could be placed, or begin
     integer(c_int64_t) :: regions_taken_over = 0 ! those that began on another GPU than the one they waited for, which had nothing to do
     integer(c_int64_t) :: blocks_ahead = 0     ! blocks of arrays brought to devices ahead of time that nobody asked for (docs/arrays.md)
   end type
@@ -247,7 +247,8 @@ module ompx_lib
       integer(c_int) :: kind
     end function
     ! Runs an integer(c_int) function fn(stream, args) bind(c), with type(c_ptr), value :: stream, args, as a task that ends with its work on the
-    ! stream. accesses: c_loc of an array of ompx_access_t; future: c_loc of one, or c_null_ptr.
+    ! stream. accesses: c_loc of an array of ompx_access_t; future: c_loc of one, or c_null_ptr. With ompx_device_any_gpu() it takes turns
+    ! with other work whose GPU the runtime chooses.
     function ompx_cuda_task(device, fn, args, bytes, accesses, count, future) bind(c, name='ompx_cuda_task') result(code)
       import :: c_int, c_funptr, c_ptr, c_size_t
       integer(c_int), value, intent(in) :: device, count

@@ -9,6 +9,9 @@
 //! *Who has a turn ends by what its device does, or gives the turn back.* A region that has to wait for anything else - memory, a block of an array that others use - gives its turn back before
 //! it waits ([`Turns::ends`]), since what it waits for may need a turn. So turns come back whenever devices go on, and each region that is ready gets one.
 //!
+//! *Code of the program's may wait for anything.* Where that puts the work on the device the turn *pauses* meanwhile ([`Turns::pauses`]): it counts neither among the turns nor in its device's window, but
+//! the device is not idle. When the code has returned it counts again ([`Turns::resumes`]), even if there are more than may be then: as many more as run such code at a time.
+//!
 //! Rejected: one window per device and no common limit. All that is ready is placed at once then, by what is known at that moment; taking over has to mend it.
 
 use std::collections::BTreeMap;
@@ -20,6 +23,8 @@ use crate::order::{Id, Order};
 #[derive(Clone, Debug)]
 struct Waiting<T> {
     device: Option<usize>,
+    /// It has no turn as long as it waits.
+    follows: bool,
     region: T,
 }
 
@@ -33,13 +38,15 @@ pub struct Turns<T> {
     turns: u32,
     /// Those of them that have begun, by device.
     begun: Vec<u32>,
+    /// Begun ones whose turn pauses, by device: they are in neither of these numbers.
+    paused: Vec<u32>,
 }
 
 impl<T> Turns<T> {
     /// For so many devices.
     #[must_use]
     pub fn new(devices: usize) -> Self {
-        Self { order: Order::new(devices + 1), waiting: BTreeMap::new(), turns: 0, begun: vec![0; devices] }
+        Self { order: Order::new(devices + 1), waiting: BTreeMap::new(), turns: 0, begun: vec![0; devices], paused: vec![0; devices] }
     }
 
     /// The tasks, and their order.
@@ -70,7 +77,7 @@ impl<T> Turns<T> {
             self.turns += 1;
             return Some(region);
         }
-        self.wait(id, None, region);
+        self.wait(id, None, false, region);
         None
     }
 
@@ -80,13 +87,24 @@ impl<T> Turns<T> {
             self.begin(id, device);
             return Some(region);
         }
-        self.wait(id, Some(device), region);
+        self.wait(id, Some(device), false, region);
         None
     }
 
-    fn wait(&mut self, id: Id, device: Option<usize>, region: T) {
+    /// The same for a region that follows others on the device, and could run on no other: as long as it waits its turn is given back, since any number of such regions may wait there while other devices
+    /// have nothing to do. Others may have turns now, if it waits.
+    pub fn place_behind(&mut self, id: Id, device: usize, window: u32, region: T) -> Option<T> {
+        let begins = self.place(id, device, window, region);
+        if let (None, Some(waiting)) = (&begins, self.waiting.get_mut(&id)) {
+            waiting.follows = true;
+            self.turns -= 1;
+        }
+        begins
+    }
+
+    fn wait(&mut self, id: Id, device: Option<usize>, follows: bool, region: T) {
         let queue = device.unwrap_or(self.last());
-        self.waiting.insert(id, Waiting { device, region });
+        self.waiting.insert(id, Waiting { device, follows, region });
         self.order.push(id, queue);
     }
 
@@ -103,9 +121,24 @@ impl<T> Turns<T> {
         }
     }
 
+    /// The turn of a region that has begun on the device does not count until it [resumes](Self::resumes): code runs for it that may wait for what needs a turn.
+    pub fn pauses(&mut self, device: usize) {
+        self.ends(Some(device));
+        self.paused[device] += 1;
+    }
+
+    /// It counts again.
+    pub fn resumes(&mut self, device: usize) {
+        self.paused[device] -= 1;
+        self.turns += 1;
+        self.begun[device] += 1;
+    }
+
     fn take(&mut self, id: Id) -> Option<T> {
         self.order.remove(id);
-        self.waiting.remove(&id).map(|waiting| waiting.region)
+        let Waiting { follows, region, .. } = self.waiting.remove(&id)?;
+        self.turns += u32::from(follows);
+        Some(region)
     }
 
     /// The first one that waits for its turn, if so many may have one and there is one left: it has it.
@@ -130,14 +163,15 @@ impl<T> Turns<T> {
     /// Has the device nothing to do, while regions wait for others?
     #[must_use]
     pub fn is_idle(&self, device: usize) -> bool {
-        self.begun[device] == 0 && self.order.is_empty(device) && (0..self.last()).any(|other| !self.order.is_empty(other))
+        self.begun[device] + self.paused[device] == 0 && self.order.is_empty(device) && (0..self.last()).any(|other| !self.order.is_empty(other))
     }
 
     /// The device takes over the region that gains most by it, of the last few in each queue of the others: it begins there. `gain` is asked with the device that a region waits for; none: it stays.
     pub fn take_over(&mut self, device: usize, mut gain: impl FnMut(usize, &T) -> Option<Time>) -> Option<T> {
         let mut best: Option<(Time, Id)> = None;
         for other in (0..self.last()).filter(|&other| other != device) {
-            for id in self.order.queue(other).rev().take(LOOKED_AT) {
+            let may_go = |id: &Id| self.waiting.get(id).is_some_and(|waiting| !waiting.follows);
+            for id in self.order.queue(other).rev().filter(may_go).take(LOOKED_AT) {
                 let found = self.waiting.get(&id).and_then(|waiting| gain(waiting.device?, &waiting.region));
                 best = best.max(found.map(|gain| (gain, id)));
             }
@@ -206,6 +240,50 @@ mod tests {
         assert!(t.is_empty() && !t.is_idle(1));
     }
 
+    /// Its code waits for the other one, which needs a turn.
+    #[test]
+    fn a_turn_that_pauses_counts_for_nobody_but_its_device_is_busy() {
+        let (mut t, ids) = turns(&[(0, 1); 3]);
+        assert_eq!((t.ask(ids[0], 1, 0), t.place(ids[0], 0, 1, 0), t.ask(ids[1], 1, 1)), (Some(0), Some(0), None));
+        assert_eq!(t.next(1), None);
+        t.pauses(0);
+        assert_eq!((t.next(1), t.place(ids[1], 0, 1, 1)), (Some(1), Some(1)));
+        t.resumes(0);
+        assert_eq!(t.ask(ids[2], 2, 2), None, "two have turns");
+        t.ends(Some(0));
+        assert_eq!((t.next(2), t.place(ids[2], 1, 0, 2)), (Some(2), None));
+        t.pauses(0);
+        assert!(!t.is_idle(0), "something is about to be put there");
+        t.resumes(0);
+        t.ends(Some(0));
+        assert!(t.is_idle(0));
+        assert_eq!(t.take_over(0, |_, _| Some(1)), Some(2));
+        t.ends(Some(0));
+        assert!(t.turns == 0 && t.begun == [0, 0] && t.paused == [0, 0]);
+    }
+
+    /// Any number of them may wait for one device: the other one gets what comes later.
+    #[test]
+    fn who_follows_others_has_no_turn_as_long_as_it_waits() {
+        let (mut t, ids) = turns(&[(0, 1); 5]);
+        for (at, &id) in ids[..3].iter().enumerate() {
+            assert_eq!(t.ask(id, 2, at), Some(at));
+            assert_eq!(t.place_behind(id, 0, 1, at), (at == 0).then_some(0));
+        }
+        assert_eq!((t.ask(ids[3], 2, 3), t.ask(ids[4], 2, 4)), (Some(3), None), "one has begun, and one may");
+        assert_eq!(t.place(ids[3], 0, 1, 3), None);
+        assert_eq!(t.take_over(1, |_, &at| Some(9 - at as Time)), Some(3), "who follows stays");
+        t.ends(Some(1));
+        assert_eq!(t.next(2), Some(4));
+        t.ends(None);
+        t.ends(Some(0));
+        assert_eq!((t.next_on(0, 1), t.next_on(0, 1), t.turns), (Some(1), None, 1), "it has its turn again");
+        t.ends(Some(0));
+        assert_eq!(t.next_on(0, 1), Some(2));
+        t.ends(Some(0));
+        assert!(t.turns == 0 && t.is_empty());
+    }
+
     #[test]
     fn what_comes_later_behind_a_region_brings_it_forward() {
         let (mut t, ids) = turns(&[(0, 5), (0, 5), (0, 6)]);
@@ -224,9 +302,13 @@ mod tests {
             let random = &mut crate::examples::Random::new(seed);
             let (devices, regions, limit, window) = (random.between(1, 3) as usize, 60, random.between(1, 6) as u32, random.between(1, 3) as u32);
             let mut t: Turns<(Id, Option<usize>)> = Turns::new(devices);
-            let (mut made, mut unplaced, mut running, mut over) = (0, Vec::new(), Vec::new(), 0);
+            let (mut made, mut unplaced, mut running, mut paused, mut over) = (0, Vec::new(), Vec::new(), Vec::new(), 0);
+            // Nothing that pauses resumes as long as others may go on: so nobody waits for it.
+            let mut stuck = 0;
             while over < regions {
-                let (has_turn, begins) = match random.between(0, 3) {
+                assert!(stuck < 1000, "seed {seed}: nobody goes on");
+                let before = (made, unplaced.len(), running.len(), paused.len(), over);
+                let (has_turn, begins) = match random.between(0, 4) {
                     0 if made < regions => {
                         made += 1;
                         let id = t.order().add(0, random.between(1, 9), &[]);
@@ -244,6 +326,18 @@ mod tests {
                         over += 1;
                         (None, device.and_then(|device| t.next_on(device, window)))
                     }
+                    3 if !running.is_empty() && paused.len() < 20 => {
+                        let (id, device): (Id, Option<usize>) = running.swap_remove(random.between(0, running.len() as u64 - 1) as usize);
+                        device.into_iter().for_each(|device| t.pauses(device));
+                        paused.push((id, device));
+                        (None, device.and_then(|device| t.next_on(device, window)))
+                    }
+                    3 if made == regions && unplaced.is_empty() && running.is_empty() && t.is_empty() => {
+                        let Some((id, Some(device))) = paused.pop() else { continue };
+                        t.resumes(device);
+                        running.push((id, Some(device)));
+                        (None, None)
+                    }
                     _ => {
                         let idle = (0..devices).find(|&device| t.is_idle(device));
                         (t.next(limit), idle.and_then(|device| t.take_over(device, |_, _| Some(1)).map(|(id, _)| (id, Some(device)))))
@@ -251,6 +345,7 @@ mod tests {
                 };
                 unplaced.extend(has_turn);
                 running.extend(begins);
+                stuck = if before == (made, unplaced.len(), running.len(), paused.len(), over) { stuck + 1 } else { 0 };
                 let begun: u32 = t.begun.iter().sum();
                 assert!(t.turns <= limit && begun as usize == running.len() && t.begun.iter().all(|&begun| begun <= window), "seed {seed}");
             }

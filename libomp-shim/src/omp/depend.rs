@@ -276,6 +276,11 @@ pub fn queued_before(task: &Task) -> Vec<Queued> {
     ask_before(task, |before| before.iter().filter(incomplete).filter_map(|before| before.get().queued()).collect()).unwrap_or_default()
 }
 
+/// Where the work of all those is or was that have queued some.
+pub fn have_queued_before(task: &Task) -> Vec<Queued> {
+    ask_before(task, |before| before.iter().filter_map(|before| before.get().queued()).collect()).unwrap_or_default()
+}
+
 /// The place of `task`, the running one, in the order of regions on GPUs.
 pub fn place_in_order(task: &Task) -> Option<Id> {
     // SAFETY: as above.

@@ -62,6 +62,8 @@ fn orders(slot: &Slot) -> bool {
 /// Waits for the tasks before `task`, the running one, that were not complete when it began.
 pub fn wait(task: &Task) {
     if task.flags().has(Flags::QUEUES) && !depend::before_are_complete(task) && !ult::mutant!(chain_ends_early) {
+        // They have queued work, but may wait for what needs a turn.
+        turns::step_aside(Here::get());
         transfer::wait(&|| depend::before_are_complete(task), &|_| false);
     }
 }
@@ -132,6 +134,11 @@ pub fn queued_as(here: Here, slot: &Slot, operation: Operation, keeps: bool) {
 /// The device on which a task before the running one has queued work that may not be over.
 pub fn device_before(here: Here) -> Option<i32> {
     depend::queued_before(here.task).last().map(|work| work.device)
+}
+
+/// The devices on which tasks before the running one have queued work, over or not, as far as they were not complete when it was made.
+pub fn devices_behind(here: Here) -> Vec<i32> {
+    depend::have_queued_before(here.task).iter().map(|work| work.device).collect()
 }
 
 /// The devices on which tasks before the running one have queued work that may not be over.

@@ -48,30 +48,30 @@ pub fn grant(parent: &Task, child: &Task, flags: Flags) -> Flags {
     flags.with(Flags::QUEUES).with(Flags::OFFLOADED)
 }
 
-fn has_streams(slot: &&Slot) -> bool {
+/// Can tasks have streams there?
+pub fn has_streams(slot: &Slot) -> bool {
     slot.device.orders_operations()
 }
 
-/// The device with this number, if it has streams. Of any of them that on which a task before the running one has queued its work, else the one that is `nearest`, else the one on
-/// which this process runs least.
-pub fn device(here: Here, number: i64, nearest: &dyn Fn(&Slot) -> u64) -> Option<&'static Slot> {
-    let devices = || usable().iter().filter(has_streams);
+/// The device with this number, if it has streams. Of any of them that on which a task before the running one has queued its work, else the one on which this process runs least: who asks is in the middle of its code
+/// and cannot wait for a turn.
+fn device(here: Here, number: i64) -> Option<&'static Slot> {
+    let devices = || usable().iter().filter(|slot| has_streams(slot));
     if number != i64::from(ANY_GPU) {
         return devices().find(|slot| i64::from(slot.number) == number);
     }
     let before = chain::device_before(here);
-    let near = || devices().filter(|slot| nearest(slot) > 0).max_by_key(|slot| nearest(slot));
-    devices().find(|slot| Some(slot.number) == before).or_else(near).or_else(|| devices().min_by_key(|slot| slot.load()))
+    devices().find(|slot| Some(slot.number) == before).or_else(|| devices().min_by_key(|slot| slot.load()))
 }
 
 /// All of them.
 pub fn all() -> impl Iterator<Item = &'static Slot> {
-    usable().iter().filter(has_streams)
+    usable().iter().filter(|slot| has_streams(slot))
 }
 
 /// Is there such a device with streams?
 pub fn exists(number: i32) -> bool {
-    usable().iter().filter(has_streams).any(|slot| number == ANY_GPU || slot.number == number)
+    usable().iter().filter(|slot| has_streams(slot)).any(|slot| number == ANY_GPU || slot.number == number)
 }
 
 fn broken(slot: &Slot, why: &Failure) -> Fault {
@@ -95,7 +95,7 @@ pub fn stream(here: Here, number: Option<i64>) -> Result<*mut c_void, Fault> {
     if let Some(lent) = all.iter().find(|lent| number == i64::from(ANY_GPU) || i64::from(lent.slot.number) == number) {
         return lent.slot.device.bind().map(|_| lent.stream.handle).map_err(|why| broken(lent.slot, &why));
     }
-    let slot = device(here, number, &|_| 0).ok_or(Fault::Device)?;
+    let slot = device(here, number).ok_or(Fault::Device)?;
     let after = chain::behind(here, slot, &[]);
     let lent = open(slot, &after, super::priority(task)).map_err(|why| broken(slot, &why))?;
     let handle = lent.stream.handle;
@@ -128,14 +128,14 @@ fn close(lent: &Lent) {
 /// # Errors
 /// Some of it failed: where, and how.
 pub fn settle_all(here: Here) -> Result<(), (&'static Slot, Failure)> {
-    settle_with(here, |slot, operation| transfer::settle(&*slot.device, operation))
+    settle_with(here, |slot, operation| transfer::settle(&*slot.device, operation), |_| ())
 }
 
-/// [`settle_all`], with a way to wait for the work on a device.
+/// [`settle_all`], with a way to wait for the work on a device. `over` is told that all of it is over, and whether it went well, before those are waited for that the task follows.
 ///
 /// # Errors
 /// As there.
-pub fn settle_with(here: Here, mut settle: impl FnMut(&'static Slot, Operation) -> Result<(), Failure>) -> Result<(), (&'static Slot, Failure)> {
+pub fn settle_with(here: Here, mut settle: impl FnMut(&'static Slot, Operation) -> Result<(), Failure>, over: impl FnOnce(bool)) -> Result<(), (&'static Slot, Failure)> {
     let all = LENT.take(here.task).unwrap_or_default();
     WISHES.take(here.task);
     for lent in all.iter().rev() {
@@ -148,6 +148,7 @@ pub fn settle_with(here: Here, mut settle: impl FnMut(&'static Slot, Operation) 
     // All are waited for, whatever became of the others.
     let results: Vec<_> = all.iter().zip(marked).map(|(lent, mark)| mark.and_then(|operation| settle(lent.slot, operation))).collect();
     all.iter().for_each(close);
+    over(results.iter().all(Result::is_ok));
     chain::wait(here.task);
     all.iter().zip(results).try_for_each(|(lent, result)| result.map_err(|why| (lent.slot, why)))
 }

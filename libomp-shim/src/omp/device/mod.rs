@@ -10,6 +10,7 @@
 //! | [`chain`] | regions that follow each other on a device without the host |
 //! | [`lent`] | streams that tasks of the program put their own work on |
 //! | [`work`] | tasks of functions that use such a stream |
+//! | [`avoided`] | GPUs that have failed such tasks |
 //! | [`version`] | tasks that have a function for the host and one for GPUs |
 //! | [`place`] | by which policy, and what it has to know |
 //! | [`construct`] | `target`, `target data`, `target update` |
@@ -49,6 +50,7 @@ use interface::{Address, Device, Failure};
 use table::Table;
 
 pub mod array;
+pub mod avoided;
 pub mod chain;
 pub mod choose;
 pub mod construct;

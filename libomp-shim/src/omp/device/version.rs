@@ -3,19 +3,20 @@
 //! Such a task begins as a device task does ([`super::work`]): when the device tasks before it have queued their work. If a GPU is chosen then, its work is queued behind theirs. If the host is, the task
 //! waits until those before it are complete, and the choice is made once more, since by then much may have changed; if the host is chosen again the task is one like any other of the team.
 //!
+//! Where GPUs are the runtime's choice, a task for one waits for its turn, and may be for another one then, or be taken over by one ([`super::place::tasks`]). What is for the host waits for none.
+//!
 //! A GPU that gives no stream has run nothing yet: the task goes elsewhere. What fails afterwards is the task's failure: nobody knows what it has done. In either case tasks with versions leave that GPU alone from there on, as far as they have a choice: a context that an error has met is of no use any more.
 //!
 //! What may not live here: how is chosen ([`super::place::versions`]).
 
 use core::ffi::{c_int, c_void};
 use core::ptr;
-use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::choose::ANY;
 use super::lent::{self, ANY_GPU};
 use super::place::versions::{self, Asked, Datum, Place, Share};
 use super::work::{self, Why};
-use super::{Slot, array, chain, transfer};
+use super::{Slot, array, avoided, chain, place, transfer};
 use crate::omp::depend::{self, Dependence};
 use crate::omp::env::TargetOffload;
 use crate::omp::remote::bytes::Bytes;
@@ -73,7 +74,7 @@ impl Among {
             Gpus::One(number) => slot.number == number,
         });
         let all: Vec<Place> = gpus.map(Some).chain(self.host.then_some(None)).filter(|place| !without.iter().any(|other| is_same(*place, *other))).collect();
-        let sound: Vec<Place> = all.iter().copied().filter(|place| place.is_none_or(|slot| !AVOIDED.has(slot))).collect();
+        let sound: Vec<Place> = all.iter().copied().filter(|place| place.is_none_or(|slot| !avoided::has(slot))).collect();
         if sound.is_empty() { all } else { sound }
     }
 }
@@ -82,21 +83,10 @@ fn is_same(one: Place, other: Place) -> bool {
     one.map(|slot| slot.number) == other.map(|slot| slot.number)
 }
 
-/// GPUs that have failed, by their numbers.
-struct Avoided(AtomicU64);
-static AVOIDED: Avoided = Avoided(AtomicU64::new(0));
-
-impl Avoided {
-    fn has(&self, slot: &Slot) -> bool {
-        // ORDERING: Relaxed; a hint.
-        slot.number < 64 && self.0.load(Ordering::Relaxed) >> slot.number & 1 == 1
-    }
-
-    fn add(&self, slot: &Slot) {
-        // ORDERING: Relaxed; as in `has`.
-        if slot.number < 64 && self.0.fetch_or(1 << slot.number, Ordering::Relaxed) >> slot.number & 1 == 0 {
-            report::warn(format_args!("device {} has failed: tasks with versions run elsewhere from here on if they can", slot.number));
-        }
+/// The GPU has failed a task with versions.
+fn avoid(slot: &Slot) {
+    if avoided::add(slot) {
+        report::warn(format_args!("device {} has failed: tasks with versions run elsewhere from here on if they can", slot.number));
     }
 }
 
@@ -126,15 +116,21 @@ pub fn create(here: Here, versions: Versions, items: impl ExactSizeIterator<Item
     let has_gpus = versions.among.gpus != Gpus::None;
     let flags = Flags::UNTIED.with_if(has_gpus, Flags::OFFLOADED.with(Flags::QUEUES));
     let task = Task::allocate(here, size_of::<Versions>(), run, flags);
+    let (takes_turns, function) = (versions.among.gpus == Gpus::Any, versions.gpu.map_or(0, |function| function as usize));
     let versions = Versions { blocks: items.clone().filter(array::tasks::names_block).collect(), ..versions };
     // SAFETY: a fresh task with room for it.
     unsafe { task.as_ref().payload().cast::<Versions>().write(versions) };
+    if takes_turns {
+        // SAFETY: as above.
+        place::tasks::announce(unsafe { task.as_ref() }, function);
+    }
     if items.len() == 0 { task::submit(here, task) } else { depend::submit(here, task, items) }
 }
 
 unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
     // SAFETY: `create` wrote it; the task runs once.
     let versions = unsafe { task.payload().cast::<Versions>().read() };
+    place::tasks::begins(task);
     if discarded {
         work::discard(versions.future);
         return true;
@@ -157,14 +153,14 @@ fn carry_out(versions: &Versions) -> (usize, Result<(), Why>) {
             Some(slot) => match on_gpu(versions, share, slot) {
                 Err(why @ (Why::None(_) | Why::Blocks(_))) => {
                     if matches!(why, Why::None(_)) {
-                        AVOIDED.add(slot);
+                        avoid(slot);
                     }
                     without.push(place);
                     last = why;
                 }
                 result => {
                     if let Err(Why::Device(..)) = result {
-                        AVOIDED.add(slot);
+                        avoid(slot);
                     }
                     return (name, result);
                 }
@@ -181,7 +177,7 @@ fn choose(versions: &Versions, functions: [usize; 2], without: &[Place]) -> Opti
     let nothing_precedes = || !here.task.flags().has(Flags::QUEUES) || depend::before_are_complete(here.task);
     let may_begin = |place: Place| place.is_some() || nothing_precedes() || ult::mutant!(version_overtakes);
     let asked = |before| Asked { functions, data: &versions.data, before };
-    let share = match versions::choose(&asked(&before), &places, may_begin)? {
+    let mut share = match versions::choose(&asked(&before), &places, may_begin)? {
         Ok(share) => share,
         Err(_) => {
             chain::wait(here.task);
@@ -191,6 +187,13 @@ fn choose(versions: &Versions, functions: [usize; 2], without: &[Place]) -> Opti
     if share.place().is_none() {
         // It may have waited, and another worker may go on with it.
         chain::leave(Here::get());
+        return Some(share);
+    }
+    if versions.among.gpus == Gpus::Any {
+        let has_others = !chain::devices_before(Here::get()).is_empty();
+        // Behind others on the GPU it follows them there, without the host. Those that have failed while it waited for its turn are none.
+        let gpus = || if has_others { Vec::new() } else { versions.among.places(without).into_iter().flatten().collect() };
+        share.take_turn(&asked(&[]), gpus);
     }
     Some(share)
 }
@@ -213,20 +216,23 @@ fn on_gpu(versions: &Versions, mut share: Share, slot: &'static Slot) -> Result<
     share.begin(&versions.data);
     let wants = versions.blocks.iter().filter_map(|access| array::tasks::wanted(access, slot.number)).collect();
     array::tasks::begin(Here::get(), wants).map_err(Why::Blocks)?;
+    share.opens();
     // It may have waited, and another worker may go on with it.
     let here = Here::get();
     let stream = lent::stream(here, Some(slot.number.into())).map_err(|why| {
         array::tasks::end(Here::get().task);
         Why::None(why)
     })?;
+    share.launches();
     // SAFETY: the program's function, with its stream and the copy of its arguments.
     let said = unsafe { function(slot.number, stream, versions.arguments.address().cast_const().cast()) };
+    let turn = share.has_put();
     // What it has put there is waited for in any case; how long it took counts if all went well.
     let mut share = Some(share).filter(|_| said == 0);
-    let settled = lent::settle_with(here, |on, operation| match share.take_if(|_| on.number == slot.number) {
+    let settled = lent::settle_with(Here::get(), |on, operation| match share.take_if(|_| on.number == slot.number) {
         Some(share) => versions::settle(share, on, operation),
         None => transfer::settle(&*on.device, operation),
-    });
+    }, |_| drop(turn));
     array::tasks::end(Here::get().task);
     if said == 0 { settled.map_err(|(slot, why)| Why::Device(slot, why)) } else { Err(Why::Said(said)) }
 }

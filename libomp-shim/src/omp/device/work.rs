@@ -7,7 +7,7 @@ use core::ffi::{c_int, c_void};
 use super::interface::Failure;
 use super::lent;
 use super::array::{self, Refusal};
-use super::{Slot, fail};
+use super::{Slot, avoided, fail, place, transfer};
 use crate::omp::check::words;
 use crate::omp::depend::{self, Dependence};
 use crate::omp::remote::bytes::Bytes;
@@ -42,12 +42,16 @@ pub fn create(here: Here, work: Work, items: impl ExactSizeIterator<Item = Depen
     // Untied: while it waits for its device its thread may begin others.
     let flags = Flags::UNTIED.with(Flags::OFFLOADED).with(Flags::QUEUES);
     let task = Task::allocate(here, size_of::<Payload>(), run, flags);
-    let device = work.device;
+    let (device, function) = (work.device, work.function as usize);
     let blocks = items.clone().filter(array::tasks::names_block).collect();
     // SAFETY: a fresh task with room for it.
     unsafe { task.as_ref().payload().cast::<Payload>().write(Payload(work, blocks)) };
     // SAFETY: as above.
     array::ahead::bind(unsafe { task.as_ref() }, device.into());
+    if device == lent::ANY_GPU {
+        // SAFETY: as above.
+        place::tasks::announce(unsafe { task.as_ref() }, function);
+    }
     if items.len() == 0 { task::submit(here, task) } else { depend::submit(here, task, items) }
 }
 
@@ -68,6 +72,7 @@ pub(super) enum Why {
 unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
     // SAFETY: `create` wrote it; the task runs once.
     let Payload(work, blocks) = unsafe { task.payload().cast::<Payload>().read() };
+    place::tasks::begins(task);
     if discarded {
         discard(work.future);
     } else {
@@ -77,20 +82,32 @@ unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
 }
 
 fn carry_out(work: &Work, blocks: &[Dependence]) -> Result<(), Why> {
-    let mut device = work.device;
+    let mut turn = match work.device {
+        lent::ANY_GPU => Some(place::tasks::take(work.function as usize, blocks).ok_or(Why::None(Fault::Device))?),
+        _ => None,
+    };
+    let device = turn.as_ref().map_or(work.device, |turn| turn.slot().number);
     if !blocks.is_empty() {
-        let nearest = |slot: &Slot| array::tasks::near(slot, blocks);
-        device = lent::device(Here::get(), device.into(), &nearest).ok_or(Why::None(Fault::Device))?.number;
         let wants = blocks.iter().filter_map(|access| array::tasks::wanted(access, device)).collect();
         array::tasks::begin(Here::get(), wants).map_err(Why::Blocks)?;
     }
+    turn.iter().for_each(place::tasks::Work::opens);
     // It may have waited, and another worker may go on with it.
-    let here = Here::get();
-    let stream = lent::stream(here, Some(device.into())).map_err(Why::None)?;
+    let stream = lent::stream(Here::get(), Some(device.into())).map_err(Why::None)?;
+    turn.iter_mut().for_each(place::tasks::Work::launches);
     // SAFETY: the program's function, with its stream and the copy of its arguments.
     let said = unsafe { (work.function)(stream, work.arguments.address().cast_const().cast()) };
+    turn.iter().for_each(place::tasks::Work::has_put);
     // What it has put there is waited for in any case.
-    let settled = lent::settle_all(here).map_err(|(slot, why)| Why::Device(slot, why));
+    let over = |well| {
+        if let Some(turn) = turn.take() {
+            turn.ends(well && said == 0);
+        }
+    };
+    let settled = lent::settle_with(Here::get(), |slot, operation| transfer::settle(&*slot.device, operation), over).map_err(|(slot, why)| {
+        avoided::add(slot);
+        Why::Device(slot, why)
+    });
     array::tasks::end(Here::get().task);
     if said == 0 { settled } else { Err(Why::Said(said)) }
 }

@@ -25,6 +25,11 @@ pub fn near(slot: &Slot, accesses: &[Dependence]) -> u64 {
     blocks.filter(|block| BLOCKS.with(|directory| directory.has(slot.number, block))).map(|block| block.len() as u64).sum()
 }
 
+/// Bytes of these blocks.
+pub fn bytes(accesses: &[Dependence]) -> u64 {
+    accesses.iter().filter_map(|access| wanted(access, 0)).map(|want| want.block.len() as u64).sum()
+}
+
 /// The use of a block that an access names; none if it names no array.
 pub fn wanted(access: &Dependence, device: i32) -> Option<Want> {
     let address = access.address?;

@@ -153,8 +153,8 @@ pub fn host_looks() {
 /// The same for a task that begins, unless it is known to launch a region that looks after itself.
 #[cold]
 pub fn host_looks_in(task: &Task) {
-    // What is announced of a task that never launched anything stays until its memory is that of another target task.
-    let launches = || task.flags().has(task::Flags::OFFLOADED) && is_announced(task).is_some_and(|region| region.keeps && chain::launches(region.entry));
+    // What is announced of a task that never launched anything stays until its memory is that of another target task: device tasks are none.
+    let launches = || task.flags().has(task::Flags::OFFLOADED.with(task::Flags::TARGET)) && is_announced(task).is_some_and(|region| region.keeps && chain::launches(region.entry));
     if KEPT.count() != 0 && !launches() {
         chain::wait_for_keeping(task);
         host_looks();

@@ -82,6 +82,7 @@ pub unsafe fn leave_as(slot: &Slot, items: &[Item], brought: &Brought, holder: H
             detach(&mut table, &mut batch, item)?;
         }
         let found = count_down(&mut table, items, holder)?;
+        let mut noted = Vec::new();
         for (item, start) in items.iter().zip(&found) {
             let Some(mapped) = start.and_then(|start| table.get_mut(start)) else { continue };
             let is_from = item.flags.has(Flags::FROM);
@@ -89,7 +90,8 @@ pub unsafe fn leave_as(slot: &Slot, items: &[Item], brought: &Brought, holder: H
                 // Whoever waits for this region alone has to find it, whatever others go on to do there.
                 if mapped.count() == 0 || ult::mutant!(kept_write_noted_late) {
                     mapped.written = true;
-                } else {
+                } else if !noted.contains(&mapped.host.start) {
+                    noted.push(mapped.host.start);
                     keep::written(slot, &mapped.host);
                 }
                 continue;

@@ -74,6 +74,7 @@ static MEMORY: ByTask<u64> = ByTask::new();
 static DATA: ByTask<[Option<Section>; SECTIONS]> = ByTask::new();
 static ADDRESS: ByTask<usize> = ByTask::new();
 static ANNOUNCED: ByTask<Announced> = ByTask::new();
+static FUNCTION: ByTask<usize> = ByTask::new();
 
 /// The next target region that the task creates needs so many bytes besides what it maps.
 pub fn set_memory(task: &Task, bytes: u64) {
@@ -119,6 +120,16 @@ pub fn announce(task: &Task, region: Option<Announced>) {
         // Its block may have been that of a region that was never launched.
         None => drop(ANNOUNCED.take(task)),
     }
+}
+
+/// The fresh device task calls this function.
+pub fn set_function(task: &Task, function: usize) {
+    FUNCTION.set(task, Some(function));
+}
+
+/// The function, which is forgotten.
+pub fn take_function(task: &Task) -> Option<usize> {
+    FUNCTION.take(task)
 }
 
 /// What a task was announced as that has not begun.

@@ -6,7 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use placement::times::{Backlog, Kind};
 
 use super::pace::Pace;
-use super::{graph, held, times, turns};
+use super::turns::{self, Turn};
+use super::{graph, held, times};
 use crate::omp::device::{Running, Slot};
 
 /// Of one device.
@@ -148,6 +149,9 @@ pub fn there_may_be_room() {
     PROMISES.fetch_add(ENDED, Ordering::Release);
 }
 
+/// The number of what is no region. It is promised no memory, so whoever waits for room does not wait for its end: that may need what waits.
+pub(super) const NO_REGION: u32 = u32::MAX;
+
 /// A region that was placed on a device, from the choice to its end.
 pub struct Promise {
     slot: &'static Slot,
@@ -155,8 +159,8 @@ pub struct Promise {
     bytes: u64,
     /// Those of them that no mapping stands for.
     own: u64,
-    /// What tells it apart, and how long it will take.
-    kind: Kind,
+    /// What tells it apart, if what it takes is to be learned here, and how long it will take.
+    kind: Option<Kind>,
     expected: u64,
     has_begun: bool,
     /// When its code was launched.
@@ -166,8 +170,8 @@ pub struct Promise {
     has_landed: bool,
     /// The depth of nesting at which it is one of those that are under way to the device ([`held`]), as long as it is.
     share: Option<usize>,
-    /// The task that has a turn for it ([`turns`]), as long as it may have.
-    turn: Option<usize>,
+    /// Its turn ([`turns`]), as long as it has one.
+    turn: Option<Turn>,
     /// The code of its task, where a compiler made the task; else 0.
     entry: usize,
     stolen: bool,
@@ -177,14 +181,23 @@ impl Promise {
     /// The region of this kind, which is expected to take so long, needs so many bytes there, `own` of them besides its mappings. Under the policy's lock.
     pub(super) fn new(slot: &'static Slot, (number, entry): (u32, usize), (bytes, own): (u64, u64), (kind, expected): (Kind, u64)) -> Self {
         slot.placing.place(expected);
-        // ORDERING: Relaxed, all three; the policy's lock orders them for those who choose.
-        PROMISES.fetch_add(1, Ordering::Relaxed);
+        if number != NO_REGION {
+            // ORDERING: Relaxed, all three; the policy's lock orders them for those who choose.
+            PROMISES.fetch_add(1, Ordering::Relaxed);
+        }
         // ORDERING: as above.
         slot.placing.sent.fetch_add(1, Ordering::Relaxed);
         // ORDERING: as above.
         slot.placing.promised.fetch_add(bytes, Ordering::Relaxed);
         let own = own.min(bytes);
-        Self { slot, number, bytes, own, kind, expected, has_begun: false, launched: None, follows: false, has_landed: false, share: None, turn: None, entry, stolen: false }
+        Self { slot, number, bytes, own, kind: Some(kind), expected, has_begun: false, launched: None, follows: false, has_landed: false, share: None, turn: None, entry, stolen: false }
+    }
+
+    /// A task with versions, which needs no memory that is counted: what it takes is learned elsewhere.
+    pub(super) fn of_version(slot: &'static Slot, kind: Kind, expected: u64) -> Self {
+        let mut promise = Self::new(slot, (NO_REGION, 0), (0, 0), (kind, expected));
+        promise.kind = None;
+        promise
     }
 
     /// Where it runs.
@@ -203,8 +216,23 @@ impl Promise {
     }
 
     /// The task has a turn for it.
-    pub(super) fn set_turn(&mut self, task: usize) {
-        self.turn = Some(task);
+    pub(super) fn set_turn(&mut self, turn: Turn) {
+        self.turn = Some(turn);
+    }
+
+    /// The turn, which is the caller's to give back then.
+    pub(super) fn take_turn(&mut self) -> Option<Turn> {
+        self.turn.take()
+    }
+
+    /// See [`Turn::pause`]; nothing without a turn.
+    pub(super) fn pause(&self) {
+        self.turn.iter().for_each(Turn::pause);
+    }
+
+    /// See [`Turn::resume`].
+    pub(super) fn resume(&self) {
+        self.turn.iter().for_each(Turn::resume);
     }
 
     /// Nanoseconds that it will take.
@@ -229,9 +257,7 @@ impl Promise {
 
     /// It is under way no more; others follow.
     fn arrive(&mut self) {
-        if let Some(task) = self.turn.take() {
-            turns::give_back(task);
-        }
+        drop(self.turn.take());
         if let Some(depth) = self.share.take() {
             held::ended(self.slot, depth);
         }
@@ -239,6 +265,15 @@ impl Promise {
 
     /// The region begins: from here on it counts as running.
     pub fn begin(&mut self, _: &Running<'_>) {
+        self.runs();
+    }
+
+    /// The task that it is has got a stream there, and counts as running with that.
+    pub(super) fn begin_on_stream(&mut self) {
+        self.runs();
+    }
+
+    fn runs(&mut self) {
         if !core::mem::replace(&mut self.has_begun, true) {
             // ORDERING: Relaxed; as in `new`.
             self.slot.placing.sent.fetch_sub(1, Ordering::Relaxed);
@@ -268,24 +303,34 @@ impl Promise {
 
     /// Its code has ended.
     pub fn land(&mut self) {
-        let Some(launched) = self.launched else { return };
+        self.land_behind();
+    }
+
+    /// The same. When the one before it was seen to have ended there; 0 if it was not launched.
+    pub(super) fn land_behind(&mut self) -> u64 {
+        let Some(launched) = self.launched else { return 0 };
         let (now, began) = (times::now(), self.began());
         let last = self.slot.placing.ends(now);
         // Without what it has waited for others there: a path is no sum of those.
         let alone = now.saturating_sub(launched.max(last));
         let taken = if self.follows { alone } else { now.saturating_sub(launched) };
         self.slot.placing.forget(self.expected, began);
-        times::ended(self.kind, taken);
+        if let Some(kind) = self.kind {
+            times::ended(kind, taken);
+            // ORDERING: Relaxed, both; an estimate.
+            self.slot.placing.taken.fetch_add(taken, Ordering::Relaxed);
+            // ORDERING: as above.
+            self.slot.placing.ended.fetch_add(1, Ordering::Relaxed);
+        }
         if times::ended_of(self.entry, alone) {
             turns::learn();
         }
         (self.launched, self.has_landed) = (None, true);
-        // ORDERING: Relaxed, both; an estimate.
-        self.slot.placing.taken.fetch_add(taken, Ordering::Relaxed);
-        // ORDERING: as above.
-        self.slot.placing.ended.fetch_add(1, Ordering::Relaxed);
-        graph::end(self.number, taken);
+        if self.number != NO_REGION {
+            graph::end(self.number, taken);
+        }
         self.arrive();
+        last
     }
 }
 
@@ -301,7 +346,7 @@ impl Drop for Promise {
         }
         self.slot.placing.give(self.bytes);
         // ORDERING: Release, pairs with `Promises::now`.
-        PROMISES.fetch_add(ENDED - 1, Ordering::Release);
+        PROMISES.fetch_add(if self.number == NO_REGION { ENDED } else { ENDED - 1 }, Ordering::Release);
     }
 }
 
@@ -348,7 +393,7 @@ mod tests {
         all.iter_mut().for_each(Promise::launch);
         std::thread::sleep(std::time::Duration::from_millis(20));
         let wait = load.wait(slot.load(), times::now());
-        assert!((14_900_000_000..14_980_000_001).contains(&wait), "only the first one has begun: {wait}");
+        assert!((13_000_000_000..14_980_000_001).contains(&wait), "only the first one has begun: {wait}");
         let before = times::now();
         all[0].land();
         assert_eq!(load.wait(0, times::now()), 2 * expected);

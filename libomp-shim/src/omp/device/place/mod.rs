@@ -10,6 +10,7 @@
 //! | [`library`] | policies from shared objects of the user's |
 //! | [`held`] | regions that wait for their rank, and may be stolen |
 //! | [`turns`] | regions that wait for their turn on GPUs, and for a GPU, and may be taken over |
+//! | [`tasks`] | device tasks whose GPU is the runtime's choice |
 //! | [`seat`] | where the task of such a region waits |
 //! | [`hints`] | what the program declares before a region |
 //! | [`times`] | how long regions take, by code and size of data |
@@ -47,6 +48,7 @@ pub mod pace;
 pub mod policies;
 pub(super) mod rates;
 mod seat;
+pub mod tasks;
 mod times;
 pub mod turns;
 pub mod versions;
@@ -309,6 +311,8 @@ pub struct Placed {
     offers: Vec<Offer>,
     /// Bytes that it needs where none of its data are.
     elsewhere: u64,
+    /// It follows others on its GPU, and may not go to another one.
+    follows: bool,
 }
 
 /// The policy has found no device, or another one than those before the region are on, where it may be asked once more when these are over.
@@ -332,7 +336,8 @@ fn try_choose(region: Announced, able: &Able, code: usize, items: &[Item], limit
     let Some((slot, view, blocks)) = chosen else {
         return Err(Nowhere { is_sure: limit.is_none() || seen.iter().all(|seen| seen.all) });
     };
-    if policy.may_change() && lead.is_some_and(|leader| leader != slot.number) {
+    // Who is near may have changed by then, too.
+    if (policy.may_change() || matches!(region.among, Among::Near(_))) && lead.is_some_and(|leader| leader != slot.number) {
         return Err(Nowhere { is_sure: false });
     }
     let Need { private, fresh, .. } = Need::of(items, None);
@@ -341,7 +346,8 @@ fn try_choose(region: Announced, able: &Able, code: usize, items: &[Item], limit
     let stays = view.present >= WORTH_STAYING || limit.is_some() && view.present > 0;
     let moves = held::is_used() && slot.home.gpu.is_none() && matches!(region.among, Among::All | Among::Ranks);
     let may_move = moves && policy.lets_steal() && !stays && map::is_complete(items);
-    let may_wait = limit.is_none() || view.present == 0;
+    let follows = lead == Some(slot.number);
+    let may_wait = limit.is_none() || view.present == 0 || follows;
     let others = slots.iter().zip(&views).filter(|(other, view)| other.home.gpu.is_some() && other.number != slot.number && view.fits());
     let offers = others.map(|(other, view)| Offer { device: other.number, bring: view.bring });
     // Behind others on its GPU it would only wait for these elsewhere.
@@ -349,7 +355,7 @@ fn try_choose(region: Announced, able: &Able, code: usize, items: &[Item], limit
     let offers = offers.filter(|_| lets_move).collect();
     let promise = Promise::new(slot, (region.number, region.entry), (view.need - blocks, private + region.scratch), asked.kind(slot));
     writers::note(items, slot.number);
-    Ok(Placed { promise, may_move, may_wait, offers, elsewhere: fresh + private + region.scratch })
+    Ok(Placed { promise, may_move, may_wait, offers, elsewhere: fresh + private + region.scratch, follows })
 }
 
 fn say_that_nobody_has_room(region: Announced, items: &[Item], limit: Option<u64>) {

@@ -29,6 +29,14 @@ impl InForce {
         self.0.as_mut()?.0.choose(request, devices)
     }
 
+    /// For a device task, which has no number. Policies that know regions by their numbers are not asked.
+    pub fn choose_for_task(&mut self, devices: &[View]) -> Option<usize> {
+        match self.0.as_mut() {
+            Some((policy, true)) => policy.choose(Request::default(), devices),
+            _ => LeastLoaded::default().choose(Request::default(), devices),
+        }
+    }
+
     /// May another device steal what was placed? Not what is planned ahead, nor what the user has chosen.
     pub fn lets_steal(&self) -> bool {
         self.0.as_ref().is_some_and(|(_, moves)| *moves)

@@ -1,8 +1,8 @@
-//! Turns of regions on GPUs: the tasks of such regions wait here, suspended, until it is their turn to be placed, and then until they begin.
+//! Turns on GPUs: tasks that are regions, and device tasks ([`super::tasks`], [`super::versions`]), wait here, suspended, until it is their turn to be placed, and then until they begin.
 //!
 //! The rules are `placement::turns`': priority, remaining path, time; a GPU without work takes over what waits for another one. Here are the tasks that wait, and how many regions a GPU can use. Only
-//! tasks that are regions and nothing else come here ([`Flags::OFFLOADED`]): their creators go on, and they hold nothing that others could wait for. Who has a turn and has to wait for more than a
-//! device calls [`give_back`] first; this is owed by each such wait in this crate.
+//! tasks for devices come here ([`Flags::OFFLOADED`]). *Who has a turn that counts waits for devices alone*: whoever has to wait for more calls [`step_aside`] first; this is owed by each such wait in this crate. While a
+//! device task's function runs, which may wait for anything, its turn does not count ([`Turn::pause`]). The page is `docs/protocols/turns.md`.
 //!
 //! The remaining path is told by dependences: as soon as regions come here each task with dependences has a place in the order ([`made`]), the host's too, whose own time counts as nothing. What
 //! such a region takes is told by its task's code, as its data are not known when it is made; a program may have made most of its tasks by the time when the first one of them ends, so what is learned then
@@ -21,7 +21,7 @@ use placement::turns::Turns;
 use super::seat::Seat;
 use super::{Placed, Promise, hints, policies, times};
 use crate::omp::depend;
-use crate::omp::device::{Slot, usable};
+use crate::omp::device::{Slot, avoided, usable};
 use crate::omp::env;
 use crate::omp::task::{Flags, Task};
 use crate::omp::thread::Here;
@@ -69,7 +69,12 @@ struct Holder {
     own: bool,
     /// Where the region has begun.
     device: Option<usize>,
+    /// See [`Turn::pause`].
+    is_paused: bool,
 }
+
+/// A turn of a task's, given back when this is dropped.
+pub struct Turn(usize);
 
 struct State {
     turns: Turns<Held>,
@@ -116,7 +121,8 @@ pub fn is_used() -> bool {
 /// A task with dependences is made.
 #[cold]
 pub fn made(task: &Task) -> Id {
-    let entry = hints::is_announced(task).map_or(0, |region| region.entry);
+    // What is announced of a task that never launched anything stays, so a function comes first.
+    let entry = hints::take_function(task).or_else(|| Some(hints::is_announced(task)?.entry)).unwrap_or(0);
     with(|state| add(&mut state.turns, task, entry))
 }
 
@@ -168,9 +174,9 @@ fn turns() -> u32 {
     usable().iter().filter(|slot| is_gpu(slot)).map(window).sum()
 }
 
-/// Does the running task wait for its turn, if it runs a region on a GPU?
+/// Is the running task a region that waits for its turn, if it runs on a GPU? Regions inside of a device task's function do not: they may have to wait for those before the task.
 pub(super) fn applies(here: Here) -> bool {
-    here.task.flags().has(Flags::OFFLOADED) && is_used()
+    here.task.flags().has(Flags::OFFLOADED.with(Flags::TARGET)) && is_used()
 }
 
 /// The running task's region, of a task with this code, is ready: waits until it may be placed. It has a turn then, until [`give_back`].
@@ -179,7 +185,7 @@ pub(super) fn take(here: Here, entry: usize) {
     let place = depend::place_in_order(here.task);
     let waits = with(|State { turns, holders }| {
         let id = place.unwrap_or_else(|| add(turns, here.task, entry));
-        holders.insert(task, Holder { id, own: place.is_none(), device: None });
+        holders.insert(task, Holder { id, own: place.is_none(), device: None, is_paused: false });
         turns.ask(id, most, Held { task, seat: seat.clone(), placed: None }).is_none()
     });
     if waits {
@@ -191,18 +197,18 @@ pub(super) fn take(here: Here, entry: usize) {
 
 /// The running task's region was placed: waits until it may begin, if it has a turn. Its promise may be for another GPU then.
 pub(super) fn begin(here: Here, placed: Placed) -> Promise {
-    let Placed { mut promise, offers, elsewhere, may_wait, .. } = placed;
+    let Placed { mut promise, offers, elsewhere, may_wait, follows, .. } = placed;
     let (task, seat, slot) = (key(here.task), Arc::new(Seat::default()), promise.slot());
     if !is_gpu(slot) || !may_wait {
         give_back(task);
         return promise;
     }
-    promise.set_turn(task);
+    promise.set_turn(Turn(task));
     let (device, window) = (slot.number as usize, window(slot));
     let held = Held { task, seat: seat.clone(), placed: Some(Offered { promise, offers, elsewhere }) };
     let begins = with(|State { turns, holders }| {
         let Some(holder) = holders.get_mut(&task) else { return Some(held) };
-        let begins = turns.place(holder.id, device, window, held);
+        let begins = if follows && !ult::mutant!(follower_keeps_turn) { turns.place_behind(holder.id, device, window, held) } else { turns.place(holder.id, device, window, held) };
         holder.device = Some(device);
         begins
     });
@@ -211,6 +217,10 @@ pub(super) fn begin(here: Here, placed: Placed) -> Promise {
     }
     // ORDERING: Relaxed; a sum.
     WAITED.fetch_add(1, Ordering::Relaxed);
+    if follows {
+        // Its turn is another's as long as it waits.
+        let_others_in(|_| Some(None));
+    }
     usable().iter().filter(|slot| is_gpu(slot)).for_each(take_over);
     match seat.wait() {
         Given::Promise(promise) => promise,
@@ -218,34 +228,89 @@ pub(super) fn begin(here: Here, placed: Placed) -> Promise {
     }
 }
 
-/// The region of the task gives its turn back, if it has one: it has ended, or has to wait for more than a device.
-pub fn give_back(task: usize) {
+/// The running device task is ready, whose function this is: as [`take`].
+pub(super) fn take_for_task(here: Here, function: usize) {
+    if here.task.flags().has(Flags::OFFLOADED) && is_used() {
+        take(here, function);
+    }
+}
+
+/// It has taken so long by now, as a mean: paths are made anew if that is news.
+pub(super) fn ran(function: usize, nanoseconds: u64) {
+    if times::ended_of(function, nanoseconds) {
+        learn();
+    }
+}
+
+/// The task gives its turn back, if it has one: its work has ended, or it has to wait for more than a device.
+pub(super) fn give_back(task: usize) {
     if !is_used() {
         return;
     }
-    let windows: Vec<u32> = usable().iter().map(|slot| if is_gpu(slot) { window(slot) } else { 0 }).collect();
-    let (most, mut given) = (windows.iter().sum(), Vec::new());
-    let device = with(|State { turns, holders }| {
-        let holder = holders.remove(&task)?;
-        turns.ends(holder.device);
-        if holder.own {
-            turns.order().end(holder.id);
+    let device = let_others_in(|State { turns, holders }| {
+        let Holder { id, own, device, is_paused } = holders.remove(&task)?;
+        device.filter(|_| is_paused).into_iter().for_each(|device| turns.resumes(device));
+        turns.ends(device);
+        if own {
+            turns.order().end(id);
         }
-        if let Some(device) = holder.device {
-            given.extend(core::iter::from_fn(|| turns.next_on(device, windows[device])));
+        Some(device)
+    });
+    if let Some(slot) = device.flatten().and_then(|device| usable().get(device)) {
+        take_over(slot);
+    }
+}
+
+/// Others may begin, or be placed, after this change, which says where somebody makes room for them: `None` if nobody does.
+fn let_others_in(change: impl FnOnce(&mut State) -> Option<Option<usize>>) -> Option<Option<usize>> {
+    let mut given = Vec::new();
+    let device = with(|state| {
+        let device = change(state)?;
+        let (turns, most) = (&mut state.turns, turns());
+        if let Some((device, slot)) = device.and_then(|device| Some((device, usable().get(device)?))) {
+            let window = window(slot);
+            given.extend(core::iter::from_fn(|| turns.next_on(device, window)));
         }
         given.extend(core::iter::from_fn(|| turns.next(most)));
-        holder.device
+        Some(device)
     });
     given.into_iter().for_each(Held::go_on);
-    if let Some(slot) = device.and_then(|device| usable().get(device)) {
-        take_over(slot);
+    device
+}
+
+impl Turn {
+    /// Code of the program's is about to run for the task, which may wait for what needs a turn: this one does not count until it [resumes](Self::resume).
+    pub(super) fn pause(&self) {
+        if ult::mutant!(function_keeps_turn) {
+            return;
+        }
+        let_others_in(|State { turns, holders }| {
+            let holder = holders.get_mut(&self.0).filter(|holder| !holder.is_paused)?;
+            turns.pauses(holder.device?);
+            holder.is_paused = true;
+            Some(holder.device)
+        });
+    }
+
+    /// The code has returned.
+    pub(super) fn resume(&self) {
+        with(|State { turns, holders }| {
+            let Some(holder) = holders.get_mut(&self.0).filter(|holder| holder.is_paused) else { return };
+            holder.is_paused = false;
+            holder.device.into_iter().for_each(|device| turns.resumes(device));
+        });
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        give_back(self.0);
     }
 }
 
 /// The running task has to wait for more than a device.
 pub fn step_aside(here: Here) {
-    if applies(here) && !ult::mutant!(turn_kept) {
+    if is_used() && here.task.flags().has(Flags::OFFLOADED) && !ult::mutant!(turn_kept) {
         give_back(key(here.task));
     }
 }
@@ -285,7 +350,7 @@ impl Held {
     /// How much sooner it would have run on this GPU.
     fn gain(&self, slot: &Slot, limit: Option<u64>) -> Option<u64> {
         let Offered { promise, offers, elsewhere } = self.placed.as_ref()?;
-        let offer = offers.iter().find(|offer| offer.device == slot.number)?;
+        let offer = offers.iter().find(|offer| offer.device == slot.number).filter(|_| !avoided::has(slot))?;
         let (now, from, cost) = (times::now(), promise.slot(), promise.expected());
         let room = limit.map_or(u64::MAX, |limit| limit.saturating_sub(slot.placing.in_use()));
         // It is one of those that its own GPU has to run.

@@ -14,10 +14,12 @@ use placement::times::Kind;
 use placement::versions::{Run, Versions, Way};
 use ult::sched::undisturbed;
 
+use super::turns::{self, Offer, Turn};
 use super::writers::Writers;
-use super::{rates, times};
+use super::{Placed, Promise, rates, times};
 use crate::omp::device::interface::{Failure, Operation, Progress};
 use crate::omp::device::{Slot, get, transfer};
+use crate::omp::thread::Here;
 
 static VERSIONS: Mutex<Versions> = Mutex::new(Versions::new());
 /// Where tasks with versions have written, as far as they have said how much.
@@ -56,10 +58,15 @@ pub struct Asked<'a> {
 pub type Place = Option<&'static Slot>;
 
 impl Asked<'_> {
+    /// Nanoseconds that copies of what it reads take to there.
+    fn moves(&self, place: Place) -> u64 {
+        self.data.iter().filter(|datum| datum.reads).map(|datum| moves(datum, place)).fold(0, u64::saturating_add)
+    }
+
     fn way(&self, place: Place) -> Way {
         let bytes = self.data.iter().map(|datum| datum.bytes).fold(0, u64::saturating_add);
         let device = u8::from(place.is_some());
-        let moves = self.data.iter().filter(|datum| datum.reads).map(|datum| moves(datum, place)).fold(0, u64::saturating_add);
+        let moves = self.moves(place);
         let wait = match place {
             Some(slot) => slot.placing.wait(slot.load(), times::now()),
             // It begins when those before it have ended.
@@ -89,6 +96,9 @@ pub struct Share {
     place: Place,
     expected: u64,
     began: Option<u64>,
+    /// On a GPU. Nobody counts on room for it, so it is made and moves without the policy's lock.
+    promise: Option<Promise>,
+    has_left: bool,
 }
 
 /// The place among these for a task; `None`: there is none. `accept` says whether the task takes it now: else nothing has happened.
@@ -102,10 +112,8 @@ pub fn choose(asked: &Asked<'_>, places: &[Place], accept: impl FnOnce(Place) ->
         return Some(Err(place));
     }
     let expected = versions.place(&ways, chosen);
-    if let Some(slot) = place {
-        slot.placing.place(expected);
-    }
-    Some(Ok(Share { way: ways[chosen], place, expected, began: None }))
+    let promise = place.map(|slot| Promise::of_version(slot, ways[chosen].kind, expected));
+    Some(Ok(Share { way: ways[chosen], place, expected, began: None, promise, has_left: false }))
 }
 
 impl Share {
@@ -114,12 +122,54 @@ impl Share {
         self.place
     }
 
+    /// The running task, which is for a GPU, waits for its turn, and until its GPU can use it. It may be for another one of these then.
+    pub fn take_turn(&mut self, asked: &Asked<'_>, gpus: impl FnOnce() -> Vec<&'static Slot>) {
+        turns::take_for_task(Here::get(), self.way.kind.function);
+        let Some(mut promise) = self.promise.take() else { return };
+        let gpus = gpus();
+        if let Some(&slot) = gpus.iter().min_by_key(|slot| self.finish(asked, slot))
+            && slot.number != promise.slot().number
+        {
+            promise.carry_over(slot, 0);
+        }
+        let others = gpus.iter().filter(|slot| slot.number != promise.slot().number);
+        let offers = others.map(|slot| Offer { device: slot.number, bring: asked.moves(Some(slot)) }).collect();
+        // It may have waited, and another worker may go on with it.
+        let promise = turns::begin(Here::get(), Placed { promise, may_move: false, may_wait: true, offers, elsewhere: 0, follows: gpus.is_empty() });
+        if !ult::mutant!(version_stays) {
+            self.place = Some(promise.slot());
+        }
+        self.way.moves = asked.moves(self.place);
+        self.promise = Some(promise);
+    }
+
+    /// When it would have run there, from now; of those that are equal it stays where it is.
+    fn finish(&self, asked: &Asked<'_>, slot: &'static Slot) -> (u64, bool) {
+        let is_there = self.place.is_some_and(|place| place.number == slot.number);
+        let wait = slot.placing.wait(slot.load(), times::now()).saturating_sub(if is_there { self.expected } else { 0 });
+        (wait.saturating_add(asked.moves(Some(slot))), !is_there)
+    }
+
+    /// The task asks for its stream, and then its function is called.
+    pub fn opens(&self) {
+        self.promise.iter().for_each(Promise::pause);
+    }
+
+    /// It has got the stream.
+    pub fn launches(&mut self) {
+        self.promise.iter_mut().for_each(Promise::begin_on_stream);
+    }
+
+    /// The function has returned. The turn is the task's own from here on: who sees the end of what it has put there may be in the middle of anything.
+    pub fn has_put(&mut self) -> Option<Turn> {
+        self.promise.iter().for_each(Promise::resume);
+        self.promise.as_mut().and_then(Promise::take_turn)
+    }
+
     /// Its code begins.
     pub fn begin(&mut self, data: &[Datum]) {
         let now = times::now();
-        if let Some(slot) = self.place {
-            slot.placing.begin(self.expected, now);
-        }
+        self.promise.iter_mut().for_each(Promise::launch);
         self.began = Some(now);
         let number = self.place.map_or(HOST, |slot| slot.number);
         data.iter().filter(|datum| datum.writes && datum.bytes > 0).for_each(|datum| WRITERS.note(datum.address, number));
@@ -129,17 +179,15 @@ impl Share {
     pub fn end(mut self, pending: u64) {
         let Some(began) = self.began else { return };
         let now = times::now();
-        let from = self.place.map_or(began, |slot| slot.placing.ends(now).clamp(began, now));
+        let from = self.promise.as_mut().map_or(began, |promise| promise.land_behind().clamp(began, now));
         let at_least = if self.place.is_some() { pending.saturating_sub(from) } else { now - from };
         self.leave(Some(Run { at_least, at_most: now - from, moves: self.way.moves }));
-        core::mem::forget(self);
     }
 
     fn leave(&mut self, run: Option<Run>) {
-        if let Some(slot) = self.place {
-            slot.placing.forget(self.expected, self.began);
+        if !core::mem::replace(&mut self.has_left, true) {
+            versions().ended(self.way.kind, run);
         }
-        versions().ended(self.way.kind, run);
     }
 }
 
@@ -210,6 +258,17 @@ fn look() {
 /// # Errors
 /// It failed.
 pub fn settle(share: Share, slot: &'static Slot, operation: Operation) -> Result<(), Failure> {
+    let kind = share.way.kind;
+    let result = settle_share(share, slot, operation);
+    let expected = versions().expected(kind, 0);
+    // By the task, in no lock.
+    if let Some(expected) = expected.filter(|_| result.is_ok()) {
+        turns::ran(kind.function, expected);
+    }
+    result
+}
+
+fn settle_share(share: Share, slot: &'static Slot, operation: Operation) -> Result<(), Failure> {
     if operation == Operation::DONE {
         share.end(0);
         return Ok(());

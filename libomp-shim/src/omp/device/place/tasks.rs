@@ -1,0 +1,139 @@
+//! Device tasks whose GPU is the runtime's choice (`ompx_cuda_task`): their turn, the choice, and what is learned of them.
+//!
+//! They take turns with regions ([`turns`]). A task begins here when those before it have queued their work. One whose predecessors all have work on one GPU that is not over follows them there, without the host, and is offered to
+//! no other; one that has them on several waits for them, before it asks for a turn. For the others the policy in force is asked, as for regions: what a task takes is learned by its function and the bytes of the
+//! blocks of arrays that it names, and of equal GPUs the one is chosen where most of those before it ran, then the one that has most of the blocks. Policies that know regions by number (by hand, planned, from a library) are not asked.
+//!
+//! The function is the program's code, and may wait for anything; so the turn pauses while it runs ([`Work::opens`], [`Work::has_put`]). Rejected: giving the turn back in each wait of the runtime's that a function may come to. What the
+//! program waits for by itself (a variable, a lock of the system's) is not seen.
+//!
+//! What may not live here: streams and blocks (`device/work.rs`, `lent.rs`, `array/`), tasks with versions ([`super::versions`]).
+
+use placement::policy::View;
+use placement::times::Kind;
+
+use super::load::NO_REGION;
+use super::turns::Offer;
+use super::{Placed, Promise, hints, policies, rates, times, turns};
+use crate::omp::depend::Dependence;
+use crate::omp::device::{Slot, array, avoided, chain, lent, usable};
+use crate::omp::env;
+use crate::omp::task::Task;
+use crate::omp::thread::Here;
+
+/// The fresh task `task` will call this function on a GPU that the runtime chooses.
+pub fn announce(task: &Task, function: usize) {
+    turns::announce();
+    hints::set_function(task, function);
+}
+
+/// It was discarded, or has begun.
+pub fn begins(task: &Task) {
+    // It was taken before, unless nothing preceded the task.
+    hints::take_function(task);
+}
+
+/// A device task that has its GPU, until its work there is over: then, or when this is dropped, the turn is given back.
+pub struct Work(Promise);
+
+/// The running task's function may begin on the GPU of what is returned, as far as turns go; `None`: there is no GPU. The caller may be suspended.
+pub fn take(function: usize, blocks: &[Dependence]) -> Option<Work> {
+    let before = chain::devices_before(Here::get());
+    if before.iter().any(|device| *device != before[0]) {
+        chain::wait(Here::get().task);
+    }
+    // It may have waited, here and below, and another worker may go on with it.
+    turns::take_for_task(Here::get(), function);
+    let here = Here::get();
+    let Some(placed) = choose(here, function, blocks) else {
+        turns::step_aside(here);
+        return None;
+    };
+    Some(Work(turns::begin(here, placed)))
+}
+
+fn choose(here: Here, function: usize, blocks: &[Dependence]) -> Option<Placed> {
+    let slots = usable();
+    let bytes = array::tasks::bytes(blocks);
+    let kind = Kind { function, bytes, device: 1 };
+    let (expected, home) = (times::expected(kind), chain::device_before(here));
+    let asked = Asked { blocks, bytes, expected, now: times::now(), before: chain::devices_behind(here) };
+    let is_sound = |slot: &Slot| lent::has_streams(slot) && !avoided::has(slot);
+    let any_sound = slots.iter().any(is_sound);
+    let may_run = |slot: &&'static Slot| lent::has_streams(slot) && (home.is_some() || !any_sound || is_sound(slot)) && (home.is_none_or(|home| home == slot.number) || ult::mutant!(task_leaves_chain));
+    let views: Vec<View> = slots.iter().map(|slot| if may_run(&slot) { asked.view(slot) } else { NOWHERE }).collect();
+    let mut policy = policies::in_force(slots.len(), env::settings().device_memory);
+    let chosen = policy.choose_for_task(&views).filter(|&chosen| views.get(chosen).is_some_and(View::fits))?;
+    let others = slots.iter().zip(&views).filter(|(other, view)| other.number != slots[chosen].number && view.fits() && policy.lets_steal() && !ult::mutant!(task_never_moves));
+    let offers = others.map(|(other, view)| Offer { device: other.number, bring: view.bring }).collect();
+    let promise = Promise::new(&slots[chosen], (NO_REGION, function), (0, 0), (kind, expected));
+    drop(policy);
+    Some(Placed { promise, may_move: false, may_wait: true, offers, elsewhere: 0, follows: home.is_some() })
+}
+
+/// Where a task does not fit.
+const NOWHERE: View = View { need: 1, room: 0, present: 0, running: 0, wait: 0, bring: 0, moves: 0, cost: 0, near: 0 };
+
+/// A task, with what is the same for all GPUs.
+struct Asked<'a> {
+    blocks: &'a [Dependence],
+    bytes: u64,
+    expected: u64,
+    now: u64,
+    /// Where those before it ran.
+    before: Vec<i32>,
+}
+
+impl Asked<'_> {
+    /// The GPU as the policy sees it. Room for blocks is made when the task begins.
+    fn view(&self, slot: &Slot) -> View {
+        let present = array::tasks::near(slot, self.blocks);
+        let bring = rates::bring(slot.number, self.bytes.saturating_sub(present));
+        View {
+            need: 0,
+            room: u64::MAX,
+            present,
+            running: slot.load() + slot.placing.sent(),
+            wait: slot.placing.wait(slot.load(), self.now),
+            bring,
+            moves: bring,
+            cost: self.expected,
+            near: self.before.iter().filter(|&&device| device == slot.number).count() as u32,
+        }
+    }
+}
+
+impl Work {
+    /// Where the task runs.
+    pub fn slot(&self) -> &'static Slot {
+        self.0.slot()
+    }
+
+    /// The task asks for its stream, and then its function is called.
+    pub fn opens(&self) {
+        self.0.pause();
+    }
+
+    /// It has got the stream, on which it comes behind others of the GPU or not.
+    pub fn launches(&mut self) {
+        self.0.begin_on_stream();
+        if !chain::devices_before(Here::get()).is_empty() {
+            self.0.follow();
+        }
+        self.0.launch();
+    }
+
+    /// The function has returned.
+    pub fn has_put(&self) {
+        self.0.resume();
+    }
+
+    /// What it has put there is over, as well as the task is.
+    pub fn ends(mut self, well: bool) {
+        if well {
+            self.0.land();
+        } else if ult::mutant!(failed_task_keeps_turn) {
+            core::mem::forget(self);
+        }
+    }
+}
