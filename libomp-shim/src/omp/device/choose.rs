@@ -1,6 +1,6 @@
 //! `ompx_device_any`: the device of a region, chosen by the runtime.
 //!
-//! The choice is made when the region is about to run, its dependences met; its number is taken earlier, where it is created, as far as the
+//! The choice is made when the region is about to run, its dependences met or queued on a GPU ([`super::chain`]); its number is taken earlier, where it is created, as far as the
 //! compiler says so then ([`announce`]). How it is chosen is the policy's business ([`super::place`]). What may not live here: moving data that
 //! are elsewhere; a region finds what its own maps bring.
 

@@ -2,7 +2,7 @@
 //!
 //! The clause has a number only. A set has one of its own, which it keeps ([`set`]). An address is noted for the next region of the task that asks for it ([`super::hints`]).
 //!
-//! Where data are and where they were written is asked when the region is about to be placed, its dependences met. Where nobody knows, any device will do.
+//! Where data are and where they were written is asked when the region is about to be placed. Where nobody knows, any device will do.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
