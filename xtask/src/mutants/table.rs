@@ -103,6 +103,7 @@ pub const MUTANTS: &[Mutant] = &[
     mutant("task_never_moves", "no GPU takes over device tasks that wait for another one", &[("device/gpu_tasks_moved.c", "clang-19", 4)]),
     mutant("task_leaves_chain", "a device task goes to another GPU than the one where those before it are not over", &[("device/gpu_tasks_chain.c", "clang-19", 4)]),
     mutant("follower_keeps_turn", "a device task that follows others on a GPU keeps its turn while it waits for that GPU, so that those for another one have none", &[("device/gpu_tasks_fan.c", "clang-19", 4)]),
+    mutant("region_tells_for_function", "a region in a device task's function tells those behind the task that its work is queued, which is not yet", &[("device/gpu_tasks_region.c", "clang-19", 4)]),
     mutant("version_stays", "a task's version runs on the GPU that was chosen first, though another one has taken it over", &[("device/gpu_tasks_moved.c", "clang-19", 4)]),
     mutant("interop_ignores_depend", "interop does not wait for its dependences", &[("device/interop_depend.c", "clang-19", 4)]),
     mutant("interop_forgets_stream", "interop does not wait for its stream", &[("device/interop_many.c", "clang-19", 4), ("device/interop_depend.c", "clang-19", 4)]),

@@ -10,6 +10,7 @@ use super::place::{Promise, writers};
 use super::transfer::settle;
 use super::{Slot, array, chain, fail};
 use crate::omp::target;
+use crate::omp::task;
 use crate::omp::thread::Here;
 use crate::omp::tool::event::Target;
 use crate::omp::tool::hook::device as hook;
@@ -83,7 +84,9 @@ pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>
     // SAFETY: as the caller says; the arguments and the room stay until the operation is over.
     let run = hook::submits(region.requested_teams, || unsafe { slot.device.run(&launch) });
     let operation = or_fail(slot, "a target region", run);
-    if entered.leaves_nothing {
+    // Inside of a device task's function the task's work is not all there yet: it tells so itself ([`super::lent`]).
+    let is_the_task = here.task.flags().has(task::Flags::TARGET) || ult::mutant!(region_tells_for_function);
+    if entered.leaves_nothing && is_the_task {
         chain::queued_as(Here::get(), slot, operation, keeps);
     }
     or_fail(slot, "a target region", settle(&*slot.device, operation));

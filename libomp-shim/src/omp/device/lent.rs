@@ -74,6 +74,13 @@ pub fn exists(number: i32) -> bool {
     usable().iter().filter(|slot| has_streams(slot)).any(|slot| number == ANY_GPU || slot.number == number)
 }
 
+/// How many streams of the device the running task and those it is a part of have.
+pub fn of_task_and_parents(here: Here, slot: &Slot) -> u32 {
+    let tasks = core::iter::successors(Some(here.task), |task| task.parent());
+    let streams = tasks.filter(|task| task.flags().has(Flags::STREAMS)).flat_map(|task| LENT.of(task).unwrap_or_default());
+    streams.filter(|lent| lent.slot.number == slot.number).count() as u32
+}
+
 fn broken(slot: &Slot, why: &Failure) -> Fault {
     report::warn(format_args!("a stream of device {}: {why}", slot.number));
     Fault::Broken

@@ -193,7 +193,7 @@ fn choose(versions: &Versions, functions: [usize; 2], without: &[Place]) -> Opti
         let has_others = !chain::devices_before(Here::get()).is_empty();
         // Behind others on the GPU it follows them there, without the host. Those that have failed while it waited for its turn are none.
         let gpus = || if has_others { Vec::new() } else { versions.among.places(without).into_iter().flatten().collect() };
-        share.take_turn(&asked(&[]), gpus);
+        share.take_turn(&asked(&[]), gpus, has_others);
     }
     Some(share)
 }

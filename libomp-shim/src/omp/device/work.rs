@@ -93,7 +93,10 @@ fn carry_out(work: &Work, blocks: &[Dependence]) -> Result<(), Why> {
     }
     turn.iter().for_each(place::tasks::Work::opens);
     // It may have waited, and another worker may go on with it.
-    let stream = lent::stream(Here::get(), Some(device.into())).map_err(Why::None)?;
+    let stream = lent::stream(Here::get(), Some(device.into())).map_err(|fault| {
+        turn.iter().for_each(|turn| _ = avoided::add(turn.slot()));
+        Why::None(fault)
+    })?;
     turn.iter_mut().for_each(place::tasks::Work::launches);
     // SAFETY: the program's function, with its stream and the copy of its arguments.
     let said = unsafe { (work.function)(stream, work.arguments.address().cast_const().cast()) };

@@ -185,7 +185,7 @@ impl Entering<'_> {
     fn leaves_nothing(&self) -> bool {
         const COPIES: [Flags; 2] = [Flags::ALWAYS, Flags::DELETE];
         let lasts = |mapped: &Mapped| if mapped.kept { self.holder == Holder::Keeping } else { mapped.outlasts_regions() || ult::mutant!(regions_hold_for_each_other) && !self.new.contains(&mapped.host.start) };
-        self.held.iter().filter_map(|&start| self.table.get(start)).all(lasts) && !self.items.iter().any(|item| item.is_storage() && COPIES.iter().any(|&flag| item.flags.has(flag)))
+        self.held.iter().chain(&self.new).filter_map(|&start| self.table.get(start)).all(lasts) && !self.items.iter().any(|item| item.is_storage() && COPIES.iter().any(|&flag| item.flags.has(flag)))
     }
 
     /// Is the byte at `address` in a range that this list has made?

@@ -317,11 +317,13 @@ impl Promise {
         self.slot.placing.forget(self.expected, began);
         if let Some(kind) = self.kind {
             times::ended(kind, taken);
-            // ORDERING: Relaxed, both; an estimate.
-            self.slot.placing.taken.fetch_add(taken, Ordering::Relaxed);
-            // ORDERING: as above.
-            self.slot.placing.ended.fetch_add(1, Ordering::Relaxed);
         }
+        // The end of a version may be seen late: only what it has surely taken counts.
+        let usual = if self.kind.is_some() { taken } else { alone };
+        // ORDERING: Relaxed, both; an estimate.
+        self.slot.placing.taken.fetch_add(usual, Ordering::Relaxed);
+        // ORDERING: as above.
+        self.slot.placing.ended.fetch_add(1, Ordering::Relaxed);
         if times::ended_of(self.entry, alone) {
             turns::learn();
         }

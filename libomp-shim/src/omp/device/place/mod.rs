@@ -28,7 +28,7 @@ use placement::policy::{Request, View};
 use placement::times::Kind;
 
 use super::map::{self, Flags, Item, Need};
-use super::{Slot, array, chain, keep, program, rank, transfer, usable};
+use super::{Slot, array, chain, keep, lent, program, rank, transfer, usable};
 use crate::omp::env::{self, TargetOffload};
 use crate::omp::persistent::dist::Section;
 use crate::omp::report;
@@ -287,7 +287,8 @@ pub fn choose(here: Here, region: Announced, code: usize, items: &[Item]) -> Opt
             Err(Nowhere { is_sure }) => is_sure,
         };
         // Asked afterwards: who took the room while this region was looking is under way, or has ended since.
-        let none_runs = usable().iter().all(|slot| slot.load() == 0);
+        // Streams of its own task's, or of one that waits for it, give no room before it has run.
+        let none_runs = usable().iter().all(|slot| slot.load() <= lent::of_task_and_parents(here, slot));
         let is_alone = none_runs && Promises::now() == Promises { outstanding: 0, given_back: before };
         // The depth, not the device: a region inside of another one may run on the host.
         give_turn_back();

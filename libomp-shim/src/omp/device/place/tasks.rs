@@ -58,11 +58,12 @@ fn choose(here: Here, function: usize, blocks: &[Dependence]) -> Option<Placed> 
     let kind = Kind { function, bytes, device: 1 };
     let (expected, home) = (times::expected(kind), chain::device_before(here));
     let asked = Asked { blocks, bytes, expected, now: times::now(), before: chain::devices_behind(here) };
-    let is_sound = |slot: &Slot| lent::has_streams(slot) && !avoided::has(slot);
-    let any_sound = slots.iter().any(is_sound);
-    let may_run = |slot: &&'static Slot| lent::has_streams(slot) && (home.is_some() || !any_sound || is_sound(slot)) && (home.is_none_or(|home| home == slot.number) || ult::mutant!(task_leaves_chain));
-    let views: Vec<View> = slots.iter().map(|slot| if may_run(&slot) { asked.view(slot) } else { NOWHERE }).collect();
+    let sound: Vec<bool> = slots.iter().map(|slot| lent::has_streams(slot) && !avoided::has(slot)).collect();
+    let any_sound = sound.contains(&true);
+    let is_home = |slot: &Slot| home.is_none_or(|home| home == slot.number) || ult::mutant!(task_leaves_chain);
+    let may_run = |slot: &Slot, is_sound: bool| lent::has_streams(slot) && (home.is_some() || !any_sound || is_sound) && is_home(slot);
     let mut policy = policies::in_force(slots.len(), env::settings().device_memory);
+    let views: Vec<View> = slots.iter().zip(sound).map(|(slot, is_sound)| if may_run(slot, is_sound) { asked.view(slot) } else { NOWHERE }).collect();
     let chosen = policy.choose_for_task(&views).filter(|&chosen| views.get(chosen).is_some_and(View::fits))?;
     let others = slots.iter().zip(&views).filter(|(other, view)| other.number != slots[chosen].number && view.fits() && policy.lets_steal() && !ult::mutant!(task_never_moves));
     let offers = others.map(|(other, view)| Offer { device: other.number, bring: view.bring }).collect();

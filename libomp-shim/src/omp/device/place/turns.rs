@@ -220,8 +220,9 @@ pub(super) fn begin(here: Here, placed: Placed) -> Promise {
     if follows {
         // Its turn is another's as long as it waits.
         let_others_in(|_| Some(None));
+    } else {
+        usable().iter().filter(|slot| is_gpu(slot)).for_each(take_over);
     }
-    usable().iter().filter(|slot| is_gpu(slot)).for_each(take_over);
     match seat.wait() {
         Given::Promise(promise) => promise,
         Given::Turn => crate::omp::report::fatal("a target region that had begun was given a turn"),

@@ -123,7 +123,7 @@ impl Share {
     }
 
     /// The running task, which is for a GPU, waits for its turn, and until its GPU can use it. It may be for another one of these then.
-    pub fn take_turn(&mut self, asked: &Asked<'_>, gpus: impl FnOnce() -> Vec<&'static Slot>) {
+    pub fn take_turn(&mut self, asked: &Asked<'_>, gpus: impl FnOnce() -> Vec<&'static Slot>, follows: bool) {
         turns::take_for_task(Here::get(), self.way.kind.function);
         let Some(mut promise) = self.promise.take() else { return };
         let gpus = gpus();
@@ -135,7 +135,7 @@ impl Share {
         let others = gpus.iter().filter(|slot| slot.number != promise.slot().number);
         let offers = others.map(|slot| Offer { device: slot.number, bring: asked.moves(Some(slot)) }).collect();
         // It may have waited, and another worker may go on with it.
-        let promise = turns::begin(Here::get(), Placed { promise, may_move: false, may_wait: true, offers, elsewhere: 0, follows: gpus.is_empty() });
+        let promise = turns::begin(Here::get(), Placed { promise, may_move: false, may_wait: true, offers, elsewhere: 0, follows });
         if !ult::mutant!(version_stays) {
             self.place = Some(promise.slot());
         }
