@@ -77,7 +77,8 @@ pub fn exists(number: i32) -> bool {
 /// How many streams of the device the running task and those it is a part of have.
 pub fn of_task_and_parents(here: Here, slot: &Slot) -> u32 {
     let tasks = core::iter::successors(Some(here.task), |task| task.parent());
-    let streams = tasks.filter(|task| task.flags().has(Flags::STREAMS)).flat_map(|task| LENT.of(task).unwrap_or_default());
+    // Flags are the running task's own: those of the others are not looked at.
+    let streams = tasks.flat_map(|task| LENT.of(task).unwrap_or_default());
     streams.filter(|lent| lent.slot.number == slot.number).count() as u32
 }
 
