@@ -241,8 +241,8 @@ class Frames(gdb.unwinder.Unwinder):
         # Its name lies on the context's stack: gdb takes a caller that is further down for a broken stack.
         info = pending.create_unwind_info(FrameId(gdb.Value(frame).cast(unsigned), pending.read_register("rip")))
         for number, register in enumerate(SAVED):
-            info.add_saved_register(register, gdb.Value(word(frame + 8 + 8 * number)).cast(unsigned))
-        info.add_saved_register("rsp", gdb.Value(frame + 8 + 8 * len(SAVED)).cast(unsigned))
+            info.add_saved_register(register, gdb.Value(word(frame + 8 * number)).cast(unsigned))
+        info.add_saved_register("rsp", gdb.Value(frame + 8 * len(SAVED)).cast(unsigned))
         return info
 
 

@@ -7,6 +7,7 @@
 //! | file | what lives there |
 //! |---|---|
 //! | `running` | how a kernel thread finds its record; the running context's words, role and storage |
+//! | `mode` | the floating-point mode of each OpenMP thread |
 //! | `wake` | waking a worker, or calling it to its scheduler |
 //! | `gate` | who may touch the owner's part; standing in for a blocked worker |
 //! | `crowd` | whose ULTs run on a worker, and who waits behind it |
@@ -37,10 +38,12 @@ use crate::victim::{self, Selector};
 
 mod crowd;
 mod gate;
+mod mode;
 mod registry;
 mod running;
 mod wake;
 
+pub(crate) use mode::{ThreadMode, begin_mode, end_mode, switch_mode};
 pub(crate) use registry::REGISTRY_ENTRIES;
 pub use registry::{TABLE, on_thread_exit, register_current, somebody_runs, totals, use_identities, uses_identities};
 pub(crate) use registry::{
@@ -121,8 +124,8 @@ pub(crate) struct Role {
     pub(crate) tag: GangTag,
     /// Code address of its parallel region; zero for none.
     pub(crate) region: usize,
-    /// Which contexts belong to the same thread, see `sched::bench`.
-    pub(crate) strand: usize,
+    /// Which contexts belong to the same thread, see `sched::bench`: they share its mode.
+    pub(crate) strand: *const ThreadMode,
     /// The thread-local storage it runs with; `None` where identities are not used.
     pub(crate) identity: Option<&'static Identity>,
     /// Who wakes the thread may wake another worker than the one it is on, see `sched::handoff`.
@@ -139,7 +142,7 @@ impl Role {
     pub(crate) fn none(worker: &'static Worker) -> Self {
         // SAFETY: written once, before the kernel thread runs anything.
         let identity = unsafe { (*worker.own()).native_identity };
-        Self { tag: GangTag::NONE, region: 0, strand: ptr::from_ref(worker) as usize, identity, away: false }
+        Self { tag: GangTag::NONE, region: 0, strand: worker.strand(), identity, away: false }
     }
 }
 
@@ -172,6 +175,10 @@ pub(crate) struct Own {
     spare: Option<&'static Identity>,
     /// The turn in which the worker was blocked that this one stands in for.
     pub(crate) stands_since: u32,
+    /// Of the code that the kernel thread runs for itself, or for the OpenMP thread that it is: its strand.
+    mode: ThreadMode,
+    /// Whose floating-point mode is in force, see `mode`; null: that of a ULT that has ended.
+    mode_in_force: *const ThreadMode,
     /// The identity that is worn now.
     worn: Option<&'static Identity>,
     /// Chooses whom to steal from.
@@ -256,7 +263,7 @@ impl Worker {
             own: UnsafeCell::new(Own {
                 current: ptr::null_mut(),
                 native: Ult::native(),
-                role: Role { tag: GangTag::NONE, region: 0, strand: 0, identity: None, away: false },
+                role: Role { tag: GangTag::NONE, region: 0, strand: ptr::null(), identity: None, away: false },
                 bench: Bench::new(),
                 idle_runners: Vec::with_capacity(16),
                 targets: crate::fork::Targets::default(),
@@ -268,6 +275,8 @@ impl Worker {
                 substitute: None,
                 spare: None,
                 stands_since: 0,
+                mode: ThreadMode::new(),
+                mode_in_force: ptr::null(),
                 worn: None,
                 selector: Selector::new(victim::default_kind(), u64::from(index) + 1),
                 turns: 0,
@@ -311,6 +320,13 @@ impl Worker {
     pub(crate) fn count_switch(&self) {
         // ORDERING: Relaxed, both; a statistic with one writer.
         self.restless.switches.store(self.restless.switches.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    /// The strand of its kernel thread's own contexts. Any thread; names it only.
+    #[inline(always)]
+    pub(crate) fn strand(&self) -> *const ThreadMode {
+        // SAFETY: the address of a field; nothing is read.
+        unsafe { &raw const (*self.own.get()).mode }
     }
 
     /// The owner's part.

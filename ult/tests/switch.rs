@@ -1,6 +1,6 @@
 //! The switch alone: ping-pong, arguments, alignment, floating-point words, another kernel thread.
 use std::arch::asm;
-use ult::arch::{fp_state, pause, prepare, set_fp_state, thread_block};
+use ult::arch::{FpWords, fp_state, load_fp_words, pause, prepare, set_fp_state, store_fp_words, thread_block};
 use ult::stack;
 
 mod common;
@@ -70,54 +70,59 @@ fn set_flush_to_zero() {
     unsafe { asm!("mrs {0}, fpcr", "orr {0}, {0}, #0x1000000", "msr fpcr, {0}", out(reg) _) };
 }
 
-unsafe extern "C" fn floating_point(arg: usize) -> ! {
+/// Sets the first argument's words, and passes on whether they differ from those in force before.
+unsafe extern "C" fn set_words(arg: usize) -> ! {
     let pair = pair(arg);
-    let inherited = fp_state();
-    pair.to_main(0);
-    pair.seen.set(usize::from(fp_state() == inherited)); // main has changed its own words meanwhile
-    pair.to_main(0);
+    let before = fp_state();
+    // SAFETY: the words that Rust expects.
+    unsafe { set_fp_state(pair.words.get()) };
+    pair.to_main(usize::from(before != pair.words.get()));
     unreachable!()
 }
 
 #[test]
-fn control_words_are_inherited_at_prepare_and_travel() {
+fn control_words_stay_as_they_are_at_a_switch() {
     let plain = fp_state();
     let (pair, stack) = (Pair::new(), stack::take(0).unwrap());
+    pair.start(&stack, set_words);
     set_flush_to_zero();
-    let flushing = fp_state();
-    if flushing == plain {
+    if fp_state() == plain {
         return common::skip("this processor has no flush-to-zero mode (valgrind's has none)");
     }
-    pair.start(&stack, floating_point);
-    // SAFETY: the words that Rust expects.
-    unsafe { set_fp_state(plain) };
-    pair.to_other(&raw const pair as usize);
-    assert!(fp_state() == plain, "the switch brought the other side's words");
-    pair.to_other(0);
-    assert_eq!(pair.seen.get(), 1, "the other side lost the words it was prepared with");
-    assert!(fp_state() == plain);
+    assert_eq!(pair.to_other(&raw const pair as usize), 1, "the other side runs with ours");
+    assert_eq!(fp_state(), plain, "and we go on with its");
 }
 
+/// Rounds x87 arithmetic down, of which there is none here.
 #[cfg(target_arch = "x86_64")]
-#[test]
-fn the_x87_word_travels() {
-    let round_down = |word: u16| word & !0xc00 | 0x400;
-    let plain = fp_state();
-    let (pair, stack) = (Pair::new(), stack::take(0).unwrap());
+fn round_x87_down() {
     let mut word = 0_u16;
-    // SAFETY: changes the rounding of x87 arithmetic, of which there is none here, until it is put back.
+    // SAFETY: changes control bits that the test puts back.
     unsafe {
         asm!("fnstcw [{}]", in(reg) &raw mut word);
-        word = round_down(word);
+        word = word & !0xc00 | 0x400;
         asm!("fldcw [{}]", in(reg) &raw const word);
     }
-    pair.start(&stack, floating_point);
-    // SAFETY: the words that Rust expects.
-    unsafe { set_fp_state(plain) };
-    pair.to_other(&raw const pair as usize);
-    assert!(fp_state() == plain);
-    pair.to_other(0);
-    assert_eq!(pair.seen.get(), 1);
+}
+
+#[cfg(target_arch = "aarch64")]
+fn round_x87_down() {}
+
+#[test]
+fn words_that_were_stored_are_loaded_again() {
+    let plain = fp_state();
+    set_flush_to_zero();
+    round_x87_down();
+    let (changed, mut words) = (fp_state(), FpWords::INITIAL);
+    // SAFETY: two locals; then the words that Rust expects.
+    unsafe {
+        store_fp_words(&raw mut words);
+        load_fp_words(&FpWords::INITIAL);
+        assert_eq!(fp_state(), plain, "a kernel thread starts with the initial ones");
+        load_fp_words(&words);
+        assert_eq!(fp_state(), changed);
+        set_fp_state(plain);
+    }
 }
 
 unsafe extern "C" fn tell_block(arg: usize) -> ! {

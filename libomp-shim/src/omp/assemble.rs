@@ -499,6 +499,8 @@ unsafe fn shared_main(argument: *mut ()) {
         if told {
             hook::region::member_leaves(thread);
         }
+    } else {
+        thread.keep_mode();
     }
 }
 
@@ -509,6 +511,7 @@ unsafe fn shared_helper(argument: *mut ()) {
     thread.move_in(worker::register_current());
     // SAFETY: the thread and its implicit task live as long as the team, and this kernel thread hosts it.
     unsafe { Here::set(thread, &thread.implicit) };
+    thread.resume_mode();
     help_until_closed(thread);
 }
 

@@ -15,6 +15,7 @@ use core::ops::Range;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
+use ult::arch::{self, FpState};
 use ult::debug::Entry;
 use ult::deque::Deque;
 use ult::fork::{Crew, Seed};
@@ -110,6 +111,8 @@ pub struct Own {
     pub reducing: u32,
     /// Of a free agent: it has begun to look for tasks, and may have one.
     pub at_work: bool,
+    /// Of a thread that shares workers and has left the region before its end: the floating-point mode that it has left in.
+    pub mode: FpState,
     /// Picks victims.
     pub draw: Draw,
     /// The wait whose tasks run in place, see `queue::next_in_place`: may it have one more? The number tells waits apart.
@@ -209,6 +212,7 @@ impl Thread {
                 begun: 0,
                 reducing: 0,
                 at_work: false,
+                mode: arch::fp_state(),
                 draw: Draw::new(u64::from(num)),
                 helping: (0, None),
                 spares: Spares::EMPTY,
@@ -236,6 +240,21 @@ impl Thread {
     /// Before the thread's first region, or while it waits between regions; `team` outlives the membership.
     pub unsafe fn join_team(&self, team: *const Team) {
         self.team.set(team);
+    }
+
+    /// The thread leaves a region that may call it back to help with tasks: it will do so in the floating-point mode of now.
+    #[inline]
+    pub fn keep_mode(&self) {
+        // SAFETY: own thread only: we run in its name.
+        unsafe { self.own() }.mode = arch::fp_state();
+    }
+
+    /// The thread has come back: the other end of [`Thread::keep_mode`].
+    pub fn resume_mode(&self) {
+        if !ult::mutant!(mode_lost_by_leaving) {
+            // SAFETY: own thread only, as above; a state that was read from a running thread.
+            unsafe { arch::set_fp_state(self.own().mode) };
+        }
     }
 
     /// Says which worker hosts the thread: where it runs from here on.

@@ -11,17 +11,19 @@
 //!
 //! AAPCS64 makes x19 to x28, x29 (frame pointer), x30 (where to continue), the stack pointer and the *low halves* of
 //! v8 to v15 callee-saved; x18 is the platform register and never touched; SVE and SME state is caller-saved or
-//! per call (PSTATE.ZA is off at every call). FPSR, the sticky flags, is not saved: the ABI gives it no owner.
+//! per call (PSTATE.ZA is off at every call). FPCR belongs to the OpenMP thread and not to a stack: [`FpWords`]. FPSR, the
+//! sticky flags, is not saved: the ABI gives it no owner.
 use super::ThreadBlock;
 use core::arch::{asm, global_asm, naked_asm};
 
 /// Bytes of the frame drawn above; a multiple of 16, as the stack pointer must be.
-const FRAME: usize = 176;
+const FRAME: usize = 160;
 
 /// Leaves the current stack, with its resumption point in `*save`, and continues at `to`.
 ///
 /// Returns when somebody switches to the value that was stored in `*save`, with the `arg` that they passed; possibly
-/// on another kernel thread. Callee-saved registers and FPCR are those of before the call.
+/// on another kernel thread. Callee-saved registers are those of before the call; FPCR stays as it is at
+/// the switch.
 ///
 /// # Safety
 /// `to` is a resumption point that [`prepare`] returned or `switch` stored, its stack is mapped, and nobody has
@@ -31,51 +33,43 @@ const FRAME: usize = 176;
 pub unsafe extern "C" fn switch(save: *mut *mut u8, to: *mut u8, arg: usize) -> usize {
     naked_asm!(
         ".cfi_startproc",
-        "sub sp, sp, #176",
-        ".cfi_def_cfa_offset 176",
+        "sub sp, sp, #160",
+        ".cfi_def_cfa_offset 160",
         "stp x19, x20, [sp, #0]",
-        ".cfi_offset x19, -176",
-        ".cfi_offset x20, -168",
+        ".cfi_offset x19, -160",
+        ".cfi_offset x20, -152",
         "stp x21, x22, [sp, #16]",
-        ".cfi_offset x21, -160",
-        ".cfi_offset x22, -152",
+        ".cfi_offset x21, -144",
+        ".cfi_offset x22, -136",
         "stp x23, x24, [sp, #32]",
-        ".cfi_offset x23, -144",
-        ".cfi_offset x24, -136",
+        ".cfi_offset x23, -128",
+        ".cfi_offset x24, -120",
         "stp x25, x26, [sp, #48]",
-        ".cfi_offset x25, -128",
-        ".cfi_offset x26, -120",
+        ".cfi_offset x25, -112",
+        ".cfi_offset x26, -104",
         "stp x27, x28, [sp, #64]",
-        ".cfi_offset x27, -112",
-        ".cfi_offset x28, -104",
+        ".cfi_offset x27, -96",
+        ".cfi_offset x28, -88",
         "stp x29, x30, [sp, #80]",
-        ".cfi_offset x29, -96",
-        ".cfi_offset x30, -88",
+        ".cfi_offset x29, -80",
+        ".cfi_offset x30, -72",
         "stp d8, d9, [sp, #96]",
-        ".cfi_offset v8, -80",
-        ".cfi_offset v9, -72",
+        ".cfi_offset v8, -64",
+        ".cfi_offset v9, -56",
         "stp d10, d11, [sp, #112]",
-        ".cfi_offset v10, -64",
-        ".cfi_offset v11, -56",
+        ".cfi_offset v10, -48",
+        ".cfi_offset v11, -40",
         "stp d12, d13, [sp, #128]",
-        ".cfi_offset v12, -48",
-        ".cfi_offset v13, -40",
+        ".cfi_offset v12, -32",
+        ".cfi_offset v13, -24",
         "stp d14, d15, [sp, #144]",
-        ".cfi_offset v14, -32",
-        ".cfi_offset v15, -24",
-        "mrs x9, fpcr",
-        "str x9, [sp, #160]",
+        ".cfi_offset v14, -16",
+        ".cfi_offset v15, -8",
         "mov x10, sp",
         "str x10, [x0]",
         // The other stack has the same picture, so the same unwind rules hold on it from here on.
         "mov sp, x1",
         "mov x0, x2",
-        // Writing FPCR may drain the pipeline, so only when it differs.
-        "ldr x11, [sp, #160]",
-        "cmp x9, x11",
-        "b.eq 2f",
-        "msr fpcr, x11",
-        "2:",
         "ldp x19, x20, [sp, #0]",
         "ldp x21, x22, [sp, #16]",
         "ldp x23, x24, [sp, #32]",
@@ -86,7 +80,7 @@ pub unsafe extern "C" fn switch(save: *mut *mut u8, to: *mut u8, arg: usize) -> 
         "ldp d12, d13, [sp, #128]",
         "ldp d14, d15, [sp, #144]",
         "ldp x29, x30, [sp, #80]",
-        "add sp, sp, #176",
+        "add sp, sp, #160",
         ".cfi_def_cfa_offset 0",
         ".cfi_restore x19",
         ".cfi_restore x20",
@@ -135,14 +129,13 @@ unsafe extern "C" fn base() -> ! {
 
 /// Lays the first frame on a fresh stack, so that the first [`switch`] to the result calls `entry(arg)`.
 ///
-/// The entry runs with the floating-point control word in force *now*. Backtraces and unwinding end below it.
+/// Backtraces and unwinding end below the entry.
 ///
 /// # Safety
 /// The 256 bytes below `top` are writable and nobody else uses them; `entry` never returns.
 pub unsafe fn prepare(top: *mut u8, entry: unsafe extern "C" fn(usize) -> !) -> *mut u8 {
-    let FpState { fpcr } = fp_state();
     let aligned = top.map_addr(|a| a & !15);
-    // SAFETY: the caller gives 256 bytes; at most 15 go to alignment and 176 + 16 to the frame and the zero words
+    // SAFETY: the caller gives 256 bytes; at most 15 go to alignment and 160 + 16 to the frame and the zero words
     // above it. All words are 8-byte aligned because `aligned` is.
     unsafe {
         // A frame record of zeros above the frame ends the chain of frame pointers.
@@ -154,7 +147,6 @@ pub unsafe fn prepare(top: *mut u8, entry: unsafe extern "C" fn(usize) -> !) -> 
         }
         frame.write(entry as usize); // x19
         frame.add(11).write(base as *const () as usize); // x30
-        frame.add(20).write(fpcr as usize);
         frame.cast()
     }
 }
@@ -183,6 +175,40 @@ pub unsafe fn set_fp_state(state: FpState) {
         // SAFETY: `state` was read from the same register; the caller answers for what it means.
         unsafe { asm!("msr fpcr, {}", in(reg) state.fpcr, options(nostack, preserves_flags, readonly)) };
     }
+}
+
+/// The floating-point word of a thread while other threads run: FPCR.
+///
+/// The sticky flags (FPSR) stay with the kernel thread.
+#[derive(Clone, Copy, Debug)]
+pub struct FpWords {
+    fpcr: u64,
+}
+
+impl FpWords {
+    /// What a processor starts with.
+    pub const INITIAL: Self = Self { fpcr: 0 };
+}
+
+/// Stores this kernel thread's floating-point word.
+///
+/// # Safety
+/// `words` is writable and nobody else uses it meanwhile.
+#[inline(always)]
+pub unsafe fn store_fp_words(words: *mut FpWords) {
+    let FpState { fpcr } = fp_state();
+    // SAFETY: as the caller says.
+    unsafe { words.write(FpWords { fpcr }) };
+}
+
+/// Loads this kernel thread's floating-point word. Writing FPCR may drain the pipeline, so only if it differs.
+///
+/// # Safety
+/// `words` is readable, and its word comes from [`store_fp_words`] or is the initial one. What [`set_fp_state`] asks for.
+#[inline(always)]
+pub unsafe fn load_fp_words(words: *const FpWords) {
+    // SAFETY: as the caller says.
+    unsafe { set_fp_state(FpState { fpcr: (*words).fpcr }) };
 }
 
 // Initial-exec thread storage, without nightly features and without a call.

@@ -2,7 +2,7 @@
 //! the thread pointer it is found by.
 //!
 //! One file per processor, all with the same items: [`switch`], [`prepare`], [`FpState`], [`fp_state`],
-//! [`set_fp_state`], [`thread_block`], [`thread_pointer`], [`set_thread_pointer`],
+//! [`set_fp_state`], [`FpWords`], [`store_fp_words`], [`load_fp_words`], [`thread_block`], [`thread_pointer`], [`set_thread_pointer`],
 //! [`set_thread_pointer_by_system_call`], [`system_call`], [`pause`], and [`fetch_to_write`]. Nothing else in the crate names a register. A new processor is a
 //! new file here and two lines in `ult::exceptions`' and `ult::stack`'s documentation, not a redesign.
 //!
@@ -21,16 +21,16 @@
 mod aarch64;
 #[cfg(target_arch = "aarch64")]
 pub use aarch64::{
-    FpState, fetch_to_write, fp_state, pause, prepare, set_fp_state, set_thread_pointer, set_thread_pointer_by_system_call, switch,
-    system_call, thread_block, thread_pointer, ticks,
+    FpState, FpWords, fetch_to_write, fp_state, load_fp_words, pause, prepare, set_fp_state, set_thread_pointer,
+    set_thread_pointer_by_system_call, store_fp_words, switch, system_call, thread_block, thread_pointer, ticks,
 };
 
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 #[cfg(target_arch = "x86_64")]
 pub use x86_64::{
-    FpState, fetch_to_write, fp_state, pause, prepare, set_fp_state, set_thread_pointer, set_thread_pointer_by_system_call, switch,
-    system_call, thread_block, thread_pointer, ticks,
+    FpState, FpWords, fetch_to_write, fp_state, load_fp_words, pause, prepare, set_fp_state, set_thread_pointer,
+    set_thread_pointer_by_system_call, store_fp_words, switch, system_call, thread_block, thread_pointer, ticks,
 };
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]

@@ -3,23 +3,23 @@
 //! A suspended stack, from its stack pointer upwards (low addresses at the top of the picture):
 //!
 //! ```text
-//!   sp +0   MXCSR (4 bytes) | x87 control word (2) | unused (2)
-//!      +8   r15
-//!      +16  r14
-//!      +24  r13
-//!      +32  r12
-//!      +40  rbx
-//!      +48  rbp
-//!      +56  where to continue
-//!      +64  the frame of whoever called `switch`
+//!   sp +0   r15
+//!      +8   r14
+//!      +16  r13
+//!      +24  r12
+//!      +32  rbx
+//!      +40  rbp
+//!      +48  where to continue
+//!      +56  the frame of whoever called `switch`
 //! ```
 //!
-//! Everything else is caller-saved in this ABI, vector registers included. The direction flag is clear at every call.
+//! MXCSR and the x87 control word belong to the OpenMP thread and not to a stack: [`FpWords`]. Everything else is
+//! caller-saved in this ABI, vector registers included. The direction flag is clear at every call.
 use super::ThreadBlock;
 use core::arch::{asm, global_asm, naked_asm};
 
 /// Bytes of the frame drawn above.
-const FRAME: usize = 64;
+const FRAME: usize = 56;
 
 /// The sticky exception flags of MXCSR; all other bits control rounding, masks, FTZ and DAZ.
 const MXCSR_FLAGS: u32 = 0x3f;
@@ -27,8 +27,8 @@ const MXCSR_FLAGS: u32 = 0x3f;
 /// Leaves the current stack, with its resumption point in `*save`, and continues at `to`.
 ///
 /// Returns when somebody switches to the value that was stored in `*save`, with the `arg` that they passed; possibly
-/// on another kernel thread. Callee-saved registers, MXCSR (its sticky flags too) and the x87 control word are those of
-/// before the call. About 5 ns without, 10 ns with the floating-point words on a processor of 2024.
+/// on another kernel thread. Callee-saved registers are those of before the call; MXCSR and the x87 control word stay as
+/// they are at the switch.
 ///
 /// # Safety
 /// `to` is a resumption point that [`prepare`] returned or `switch` stored, its stack is mapped, and nobody has
@@ -58,18 +58,10 @@ pub unsafe extern "C" fn switch(save: *mut *mut u8, to: *mut u8, arg: usize) -> 
         "push r15",
         ".cfi_adjust_cfa_offset 8",
         ".cfi_rel_offset r15, 0",
-        "sub rsp, 8",
-        ".cfi_adjust_cfa_offset 8",
-        "stmxcsr [rsp]",
-        "fnstcw [rsp + 4]",
         "mov [rdi], rsp",
         // The other stack has the same picture, so the same unwind rules hold on it from here on.
         "mov rsp, rsi",
         "mov rax, rdx",
-        "ldmxcsr [rsp]",
-        "fldcw [rsp + 4]",
-        "add rsp, 8",
-        ".cfi_adjust_cfa_offset -8",
         "pop r15",
         ".cfi_adjust_cfa_offset -8",
         ".cfi_restore r15",
@@ -118,29 +110,25 @@ unsafe extern "C" fn base() -> ! {
 
 /// Lays the first frame on a fresh stack, so that the first [`switch`] to the result calls `entry(arg)`.
 ///
-/// The entry runs with the floating-point control words in force *now*, its sticky flags clear, and starts with the
-/// alignment that the ABI promises. Backtraces and unwinding end below it.
+/// The entry starts with the alignment that the ABI promises. Backtraces and unwinding end below it.
 ///
 /// # Safety
 /// The 128 bytes below `top` are writable and nobody else uses them; `entry` never returns.
 pub unsafe fn prepare(top: *mut u8, entry: unsafe extern "C" fn(usize) -> !) -> *mut u8 {
-    let FpState { mxcsr, x87 } = fp_state();
     let aligned = top.map_addr(|a| a & !15);
-    // SAFETY: the caller gives 128 bytes; at most 15 go to alignment and 80 to the frame and the zero words above it.
+    // SAFETY: the caller gives 128 bytes; at most 15 go to alignment and 72 to the frame and the zero words above it.
     // The frame's words are 8-byte aligned because `aligned` is.
     unsafe {
         // Two zero words above the frame: where a frame-pointer walker would look for the caller of the base.
         let end = aligned.sub(16);
         end.cast::<[usize; 2]>().write([0, 0]);
         let frame = end.sub(FRAME).cast::<usize>();
-        let words = u64::from(mxcsr) | u64::from(x87) << 32;
-        frame.write(words as usize);
-        for register in 1..5 {
+        for register in 0..4 {
             frame.add(register).write(0); // r15, r14, r13, r12
         }
-        frame.add(5).write(entry as usize); // rbx
-        frame.add(6).write(0); // rbp
-        frame.add(7).write(base as *const () as usize + 1); // behind the nop
+        frame.add(4).write(entry as usize); // rbx
+        frame.add(5).write(0); // rbp
+        frame.add(6).write(base as *const () as usize + 1); // behind the nop
         frame.cast()
     }
 }
@@ -182,6 +170,41 @@ pub unsafe fn set_fp_state(state: FpState) {
         // SAFETY: as above, for the x87 control word.
         unsafe { asm!("fldcw [{}]", in(reg) &raw const state.x87, options(nostack, preserves_flags, readonly)) };
     }
+}
+
+/// The floating-point words of a thread while other threads run: MXCSR, its sticky flags too, and the x87 control word.
+///
+/// The sticky flags of the x87 unit are in its status word, which stays with the kernel thread.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct FpWords {
+    mxcsr: u32,
+    x87: u16,
+}
+
+impl FpWords {
+    /// What a processor starts with.
+    pub const INITIAL: Self = Self { mxcsr: 0x1f80, x87: 0x37f };
+}
+
+/// Stores this kernel thread's floating-point words. Two instructions.
+///
+/// # Safety
+/// `words` is writable and nobody else uses it meanwhile.
+#[inline(always)]
+pub unsafe fn store_fp_words(words: *mut FpWords) {
+    // SAFETY: as the caller says; the offsets are those of a `repr(C)` structure.
+    unsafe { asm!("stmxcsr [{0}]", "fnstcw [{0} + 4]", in(reg) words, options(nostack, preserves_flags)) };
+}
+
+/// Loads this kernel thread's floating-point words. Two instructions.
+///
+/// # Safety
+/// `words` is readable, and its words come from [`store_fp_words`] or are the initial ones. What [`set_fp_state`] asks for.
+#[inline(always)]
+pub unsafe fn load_fp_words(words: *const FpWords) {
+    // SAFETY: as the caller says, so no reserved bit is set.
+    unsafe { asm!("ldmxcsr [{0}]", "fldcw [{0} + 4]", in(reg) words, options(nostack, preserves_flags, readonly)) };
 }
 
 // Initial-exec thread storage, without nightly features and without a call: the offset from the thread pointer is one

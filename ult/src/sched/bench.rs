@@ -27,7 +27,7 @@ use super::{Job, Look, Spin, Wait};
 use crate::debug::Entry;
 use crate::gang::{GangTag, eligible};
 use crate::ult::Ult;
-use crate::worker::{Locals, Role};
+use crate::worker::{Locals, Role, ThreadMode};
 
 type Ready = *const (dyn Fn() -> bool + 'static);
 type Seek = *const (dyn Fn(Look) -> Option<Job> + 'static);
@@ -259,7 +259,7 @@ impl Bench {
     }
 
     /// Forgets the contexts of all other strands, in the child of a fork: their threads do not exist there.
-    pub(crate) fn forget_others(&mut self, strand: usize) {
+    pub(crate) fn forget_others(&mut self, strand: *const ThreadMode) {
         self.entries.retain(|e| e.role.strand == strand);
         self.count_again();
     }
@@ -283,7 +283,7 @@ impl Bench {
     }
 
     /// The entry of the strand that has sat longest, if it can go on.
-    pub(super) fn take_ready_of(&mut self, strand: usize) -> Option<Waiting> {
+    pub(super) fn take_ready_of(&mut self, strand: *const ThreadMode) -> Option<Waiting> {
         let at = self.entries.iter().position(|e| e.role.strand == strand)?;
         self.entries[at].is_ready(false).then(|| self.take(at))
     }
@@ -332,7 +332,7 @@ impl Bench {
     }
 
     /// A job for one of the contexts that may start something, but for the strand `except`.
-    pub(super) fn seek(&self, look: Look, except: usize) -> Option<(Job, Role)> {
+    pub(super) fn seek(&self, look: Look, except: *const ThreadMode) -> Option<(Job, Role)> {
         let mut seekers = self.seekers().filter(|entry| entry.role.strand != except);
         seekers.find_map(|entry| Some((entry.seek(look)?, entry.role)))
     }
@@ -375,7 +375,7 @@ impl Bench {
 
     /// Has another strand than `strand` a context here? One that waits for its next region, or an idle worker's own, counts
     /// when there is something for it to do; `all`, or one that is away: in any case, for its waker may not come here.
-    pub(super) fn others(&self, strand: usize, all: bool) -> Others {
+    pub(super) fn others(&self, strand: *const ThreadMode, all: bool) -> Others {
         let mut others = Others { strands: 0, meeting: core::ptr::null() };
         let mut first = true;
         for (at, entry) in self.entries.iter().enumerate().filter(|(_, entry)| entry.role.strand != strand) {
@@ -392,12 +392,12 @@ impl Bench {
     }
 
     /// Can a context of another strand go on?
-    pub(super) fn has_ready_of_others(&self, strand: usize) -> bool {
+    pub(super) fn has_ready_of_others(&self, strand: *const ThreadMode) -> bool {
         self.has(|e| e.role.strand != strand && e.is_ready(false))
     }
 
     /// Can a context of another strand go on for which something has happened, and that is not held back?
-    pub(super) fn has_released(&self, strand: usize) -> bool {
+    pub(super) fn has_released(&self, strand: *const ThreadMode) -> bool {
         let bound = self.strictest();
         let waited = |e: &Waiting| !e.yields && !e.interrupted && self.may_go_on(e, bound);
         self.has(|e| e.role.strand != strand && waited(e) && e.is_ready(false))
@@ -410,7 +410,7 @@ impl Bench {
 
     /// A context of another strand that runs for no region now: a thread between two of them, or an idle worker's own; and the
     /// counter that makes its waker come. The thread rather than the worker, where both are here.
-    pub(super) fn resting(&self, strand: usize) -> Option<Option<&AtomicU32>> {
+    pub(super) fn resting(&self, strand: *const ThreadMode) -> Option<Option<&AtomicU32>> {
         if self.resting == 0 {
             return None;
         }
@@ -421,7 +421,7 @@ impl Bench {
     }
 
     /// Is there a job for the context that [`Bench::resting`] means?
-    pub(super) fn rests_beside_a_job(&self, strand: usize) -> bool {
+    pub(super) fn rests_beside_a_job(&self, strand: *const ThreadMode) -> bool {
         let rests = |e: &&Waiting| e.role.strand != strand && !e.role.is_of_a_region() && e.sleepers.is_some();
         self.entries.iter().rfind(rests).is_some_and(|entry| entry.seek(Look::Glance).is_some())
     }
@@ -453,18 +453,23 @@ mod tests {
     /// Somebody who waits: a strand, whose counter of sleepers, at a meeting or not.
     type Seat<'a> = (usize, &'a AtomicU32, bool);
 
-    fn role(strand: usize) -> Role {
-        Role { tag: GangTag::NONE, region: 1, strand, identity: None, away: false }
+    /// A strand with this number.
+    fn strand(number: usize) -> *const ThreadMode {
+        ptr::without_provenance(number)
+    }
+
+    fn role(number: usize) -> Role {
+        Role { tag: GangTag::NONE, region: 1, strand: strand(number), identity: None, away: false }
     }
 
     /// Calls `f` with a bench of these, all of whom ask `ready` and `seek`.
     fn with_bench<R>(seats: &[Seat<'_>], ready: &dyn Fn() -> bool, seek: &dyn Fn(usize) -> Option<Job>, f: impl FnOnce(&mut Bench) -> R) -> R {
-        let seeks: Vec<_> = seats.iter().map(|&(strand, ..)| move |_: Look| seek(strand)).collect();
+        let seeks: Vec<_> = seats.iter().map(|&(number, ..)| move |_: Look| seek(number)).collect();
         let mut bench = Bench::new();
-        for (&(strand, sleepers, meets), seek) in seats.iter().zip(&seeks) {
+        for (&(number, sleepers, meets), seek) in seats.iter().zip(&seeks) {
             let (spin, yields, finished) = (Spin::NONE, false, false);
             let wait = Wait { ready, seek: Some(seek), sleepers: Some(sleepers), spin, yields, finished, alone: false };
-            bench.sit(Waiting::of(ptr::null_mut(), role(strand), &wait, (0, meets)));
+            bench.sit(Waiting::of(ptr::null_mut(), role(number), &wait, (0, meets)));
         }
         f(&mut bench)
     }
@@ -473,7 +478,7 @@ mod tests {
     fn a_meeting_is_told_where_all_others_wait_at_it() {
         let (a, b) = (AtomicU32::new(0), AtomicU32::new(0));
         let others = |seats: &[Seat<'_>], ready: bool| {
-            let told = with_bench(seats, &|| ready, &|_| None, |bench| bench.others(1, false));
+            let told = with_bench(seats, &|| ready, &|_| None, |bench| bench.others(strand(1), false));
             (told.strands, told.meeting)
         };
         assert_eq!(others(&[], false), (0, ptr::null()));
@@ -490,14 +495,14 @@ mod tests {
     fn one_of_each_meeting_looks_elsewhere() {
         let (a, b) = (AtomicU32::new(0), AtomicU32::new(0));
         let asked = RefCell::new(Vec::new());
-        let seek = |strand| {
-            asked.borrow_mut().push(strand);
+        let seek = |number| {
+            asked.borrow_mut().push(number);
             None
         };
         let seats = [(1, &a, true), (2, &a, true), (3, &a, false), (4, &b, true), (5, &b, true), (5, &b, false)];
         with_bench(&seats, &|| false, &seek, |bench| assert!(bench.seek_elsewhere().is_none()));
         assert_eq!(asked.take(), [5, 4, 3, 2]);
-        with_bench(&seats, &|| false, &seek, |bench| assert!(bench.seek(Look::Last, 3).is_none()));
+        with_bench(&seats, &|| false, &seek, |bench| assert!(bench.seek(Look::Last, strand(3)).is_none()));
         assert_eq!(asked.take(), [5, 4, 2, 1]);
     }
 
@@ -510,7 +515,7 @@ mod tests {
             None
         };
         let times = |bench: &Bench| {
-            assert!(bench.seek(Look::Own, 0).is_none());
+            assert!(bench.seek(Look::Own, ptr::null()).is_none());
             asked.take()
         };
         let seats = [(1, &counters[0], false), (1, &counters[1], false), (2, &counters[2], false), (1, &counters[3], false)];
@@ -518,7 +523,7 @@ mod tests {
             assert_eq!(times(bench), 2, "the newest of each strand");
             bench.entries[1].alone = true;
             assert_eq!(times(bench), 3);
-            assert!(bench.seek(Look::Own, 1).is_none());
+            assert!(bench.seek(Look::Own, strand(1)).is_none());
             assert_eq!(asked.take(), 1, "the strand is excepted");
             bench.sit(Waiting::interrupted(ptr::null_mut(), role(2)));
             assert_eq!(times(bench), 2);

@@ -96,7 +96,7 @@ pub(super) fn end_of_standing_in(worker: &'static Worker) -> Option<Waiting> {
         return None;
     }
     // SAFETY: own kernel thread; conditions do not wait.
-    unsafe { (*worker.own()).bench.take_ready_of(ptr::from_ref(worker) as usize) }
+    unsafe { (*worker.own()).bench.take_ready_of(worker.strand()) }
 }
 
 /// Are there contexts here whose wakers may wake another worker?
@@ -125,7 +125,7 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) -> bool {
     // SAFETY: as the caller says.
     let (theirs, mine) = unsafe { (&mut *blocked.own(), &mut *me.own()) };
     let running = theirs.role.strand;
-    let own_strand = ptr::from_ref(blocked) as usize;
+    let own_strand = blocked.strand();
     let wants = |entry: &Waiting| entry.role.is_of_a_region() || (entry.runs_for_a_thread() && entry.is_ready(false));
     let native = theirs.native_identity;
     let is_own = |entry: &Waiting| entry.role.strand == own_strand && wants(entry);
@@ -154,7 +154,7 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) -> bool {
 
 /// Keeps the number of ULTs that each worker hosts; contexts of one strand move together, those of `home`'s own are no ULT.
 fn count_moved(moved: &[Waiting], home: &'static Worker, from: &'static Worker, to: &'static Worker) {
-    let own_strand = ptr::from_ref(home) as usize;
+    let own_strand = home.strand();
     let is_first = |at: usize| moved[..at].iter().all(|e| e.role.strand != moved[at].role.strand);
     let ults = (0..moved.len()).filter(|&at| moved[at].role.strand != own_strand && is_first(at)).count() as i32;
     from.count_hosted(-ults);
@@ -193,14 +193,14 @@ pub(crate) struct Parcel {
 /// suspended: the calling one is the one that runs.
 fn give_back(me: &'static Worker) {
     super::enter(me);
-    let strand = ptr::from_ref(me) as usize;
+    let strand = me.strand();
     if let Some(home) = me.stands_for() {
         // SAFETY: own kernel thread, in its scheduler.
         let mut contexts = unsafe { (*me.own()).bench.take_all(|entry| entry.role.strand != strand) };
         count_moved(&contexts, home, me, home);
         for entry in &mut contexts {
             // A thread of the worker's own that waits for its next region is waked there.
-            entry.role.away = entry.role.is_of_a_region() || entry.role.strand != ptr::from_ref(home) as usize;
+            entry.role.away = entry.role.is_of_a_region() || entry.role.strand != home.strand();
         }
         me.end_standing_in();
         if !contexts.is_empty() {
@@ -253,7 +253,7 @@ fn unpack_cold(worker: &'static Worker) {
         let parcel = unsafe { Box::from_raw(next) };
         next = parcel.next;
         for entry in parcel.contexts {
-            if entry.role.strand == ptr::from_ref(worker) as usize
+            if entry.role.strand == worker.strand()
                 && let Some(lent) = own.lent.take()
             {
                 // All contexts of a strand are in one place, so nobody else wears it now. The substitute may still be worn

@@ -17,7 +17,7 @@
 //! the worker takes it all the same: one that sleeps at the end of that sleep, one that looks without an end by the clock ([`Refused`]).
 //! `docs/models/gang.md` has the runs that show both sides.
 
-use core::ptr::NonNull;
+use core::ptr::{self, NonNull};
 use core::sync::atomic::{Ordering, fence};
 use core::time::Duration;
 
@@ -143,7 +143,7 @@ fn resume_or_start(worker: &'static Worker) -> Option<Next> {
 fn seek(worker: &'static Worker, look: Look) -> Option<Next> {
     // SAFETY: own kernel thread, as in `quickly`.
     let bench = unsafe { &(*worker.own()).bench };
-    bench.seek(look, 0).map(|(job, role)| Next::Run(job, role))
+    bench.seek(look, ptr::null()).map(|(job, role)| Next::Run(job, role))
 }
 
 fn seek_elsewhere(worker: &'static Worker) -> Option<Next> {

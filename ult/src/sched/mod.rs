@@ -386,6 +386,7 @@ unsafe fn switch_to(worker: &'static Worker, entry: &Waiting) {
     // SAFETY: as the caller says.
     unsafe {
         (*worker.own()).role = entry.role;
+        worker::switch_mode(worker, entry.role.strand);
         switch_context(worker, entry.ult, entry.role.identity);
     }
 }

@@ -12,7 +12,7 @@ use crate::gang::GangTag;
 use crate::identity::Identity;
 use crate::observer::{self, Event};
 use crate::ult::Ult;
-use crate::worker::{self, Locals, Own, Role, Worker};
+use crate::worker::{self, Locals, Own, Role, ThreadMode, Worker};
 
 /// What is handed to a runner.
 #[derive(Clone, Copy)]
@@ -106,8 +106,11 @@ fn here() -> &'static Worker {
 
 /// Returns what the worker does next.
 unsafe fn run_job(worker: &'static Worker, job: Job, role: Role) -> Next {
-    // SAFETY: own kernel thread; a runner between two jobs has nothing that belongs to an identity.
-    unsafe { worker::play(worker, role) };
+    // SAFETY: own kernel thread; a runner between two jobs has nothing that belongs to an identity. The thread that the job runs for waits here.
+    unsafe {
+        worker::switch_mode(worker, role.strand);
+        worker::play(worker, role);
+    }
     // Those of the context that was left may outlive it.
     worker::set_locals(Locals::default());
     enter_program();
@@ -122,9 +125,14 @@ unsafe fn run_job(worker: &'static Worker, job: Job, role: Role) -> Next {
 /// Runs a ULT from its start to its end, and those of its crew that follow it at once: each is a plain call, and what all of them tell their
 /// crew is told once. Returns what the worker does next.
 unsafe fn run_ults(worker: &'static Worker, seed: &'static Seed, tag: GangTag) -> Next {
+    // One after the other they are this thread, whose contexts share its mode.
+    let mode = ThreadMode::new();
     let mut running = Running { seed, tag, dress: seed.identity(worker), charged: worker };
-    // SAFETY: own kernel thread; a runner between two ULTs has nothing that belongs to an identity.
-    unsafe { worker::play(worker, running.role(worker)) };
+    // SAFETY: own kernel thread; a runner between two ULTs has nothing that belongs to an identity. `mode` stays until `end_mode`.
+    unsafe {
+        worker::begin_mode(worker, &raw const mode);
+        worker::play(worker, running.role(worker, &mode));
+    }
     worker.count_hosted(1);
     let mut looked = 0;
     let mut follows = false;
@@ -135,7 +143,7 @@ unsafe fn run_ults(worker: &'static Worker, seed: &'static Seed, tag: GangTag) -
                 let dress = running.dress.pass_on(seed, worker);
                 let mate = Running { seed, tag, dress, charged: worker };
                 // SAFETY: own kernel thread; the ULT has ended, so nothing of its identity is in use any more.
-                unsafe { worker::play(worker, mate.role(worker)) };
+                unsafe { worker::play(worker, mate.role(worker, &mode)) };
                 running.dress.end_before(dress, worker);
                 follows = running.tag == mate.tag && ptr::eq(running.seed.crew(), mate.seed.crew());
                 running.end(worker);
@@ -143,7 +151,10 @@ unsafe fn run_ults(worker: &'static Worker, seed: &'static Seed, tag: GangTag) -
             }
             found => {
                 // SAFETY: as above; who is resumed next wears its own from here on, which nobody else does while it is suspended here.
-                unsafe { worker::play(worker, Role { identity: worn_between(worker, found.as_ref()), ..Role::none(worker) }) };
+                unsafe {
+                    worker::end_mode(worker);
+                    worker::play(worker, Role { identity: worn_between(worker, found.as_ref()), ..Role::none(worker) });
+                }
                 running.dress.end(worker);
                 worker.count_hosted(-1);
                 running.end(worker);
@@ -173,13 +184,13 @@ struct Running {
 }
 
 impl Running {
-    fn role(&self, worker: &'static Worker) -> Role {
+    fn role(&self, worker: &'static Worker, mode: &ThreadMode) -> Role {
         // A ULT without a gang of its own runs for the one it was forked in.
         let ganged = self.tag != GangTag::NONE;
         Role {
             tag: if ganged { self.tag } else { self.seed.crew().tag },
             region: self.seed.crew().region,
-            strand: ptr::from_ref(self.seed) as usize,
+            strand: mode,
             identity: self.dress.or_native(worker),
             away: false,
         }

@@ -11,7 +11,7 @@ use super::bench::Waiting;
 use super::look::{own_ult, take_gang_ult};
 use super::{Job, Look, Next, leave_for, patience};
 use crate::gang::{GangTag, eligible};
-use crate::worker::{self, Own, Role, Worker};
+use crate::worker::{self, Own, Role, ThreadMode, Worker};
 
 /// After so many times that a gang ULT was not eligible it is taken all the same: the spinning code may wait for it.
 const TURNS_HELD_BACK: u32 = 8;
@@ -187,7 +187,7 @@ pub fn has_others_here() -> bool {
     worker::current().is_some_and(Worker::has_others)
 }
 
-fn somebody_else(worker: &'static Worker, strand: usize) -> Option<Next> {
+fn somebody_else(worker: &'static Worker, strand: *const ThreadMode) -> Option<Next> {
     // SAFETY: own kernel thread, nothing switches in here.
     let own = unsafe { &mut *worker.own() };
     let strictest = own.bench.strictest().strictest(own.role.tag);
@@ -207,7 +207,7 @@ fn somebody_else(worker: &'static Worker, strand: usize) -> Option<Next> {
         .or_else(|| job_of_another(own, strand))
 }
 
-fn job_of_another(own: &Own, strand: usize) -> Option<Next> {
+fn job_of_another(own: &Own, strand: *const ThreadMode) -> Option<Next> {
     // Without patience: who is seen to wait may not be looked at again.
     job(own.bench.seek(Look::Own, strand).or_else(|| own.bench.seek(Look::Last, strand)))
 }

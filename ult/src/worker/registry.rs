@@ -107,6 +107,7 @@ fn adopt(worker: &'static Worker, identity: impl FnOnce() -> &'static Identity) 
         (*own).native_identity = identity;
         (*own).worn = identity;
         (*own).role = Role::none(worker);
+        (*own).mode_in_force = worker.strand();
         (*own).place = None;
     }
     worker.site.forget();

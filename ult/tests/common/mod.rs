@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::process::{Command, Output};
 use std::{env, ptr};
-use ult::arch::{prepare, switch};
+use ult::arch::{FpState, fp_state, prepare, switch};
 use ult::stack;
 
 /// Names the part that a re-executed test binary plays; see [`child`].
@@ -35,11 +35,13 @@ pub struct Pair {
     pub main: Cell<*mut u8>,
     pub other: Cell<*mut u8>,
     pub seen: Cell<usize>,
+    /// The floating-point words of the thread that made it.
+    pub words: Cell<FpState>,
 }
 
 impl Pair {
     pub fn new() -> Pair {
-        Pair { main: Cell::new(ptr::null_mut()), other: Cell::new(ptr::null_mut()), seen: Cell::new(0) }
+        Pair { main: Cell::new(ptr::null_mut()), other: Cell::new(ptr::null_mut()), seen: Cell::new(0), words: Cell::new(fp_state()) }
     }
 
     /// From the main side; returns what the other side passes.

@@ -179,7 +179,6 @@ unsafe fn run_late_job(data: *mut ()) {
         let task = NonNull::new_unchecked(data.cast::<Task>());
         let thread: *const Thread = task.as_ref().thread();
         Here { thread: &*thread, task: &(*thread).implicit }.enter(); // between two tasks it is nobody else's code
-        (*thread).team().adopt_floating_point();
         let mut next = Some(task);
         while let Some(task) = next {
             next = execute(&*thread, task, false, 0).filter(|&ready| queue::follows_late(&*thread, ready));
@@ -199,7 +198,6 @@ unsafe fn run_jobs(data: *mut ()) {
         let thread: *const Thread = task.as_ref().thread();
         let number = queue::help_number(&*thread);
         Here { thread: &*thread, task: &(*thread).implicit }.enter(); // as above
-        (*thread).team().adopt_floating_point();
         let mut next = Some(task);
         while let Some(task) = next {
             next = match execute(&*thread, task, false, 0) {

@@ -1,0 +1,216 @@
+//! The floating-point mode of each OpenMP thread: MXCSR and the x87 control word, or FPCR.
+//!
+//! A mode belongs to the OpenMP thread and not to a stack: all contexts of a thread compute in one mode, as if each task were a
+//! plain call. So the registers change where a kernel thread goes from one OpenMP thread to another, and nowhere else.
+//! [`Own::mode_in_force`] names the OpenMP thread whose mode the registers hold; every other thread's is in its [`ThreadMode`].
+//!
+//! * *A job or a resumed context*: [`switch_mode`]. It does nothing where the contexts before and after are of one thread.
+//! * *A ULT starts*: [`begin_mode`]. The mode in force stays, and the layer above sets the one that it wants.
+//! * *A ULT has ended*: [`end_mode`].
+//!
+//! In between the scheduler runs in the mode of whichever thread ran last. A context leaves a worker only after another thread's mode has been
+//! put in force there: who hands it over runs program code, or a job, of another thread. So one kernel thread at a time uses a `ThreadMode`, and what
+//! hands the context over orders the accesses.
+//!
+//! *Interrupted code.* The kernel starts a signal handler in the initial mode, and that is what is kept for a thread that the stall monitor leaves in the
+//! middle of its code. No other context of that thread runs before this one is resumed, and `sigreturn` brings the right mode back.
+//!
+//! Rejected: the words in the frame of each suspended stack. A context then went on in the mode in which it had waited, whatever its thread had
+//! changed meanwhile, and a job found those of an idle runner.
+
+use core::cell::UnsafeCell;
+use core::ptr;
+
+use crate::arch::{FpWords, load_fp_words, store_fp_words};
+
+use super::Worker;
+
+/// Keeps the floating-point words of an OpenMP thread while another one's are in force. Its address names the thread: contexts with the same one belong
+/// together ([`super::Role`]).
+pub(crate) struct ThreadMode(UnsafeCell<FpWords>);
+
+impl ThreadMode {
+    pub(crate) const fn new() -> Self {
+        Self(UnsafeCell::new(FpWords::INITIAL))
+    }
+}
+
+/// The code that runs next belongs to `thread`: it computes in that one's mode.
+///
+/// # Safety
+/// Own kernel thread. `thread` has a context here, or is the worker's own.
+#[inline]
+pub(crate) unsafe fn switch_mode(worker: &'static Worker, thread: *const ThreadMode) {
+    // SAFETY: as the caller says; the mode of a thread with a context here is used by nobody else (see the module).
+    unsafe {
+        if !ptr::eq((*worker.own()).mode_in_force, thread) && !crate::mutant!(mode_stays_with_worker) {
+            put_away(worker);
+            load_fp_words((*thread).0.get());
+            (*worker.own()).mode_in_force = thread;
+        }
+    }
+}
+
+/// A ULT starts, for `thread`. What is in force becomes its mode.
+///
+/// # Safety
+/// Own kernel thread. Nobody else uses `thread`, which stays until [`end_mode`].
+pub(crate) unsafe fn begin_mode(worker: &'static Worker, thread: *const ThreadMode) {
+    // SAFETY: as the caller says.
+    unsafe {
+        put_away(worker);
+        (*worker.own()).mode_in_force = thread;
+    }
+}
+
+/// The ULT that ran last here has ended. Its mode is nobody's.
+///
+/// # Safety
+/// Own kernel thread.
+pub(crate) unsafe fn end_mode(worker: &'static Worker) {
+    // SAFETY: as the caller says.
+    unsafe { (*worker.own()).mode_in_force = ptr::null() };
+}
+
+/// Keeps the mode in force for the thread that it belongs to.
+///
+/// # Safety
+/// Own kernel thread.
+#[inline]
+unsafe fn put_away(worker: &'static Worker) {
+    // SAFETY: as the caller says; null, or that of a thread that has not ended, whose mode is used here alone (see the module).
+    unsafe {
+        if let Some(before) = (*worker.own()).mode_in_force.as_ref() {
+            store_fp_words(before.0.get());
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use core::arch::asm;
+    use core::cell::Cell;
+    use core::ptr::NonNull;
+
+    use crate::arch::{FpState, fp_state, set_fp_state};
+    use crate::fork::{Crew, Seed, plain};
+    use crate::gang::GangTag;
+    use crate::sched::{Job, Look, Spin, Wait, wait};
+    use crate::worker;
+
+    /// Flush to zero.
+    #[cfg(target_arch = "x86_64")]
+    fn flush_to_zero() {
+        let mut word = 0_u32;
+        // SAFETY: changes a control bit of a kernel thread that ends with its test.
+        unsafe {
+            asm!("stmxcsr [{}]", in(reg) &raw mut word);
+            word |= 0x8000;
+            asm!("ldmxcsr [{}]", in(reg) &raw const word);
+        }
+    }
+
+    #[cfg(target_arch = "aarch64")]
+    fn flush_to_zero() {
+        // SAFETY: as above.
+        unsafe { asm!("mrs {0}, fpcr", "orr {0}, {0}, #0x1000000", "msr fpcr, {0}", out(reg) _) };
+    }
+
+    fn set(mode: FpState) {
+        // SAFETY: one that was read; the tests have no floating-point arithmetic.
+        unsafe { set_fp_state(mode) };
+    }
+
+    fn wait_for(ready: &dyn Fn() -> bool, seek: Option<&dyn Fn(Look) -> Option<Job>>) {
+        wait(&Wait { ready, seek, sleepers: None, spin: Spin::NONE, yields: false, finished: false, alone: false });
+    }
+
+    /// What the parts of a test share. All run on one kernel thread.
+    struct Stage {
+        initial: FpState,
+        flushing: FpState,
+        steps: Cell<u32>,
+    }
+
+    impl Stage {
+        /// Calls `act` on a kernel thread of its own, which flushes to zero.
+        fn enter(act: fn(&Stage)) {
+            let alone = std::thread::spawn(move || {
+                let initial = fp_state();
+                worker::register_current();
+                flush_to_zero();
+                act(&Stage { initial, flushing: fp_state(), steps: Cell::new(0) });
+            });
+            alone.join().unwrap();
+        }
+
+        fn step(&self) {
+            self.steps.set(self.steps.get() + 1);
+        }
+
+        fn wait_for_step(&self, step: u32) {
+            wait_for(&|| self.steps.get() >= step, None);
+        }
+    }
+
+    fn stage(data: *mut ()) -> &'static Stage {
+        // SAFETY: every test passes its own, which stays until it has waited for all steps.
+        unsafe { &*data.cast() }
+    }
+
+    /// A job that waits in the middle, and changes the mode before and after.
+    unsafe fn changing_job(data: *mut ()) {
+        let stage = stage(data);
+        assert_eq!(fp_state(), stage.flushing, "the mode of the thread that it runs for");
+        set(stage.initial);
+        stage.step();
+        stage.wait_for_step(2);
+        assert_eq!(fp_state(), stage.flushing, "what the thread has changed meanwhile");
+        set(stage.initial);
+        stage.step();
+    }
+
+    #[test]
+    fn contexts_of_a_thread_share_its_mode() {
+        Stage::enter(|stage| {
+            let begun = Cell::new(false);
+            let seek = |_: Look| (!begun.replace(true)).then_some(Job { run: changing_job, data: (&raw const *stage).cast_mut().cast() });
+            wait_for(&|| stage.steps.get() >= 1, Some(&seek));
+            assert_eq!(fp_state(), stage.initial, "what the job has changed");
+            set(stage.flushing);
+            stage.step();
+            stage.wait_for_step(3);
+            assert_eq!(fp_state(), stage.initial);
+        });
+    }
+
+    /// Another thread, with a mode of its own.
+    unsafe fn other_thread(data: *mut ()) {
+        let stage = stage(data);
+        set(stage.initial);
+        stage.step();
+        stage.wait_for_step(2);
+        assert_eq!(fp_state(), stage.initial);
+        stage.step();
+    }
+
+    unsafe fn nothing(_: *mut ()) {}
+
+    unsafe fn settled(_: *mut (), _: u32) {}
+
+    #[test]
+    fn threads_keep_their_modes_apart() {
+        Stage::enter(|stage| {
+            let data = (&raw const *stage).cast_mut().cast();
+            let me = worker::register_current();
+            let crew = Crew { run: other_thread, end: nothing, settle: settled, data, tag: GangTag::NONE, region: 1, group: me.group() };
+            let seed = Seed { crew: NonNull::from(&crew), data, identity: None };
+            plain(1, |_| &seed);
+            for step in [1, 3] {
+                stage.wait_for_step(step);
+                assert_eq!(fp_state(), stage.flushing);
+                stage.step();
+            }
+        });
+    }
+}
