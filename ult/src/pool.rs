@@ -313,7 +313,7 @@ fn start_worker(shared: bool) -> std::io::Result<&'static Worker> {
 }
 
 /// Signals that stay open in workers: a blocked one of these kills the process without its handler running.
-const SYNCHRONOUS: [libc::c_int; 7] = [
+pub(crate) const SYNCHRONOUS: [libc::c_int; 7] = [
     libc::SIGSEGV,
     libc::SIGBUS,
     libc::SIGFPE,

@@ -69,6 +69,11 @@ impl Ult {
         Ok(())
     }
 
+    /// Where its stack lies; `None` for a kernel thread's own.
+    pub(crate) fn bounds(&self) -> Option<stack::Bounds> {
+        self.stack.as_ref().map(Stack::bounds)
+    }
+
     /// Frees a ULT that ended or stands idle, and gives its stack back.
     ///
     /// # Safety

@@ -75,6 +75,7 @@ fn prepare() {
     ult::stall::install(ult::stall::Hooks {
         preempt: ult::sched::switch_away,
         hand_off: ult::sched::hand_off,
+        lowest_of_stack: ult::sched::lowest_of_stack,
         urgent: ult::sched::is_urgent,
     });
     ult::fault::set_overflow_hint(

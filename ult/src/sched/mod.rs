@@ -66,7 +66,7 @@ pub(crate) use bench::SOUGHT;
 pub(crate) use runner::{Ended, Task};
 pub(crate) use urgency::Urgency;
 pub use urgency::is_urgent;
-pub use yielding::{has_others_beside_meeting, has_others_here, insists, let_released_go_first, poll, switch_away, yield_from_program};
+pub use yielding::{has_others_beside_meeting, has_others_here, insists, let_released_go_first, lowest_of_stack, poll, switch_away, yield_from_program};
 pub(crate) use yielding::{Insistence, give_way};
 
 use patience::Patience;

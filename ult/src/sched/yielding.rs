@@ -11,6 +11,7 @@ use super::bench::Waiting;
 use super::look::{own_ult, take_gang_ult};
 use super::{Job, Look, Next, leave_for, patience};
 use crate::gang::{GangTag, eligible};
+use crate::stall::Watched;
 use crate::worker::{self, Own, Role, Worker};
 
 /// After so many times that a gang ULT was not eligible it is taken all the same: the spinning code may wait for it.
@@ -37,6 +38,20 @@ pub unsafe fn switch_away() -> bool {
     }
     super::enter_program();
     went
+}
+
+/// The lowest address of the running context's own stack, if `sp` lies in that: [`crate::stall::Hooks::lowest_of_stack`].
+///
+/// # Safety
+/// On the worker's kernel thread, where program code runs or was interrupted.
+pub unsafe fn lowest_of_stack(watched: &'static Watched, sp: usize) -> Option<usize> {
+    let own = Worker::of(watched);
+    // SAFETY: own kernel thread; the running context does not change while program code runs.
+    let bounds = unsafe {
+        let own = own.own();
+        (*(*own).current).bounds().unwrap_or((*own).native_stack)
+    };
+    bounds.contains(sp).then_some(bounds.lowest)
 }
 
 /// Chooses who goes instead, and puts the running context on the bench.

@@ -158,7 +158,7 @@ fn make(watched: &'static Watched) -> Option<i32> {
     (result == 0).then_some(timer)
 }
 
-fn stop(watched: &'static Watched) {
+pub(super) fn stop(watched: &'static Watched) {
     let alarm = &watched.alarm;
     // ORDERING: Relaxed; the owner's.
     let timer = alarm.timer.load(Relaxed);
@@ -173,15 +173,15 @@ fn stop(watched: &'static Watched) {
 }
 
 /// The alarm has gone off, `missed` times more than it was heard. `slept`: it hit a system call that sleeps, which is made
-/// again.
+/// again. True if the context is to be left.
 ///
 /// # Safety
 /// In the handler, on the kernel thread of the record; `context` is the interrupted state.
-pub(super) unsafe fn tick(watched: &'static Watched, context: &mut ucontext_t, slept: bool, missed: u32) {
+pub(super) unsafe fn tick(watched: &'static Watched, context: &mut ucontext_t, slept: bool, missed: u32) -> bool {
     let alarm = &watched.alarm;
     // ORDERING: Relaxed with compiler fences: only a handler on this same kernel thread can come in between.
     if !alarm.is_running() || alarm.busy.swap(1, Relaxed) != 0 {
-        return;
+        return false;
     }
     compiler_fence(SeqCst);
     count(&TALLY.interrupts);
@@ -202,11 +202,8 @@ pub(super) unsafe fn tick(watched: &'static Watched, context: &mut ucontext_t, s
     alarm.busy.store(0, Relaxed);
     if found == Found::Spin {
         count(&TALLY.stalls);
-        // SAFETY: passed on; nothing of the handler is left to do.
-        if !unsafe { signal::give_way(watched, context) } {
-            stop(watched);
-        }
     }
+    found == Found::Spin
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -233,7 +230,7 @@ unsafe fn look(watched: &'static Watched, context: &ucontext_t, slept: bool) -> 
     let mut now = spin::sample(context, watched.turns());
     let region = watched.region();
     // SAFETY: passed on.
-    match unsafe { signal::place(context, &now) } {
+    match unsafe { signal::place(watched, &now) } {
         // The runtime on its way in or out of the program, or a library that computes, perhaps between two barriers.
         Place::Elsewhere if !restart::is_at_system_call(now.ip) => return Found::Nothing,
         Place::Elsewhere => return Found::Foreign,

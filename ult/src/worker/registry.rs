@@ -104,6 +104,7 @@ fn adopt(worker: &'static Worker, identity: impl FnOnce() -> &'static Identity) 
         let own = worker.own();
         (*own).native.trail.forget_own_stack();
         (*own).current = &raw mut (*own).native;
+        (*own).native_stack = crate::stack::Bounds::UNKNOWN;
         (*own).native_identity = identity;
         (*own).worn = identity;
         (*own).role = Role::none(worker);
@@ -222,6 +223,8 @@ fn register() -> &'static Worker {
     debug::BLOCK.store(arch::thread_block() as isize - arch::thread_pointer() as isize, Ordering::Relaxed);
     let worker = take_record();
     adopt(worker, identity::of_current_thread);
+    // SAFETY: own kernel thread.
+    unsafe { (*worker.own()).native_stack = crate::stack::native::of_calling_thread() };
     // ORDERING: Relaxed; see `Worker::accepts` and `may_steal_blindly`.
     worker.serves.store(worker.group(), Ordering::Relaxed);
     // ORDERING: Relaxed; as above.
