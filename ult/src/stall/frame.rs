@@ -62,7 +62,7 @@ impl Frame {
         let [magic, extended] = unsafe { core::ptr::read_unaligned((state + MAGIC_AT) as *const [u32; 2]) };
         let bytes = if magic == MAGIC { extended as usize } else { LEGACY };
         let length = (state + bytes).checked_sub(start)?;
-        (state % ALIGNMENT == 0 && state >= start + least && (LEGACY..=MOST).contains(&bytes) && length <= 2 * MOST)
+        (state.is_multiple_of(ALIGNMENT) && state >= start + least && (LEGACY..=MOST).contains(&bytes) && length <= 2 * MOST)
             .then_some(Frame { start, length })
     }
 }
