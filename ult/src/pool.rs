@@ -472,6 +472,7 @@ fn run_assignment(worker: &'static Worker, Letter { assignment, ult }: &mut Lett
         crate::ult::switch(native, ult, worker, None);
         (*worker.own()).current = native;
         (*worker.own()).role = worker::Role::none(worker);
+        worker::note_stack(worker);
         Ult::retire(ult);
     }
     worker::set_locals(worker::Locals::default());
@@ -481,6 +482,7 @@ fn run_assignment(worker: &'static Worker, Letter { assignment, ult }: &mut Lett
 unsafe extern "C" fn ult_main(_: usize) -> ! {
     crate::sanitize::begin();
     let worker = worker::current().unwrap_or_else(|| crate::fatal("a ULT runs on an unregistered thread"));
+    worker::note_stack(worker);
     // SAFETY: we run on the worker's own kernel thread; `run_assignment` has put the job there.
     unsafe {
         if let Some(job) = (*worker.own()).assigned.take() {

@@ -27,6 +27,7 @@ use std::io;
 
 use crate::sanitize::StackMark;
 
+pub(crate) mod bounds;
 pub(crate) mod guards;
 pub(crate) mod kernel;
 pub(crate) mod native;
@@ -336,7 +337,8 @@ fn mapping(size: usize) -> usize {
     GUARD + size + HEADER
 }
 
-fn page_size() -> usize {
+/// Bytes of a page.
+pub fn page_size() -> usize {
     // ORDERING: the same value from whichever thread asks first.
     match PAGE.load(Relaxed) {
         0 => {

@@ -13,10 +13,12 @@ use crate::debug::Entry;
 use crate::exceptions;
 use crate::identity::Identity;
 use crate::sanitize::{self, Trail};
+use crate::stack::bounds::StackBounds;
 use crate::stack::{self, Stack};
 use crate::worker::{self, Locals, Worker};
 
-/// A user-level thread.
+/// A user-level thread. What every switch reads lies in its first 40 bytes.
+#[repr(C)]
 pub struct Ult {
     /// Stack pointer while suspended; meaningless while running.
     pub(crate) sp: *mut u8,
@@ -24,6 +26,8 @@ pub struct Ult {
     stack: Option<Stack>,
     /// The two words the layer above keeps per running context.
     pub(crate) locals: Locals,
+    /// The bounds of that stack, for those who ask for the thread's.
+    pub(crate) bounds: StackBounds,
     /// C++ exception globals while suspended.
     cxx: exceptions::Saved,
     /// What sanitizers keep of it.
@@ -40,6 +44,7 @@ impl Ult {
         Self {
             sp: core::ptr::null_mut(),
             stack: None,
+            bounds: StackBounds::NONE,
             locals: Locals::default(),
             cxx: exceptions::Saved::default(),
             trail: Trail::default(),
@@ -65,6 +70,7 @@ impl Ult {
         // SAFETY: the stack is fresh, mapped, and used by nobody else.
         self.sp = unsafe { arch::prepare(stack.top(), entry) };
         self.trail = Trail::on(stack.mark());
+        self.bounds = StackBounds::of(&stack);
         self.stack = Some(stack);
         Ok(())
     }

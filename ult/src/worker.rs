@@ -47,8 +47,8 @@ pub use registry::{TABLE, on_thread_exit, register_current, somebody_runs, total
 pub(crate) use registry::{
     adopt_for_pool, at, forget_after_fork, own_thread_pointer, program_thread_ends, put_back_record, table_len, take_record,
 };
-pub use running::{Locals, current, duty, locals, locals_of_program, move_to_place, replace_locals, set_duty, set_locals, wears_own_storage};
-pub(crate) use running::{borrow_identity, give_identity_back, play, wear};
+pub use running::{Locals, current, duty, locals, locals_of_program, move_to_place, replace_locals, set_duty, set_locals, stack_of_thread, wears_own_storage};
+pub(crate) use running::{borrow_identity, give_identity_back, note_stack, play, wear};
 
 use crowd::NOBODY;
 use gate::PROGRAM;

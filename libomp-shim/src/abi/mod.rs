@@ -9,6 +9,7 @@
 //! | [`process`] | the libgomp that stays mapped behind a preloaded library |
 //! | [`debugger`] | a debugger that looks at a process or a core |
 //! | [`sched_yield`] | code that waits in a loop of its own |
+//! | [`thread_attributes`] | code that asks which stack a thread has |
 //! | [`tool`] | tools (OMPT) |
 //! | [`api`] | the `omp_*` routines, C and Fortran names |
 pub mod api;
@@ -19,5 +20,6 @@ pub mod mutexes;
 pub mod process;
 pub mod sched_yield;
 pub mod tgt;
+pub mod thread_attributes;
 pub mod tool;
 mod missing;

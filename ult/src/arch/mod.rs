@@ -42,7 +42,7 @@ use core::cell::Cell;
 ///
 /// Words 0 to 3 belong to the scheduler, words 4 to 7 to [`crate::exceptions`]. The block is found through the thread
 /// pointer: code that runs with another thread's pointer (a borrowed identity) sees that thread's block, so whoever
-/// changes the thread pointer carries the scheduler's words over.
+/// changes the thread pointer carries words 0 to 2 over.
 ///
 /// 64 bytes on purpose: a library that is loaded late must fit into the little static thread storage that the
 /// dynamic linker keeps spare.

@@ -178,6 +178,7 @@ pub(crate) fn enter_program() {
     let worker = worker::register_current();
     // SAFETY: own kernel thread.
     unsafe { look::publish_crowd(worker) };
+    worker::note_stack(worker);
     worker.enter_program();
 }
 
@@ -185,6 +186,7 @@ pub(crate) fn enter_program() {
 fn enter_program_again(worker: &'static Worker) {
     // SAFETY: own kernel thread.
     unsafe { look::publish_crowd_again(worker) };
+    worker::note_stack(worker);
     worker.enter_program();
 }
 

@@ -8,11 +8,12 @@
 
 use core::cell::Cell;
 use core::ptr;
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::arch;
 use crate::gang::GangTag;
 use crate::identity::{self, Identity};
+use crate::stack::bounds::StackBounds;
 
 use super::{Role, Worker, register_current};
 
@@ -25,6 +26,8 @@ pub struct Locals(pub [usize; 2]);
 pub(super) const WORD_WORKER: usize = 0;
 /// First of the two words that hold [`Locals`].
 const WORD_LOCALS: usize = 1;
+/// The word that holds the [`StackBounds`] of the code that runs, or ran last, with this storage. Other threads read it.
+const WORD_STACK: usize = 3;
 
 #[inline(always)]
 fn words() -> &'static [Cell<usize>] {
@@ -83,6 +86,41 @@ pub fn replace_locals(locals: Locals) -> Locals {
     words[WORD_LOCALS].set(locals.0[0]);
     words[WORD_LOCALS + 1].set(locals.0[1]);
     Locals(before)
+}
+
+/// Notes in the thread block in force which stack the running context stands on, for [`stack_of_thread`]. Six instructions.
+///
+/// Called before program code starts or goes on, in its own identity. So each thread's block names the stack of that thread's code. A runner that
+/// is entered under the identity of the context that was left notes nothing before it has changed its role.
+#[inline]
+pub(crate) fn note_stack(worker: &'static Worker) {
+    // SAFETY: own kernel thread, whose running context is `current`.
+    let bounds = unsafe { (*(*worker.own()).current).bounds };
+    if !crate::mutant!(stack_not_noted) {
+        // SAFETY: the word is aligned and in the block of the calling thread; it is accessed as an atomic everywhere.
+        let word = unsafe { AtomicUsize::from_ptr(word(WORD_STACK).as_ptr()) };
+        // ORDERING: Relaxed; the word is complete in itself, `stack_of_thread` reads a recent one and nothing through it.
+        word.store(bounds.word(), Ordering::Relaxed);
+    }
+}
+
+/// The stack on which the code of a thread runs, or ran last: its lowest address and its bytes. `None` for a stack that is not of ours. The guard
+/// area, at least a page, lies right below.
+///
+/// The thread is any of the process, named by its thread pointer. A thread that goes on meanwhile may stand on another stack by the time of the
+/// answer, and the stack of a thread that has ended may be unmapped.
+///
+/// # Safety
+/// The thread exists: what its thread pointer points to is mapped, and was set up by the C library.
+#[must_use]
+pub unsafe fn stack_of_thread(thread_pointer: usize) -> Option<(usize, usize)> {
+    let distance = (arch::thread_block() as usize).wrapping_sub(arch::thread_pointer());
+    let block = thread_pointer.wrapping_add(distance) as *const arch::ThreadBlock;
+    // SAFETY: the block is in the static storage of every thread, at the same distance from its thread pointer; the thread exists, as the caller
+    // says. No reference to the other words is made, and this one is accessed as an atomic everywhere.
+    let word = unsafe { AtomicUsize::from_ptr((&raw const (*block).words).cast::<usize>().add(WORD_STACK).cast_mut()) };
+    // ORDERING: Relaxed; as in `note_stack`.
+    StackBounds::unpack(word.load(Ordering::Relaxed))
 }
 
 /// The gang and the region that the running context runs for.
