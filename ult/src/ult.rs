@@ -30,6 +30,10 @@ pub struct Ult {
     pub(crate) bounds: StackBounds,
     /// C++ exception globals while suspended.
     cxx: exceptions::Saved,
+    /// Where the frame of the program's signal handler lies that it runs; zero: it runs none. See `signals::handler`.
+    pub(crate) handler: usize,
+    /// It was resumed to handle a signal, not because what it waits for has happened.
+    pub(crate) resumed_for_signal: bool,
     /// What sanitizers keep of it.
     pub(crate) trail: Trail,
 }
@@ -47,6 +51,8 @@ impl Ult {
             bounds: StackBounds::NONE,
             locals: Locals::default(),
             cxx: exceptions::Saved::default(),
+            handler: 0,
+            resumed_for_signal: false,
             trail: Trail::default(),
         }
     }

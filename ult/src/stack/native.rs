@@ -19,7 +19,7 @@ const MOST: usize = 120 << 20;
 /// not the main one, and takes no lock of the loader.
 pub(crate) fn of_calling_thread() -> Bounds {
     // SAFETY: no arguments.
-    let is_main = unsafe { libc::getpid() as i64 == libc::syscall(libc::SYS_gettid) };
+    let is_main = unsafe { libc::getpid() } == crate::worker::kernel_thread();
     if is_main { of_main_thread() } else { of_thread_of_the_program().unwrap_or(Bounds::UNKNOWN) }
 }
 

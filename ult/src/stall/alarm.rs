@@ -114,10 +114,21 @@ impl Alarm {
 
 /// A loop of `watched`'s region was found spinning: tick from now on. On the record's kernel thread, in the handler.
 pub(super) fn start(watched: &'static Watched) {
-    let alarm = &watched.alarm;
     // ORDERING: Relaxed; the owner's field, in program order on its kernel thread.
-    alarm.misses.store(0, Relaxed);
-    if alarm.is_running() || !is_allowed(watched.region()) {
+    watched.alarm.misses.store(0, Relaxed);
+    if is_allowed(watched.region()) {
+        set_off(watched);
+    }
+}
+
+/// The running code is to be left for a thread that has a signal, as soon as it may be. In the handler, on the record's kernel thread.
+pub(super) fn start_for_others(watched: &'static Watched) {
+    set_off(watched);
+}
+
+fn set_off(watched: &'static Watched) {
+    let alarm = &watched.alarm;
+    if alarm.is_running() {
         return;
     }
     // ORDERING: as above.
@@ -224,6 +235,9 @@ unsafe fn look(watched: &'static Watched, context: &ucontext_t, slept: bool) -> 
     if slept || !watched.is_crowded() {
         return Found::Foreign;
     }
+    if watched.is_user() && watched.is_wanted() {
+        return look_for_others(watched, context);
+    }
     if !watched.is_user() || !is_urgent(watched) {
         return Found::Nothing;
     }
@@ -253,6 +267,17 @@ unsafe fn look(watched: &'static Watched, context: &ucontext_t, slept: bool) -> 
         }
         Motion::Still => Found::Perhaps,
         _ => Found::Nothing,
+    }
+}
+
+/// A suspended thread has a signal: whatever the code does, it is left where it may be.
+fn look_for_others(watched: &'static Watched, context: &ucontext_t) -> Found {
+    let now = spin::sample(context, watched.turns());
+    // SAFETY: in the handler.
+    match unsafe { signal::place(watched, &now) } {
+        Place::Elsewhere if restart::is_at_system_call(now.ip) => Found::Nothing,
+        Place::Elsewhere => Found::Perhaps,
+        Place::Program | Place::Yields => Found::Spin,
     }
 }
 

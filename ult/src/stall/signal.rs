@@ -26,11 +26,14 @@ use core::sync::atomic::{
 use std::sync::Once;
 use libc::{siginfo_t, ucontext_t};
 
+use crate::arch;
 use crate::observer::{self, Event};
+use crate::signals;
 
+use super::frame::{self, Frame};
 use super::spin::{self, Motion, Sample};
 use super::watched::{Mode, Watched};
-use super::{TALLY, alarm, count, frame, hooks, objects, regions, restart};
+use super::{TALLY, alarm, count, hooks, objects, regions, restart};
 
 /// What the handler made of a sample. Zero: nothing yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,11 +124,7 @@ fn install(number: c_int) {
         action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | frame::STACK_FLAG;
         // A handler of the program would find itself on the alternate stack.
         libc::sigfillset(&raw mut action.sa_mask);
-        for signal in crate::pool::SYNCHRONOUS {
-            if signal != libc::SIGPROF {
-                libc::sigdelset(&raw mut action.sa_mask, signal);
-            }
-        }
+        (&raw mut action.sa_mask).cast::<u64>().write(!signals::faults());
         libc::sigaction(number, &raw const action, ptr::null_mut());
     }
 }
@@ -157,56 +156,83 @@ struct Queued {
 const _: () = assert!(size_of::<Queued>() == 128);
 /// In `errno` of our signals, where `sigqueue` writes zero: `value` is a record.
 const MARK: c_int = 0x5354_414c;
+/// The same, where a signal lies in a queue ([`kick`]).
+const KICK: c_int = 0x4b49_434b;
 /// `SI_QUEUE`.
 const QUEUED: c_int = -1;
 
 /// Sends the signal to the kernel thread `tid`, whose record is `watched`. False if the kernel refuses.
 pub(super) fn send(watched: &'static Watched, tid: i32) -> bool {
-    let Some(signo) = number() else { return false };
+    number().is_some() && queue(watched, tid, MARK)
+}
+
+/// A thread on the worker with this record has a signal in its queue: the running one handles it, a suspended one as soon as the running code may be left.
+/// Async-signal-safe; touches no thread-local storage. Unlike a signal of the program's, the monitor's is not lost where one waits already.
+pub(crate) fn kick(watched: &'static Watched) {
+    let tid = watched.tid();
+    if tid != 0 {
+        queue(watched, tid, KICK);
+    }
+}
+
+fn queue(watched: &'static Watched, tid: i32, mark: c_int) -> bool {
+    // ORDERING: Relaxed; installed before the record's kernel thread began.
+    let signo = SIGNAL.load(Relaxed);
     // SAFETY: no arguments; a valid structure of the kernel's size.
     unsafe {
-        let (pid, uid) = (libc::getpid(), libc::getuid());
+        let pid = arch::system_call(libc::SYS_getpid as usize, [0; 4]) as libc::pid_t;
+        let uid = arch::system_call(libc::SYS_getuid as usize, [0; 4]) as libc::uid_t;
         let value = ptr::from_ref(watched) as usize;
-        let info = Queued { signo, errno: MARK, code: QUEUED, pad: 0, pid, uid, value, rest: [0; 12] };
-        libc::syscall(libc::SYS_rt_tgsigqueueinfo, pid, tid, signo, &raw const info) == 0
+        let info = Queued { signo, errno: mark, code: QUEUED, pad: 0, pid, uid, value, rest: [0; 12] };
+        let arguments = [pid as usize, tid as usize, signo as usize, (&raw const info) as usize];
+        signo != 0 && arch::system_call(libc::SYS_rt_tgsigqueueinfo as usize, arguments) == 0
     }
 }
 
 /// `SI_TIMER`. `pid` and `uid` of [`Queued`] are then the timer's number and the ticks that were missed.
 const TIMER: c_int = -2;
 
-unsafe extern "C" fn on_signal(_: c_int, info: *mut siginfo_t, context: *mut c_void) {
-    let context = context.cast::<ucontext_t>();
+unsafe extern "C" fn on_signal(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
+    let frame = Frame { info, context: context.cast() };
     // SAFETY: the kernel passes valid pointers to an SA_SIGINFO handler; the context is the interrupted code's, which
     // stays as it is until we return.
     unsafe {
+        let queued = &*info.cast::<Queued>();
+        if !is_ours(queued) {
+            return signals::receive(signal, frame);
+        }
+        if queued.errno == KICK {
+            return signals::kicked(frame);
+        }
         let errno = *libc::__errno_location();
-        let left = look(&*info.cast::<Queued>(), &mut *context);
+        let left = look(queued, &mut *frame.context);
         *libc::__errno_location() = errno;
         if let Some(left) = left {
-            leave(left, info, context);
+            leave(left, frame);
         }
     }
 }
 
+/// The address of the handler.
+pub(crate) fn handler_address() -> usize {
+    on_signal as *const () as usize
+}
+
 /// A context that the handler is to leave.
 #[derive(Clone, Copy)]
-pub(super) struct Left {
-    pub(super) watched: &'static Watched,
+struct Left {
+    watched: &'static Watched,
     /// The lowest address of the stack that it stands on.
     lowest: usize,
-    /// By an alarm, which ends if there is nobody to switch to.
-    by_alarm: bool,
 }
 
 /// Moves the handler to the stack of the context and switches to another one.
 ///
 /// # Safety
-/// At the end of the handler with these arguments.
-unsafe fn leave(left: Left, info: *mut siginfo_t, context: *mut ucontext_t) {
-    let Left { watched, lowest, by_alarm } = left;
+/// At the end of the handler with this frame.
+unsafe fn leave(Left { watched, lowest }: Left, frame: Frame) {
     // SAFETY: as the caller says; the running context's own stack begins at `lowest`.
-    let stays = unsafe { !frame::leave(info, context, (lowest, ROOM), leave_there, (watched, usize::from(by_alarm))) };
+    let stays = unsafe { !frame.leave((lowest, ROOM), leave_there, ptr::from_ref(watched) as usize) };
     if stays {
         // ORDERING: Relaxed; the watcher's next look takes it or not.
         watched.trap.verdict.store(Verdict::Elsewhere as u32, Relaxed);
@@ -214,11 +240,13 @@ unsafe fn leave(left: Left, info: *mut siginfo_t, context: *mut ucontext_t) {
 }
 
 /// On the stack of the context that is left; its end is the end of the signal.
-unsafe extern "C" fn leave_there(watched: &'static Watched, context: *mut ucontext_t, by_alarm: usize) {
-    // SAFETY: `frame::leave` passes the interrupted context, moved here; nothing of the handler is left to do.
+unsafe extern "C" fn leave_there(watched: usize, context: *mut ucontext_t, _: *mut siginfo_t) {
+    // SAFETY: `leave` passes the address of a record, and records are never freed. The context is the interrupted one, moved here; nothing of the handler
+    // is left to do.
     unsafe {
+        let watched: &'static Watched = &*(watched as *const Watched);
         let errno = *libc::__errno_location();
-        if !give_way(watched, &mut *context) && by_alarm != 0 {
+        if !give_way(watched, &mut *context) && watched.alarm.is_running() {
             alarm::stop(watched);
         }
         // Asked for anew: the context may have been away.
@@ -226,14 +254,49 @@ unsafe extern "C" fn leave_there(watched: &'static Watched, context: *mut uconte
     }
 }
 
+/// A thread that is suspended on `watched`'s worker may have to run there, for a signal: an alarm asks for it until the worker has been to its scheduler. On its kernel
+/// thread, in a handler.
+pub(crate) fn leave_later(watched: &'static Watched) {
+    if watched.is_wanted() {
+        alarm::start_for_others(watched);
+    }
+}
+
+/// A thread that is suspended on `watched`'s worker has to run there, for a signal: the worker comes to its scheduler as soon as its code may be left. On its
+/// kernel thread, in a handler that has interrupted that code.
+///
+/// # Safety
+/// In the handler with this frame.
+pub(crate) unsafe fn leave_soon(watched: &'static Watched, frame: Frame) {
+    // SAFETY: as the caller says.
+    if let Some(left) = unsafe { look_for_others(watched, &*frame.context) } {
+        // SAFETY: as the caller says.
+        unsafe { leave(left, frame) };
+    }
+}
+
+/// Can the interrupted code be left at once, for a thread that has to run? If not, an alarm asks again.
+///
+/// # Safety
+/// In the handler, on the record's kernel thread.
+unsafe fn look_for_others(watched: &'static Watched, context: &ucontext_t) -> Option<Left> {
+    if !watched.is_user() {
+        return None;
+    }
+    let now = spin::sample(context, watched.turns());
+    // SAFETY: as the caller says.
+    if unsafe { place(watched, &now) } == Place::Elsewhere {
+        alarm::start_for_others(watched);
+        return None;
+    }
+    Some(Left { watched, lowest: lowest_of_stack(watched, now.sp)? })
+}
+
 /// What the signal is about: a context that is to be left, or nothing.
 ///
 /// # Safety
 /// In the handler with these arguments.
 unsafe fn look(queued: &Queued, context: &mut ucontext_t) -> Option<Left> {
-    if !is_ours(queued) {
-        return None;
-    }
     // SAFETY: `context` is the interrupted state, in the handler.
     let slept = unsafe { restart::restart(context) };
     if slept {
@@ -241,28 +304,25 @@ unsafe fn look(queued: &Queued, context: &mut ucontext_t) -> Option<Left> {
     }
     // SAFETY: `send` and `alarm::make` have put the address of a record there, and records are never freed.
     let watched: &'static Watched = unsafe { &*(queued.value as *const Watched) };
-    // SAFETY: only asks.
-    if watched.tid() != unsafe { libc::syscall(libc::SYS_gettid) } as i32 {
+    if watched.tid() != crate::worker::kernel_thread() {
         return None;
     }
-    let (by_alarm, leaves) = if queued.code == TIMER {
+    let leaves = if queued.code == TIMER {
         // SAFETY: in the handler, on the record's kernel thread.
-        (true, unsafe { alarm::tick(watched, context, slept, queued.uid) })
-    // ORDERING: Acquire pairs with the Release in `Episode::interrupt`: what the signal is about.
-    } else if watched.trap.pending.load(Acquire) != 0 {
-        // SAFETY: as above, and the signal is pending.
-        (false, unsafe { sample(watched, context, !slept) })
+        unsafe { alarm::tick(watched, context, slept, queued.uid) }
     } else {
-        (false, false)
+        // ORDERING: Acquire pairs with the Release in `Episode::interrupt`: what the signal is about.
+        // SAFETY: as above, and the signal is pending.
+        watched.trap.pending.load(Acquire) != 0 && unsafe { sample(watched, context, !slept) }
     };
     let lowest = lowest_of_stack(watched, spin::stack_pointer(context)).filter(|_| leaves)?;
-    Some(Left { watched, lowest, by_alarm })
+    Some(Left { watched, lowest })
 }
 
 /// Did [`send`] of this process send it, or a timer? Timers with this signal are ours: nobody else uses its number.
 fn is_ours(queued: &Queued) -> bool {
     // SAFETY: only asks.
-    let is_sent = || queued.errno == MARK && queued.pid == unsafe { libc::getpid() };
+    let is_sent = || (queued.errno == MARK || queued.errno == KICK) && queued.pid == unsafe { libc::getpid() };
     queued.value != 0 && (queued.code == TIMER || queued.code == QUEUED && is_sent())
 }
 

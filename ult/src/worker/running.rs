@@ -26,6 +26,8 @@ pub struct Locals(pub [usize; 2]);
 pub(super) const WORD_WORKER: usize = 0;
 /// First of the two words that hold [`Locals`].
 const WORD_LOCALS: usize = 1;
+/// Word of the thread block that holds its [`Identity`]: it belongs to the storage, and is not carried along.
+const WORD_IDENTITY: usize = 8;
 /// The word that holds the [`StackBounds`] of the code that runs, or ran last, with this storage. Other threads read it.
 const WORD_STACK: usize = 3;
 
@@ -47,6 +49,29 @@ pub fn current() -> Option<&'static Worker> {
     let p = word(WORD_WORKER).get() as *const Worker;
     // SAFETY: the word is null or a worker record, and records are never freed.
     unsafe { p.as_ref() }
+}
+
+/// The number of the calling kernel thread, whatever storage is in force. In a signal handler, too.
+pub fn kernel_thread() -> i32 {
+    // SAFETY: no arguments.
+    unsafe { arch::system_call(libc::SYS_gettid as usize, [0; 4]) as i32 }
+}
+
+/// The identity whose storage is in force on the calling kernel thread; `None` if it has no record. In a signal handler, too.
+pub fn identity_in_force() -> Option<&'static Identity> {
+    let p = word(WORD_IDENTITY).get() as *const Identity;
+    // SAFETY: the word is null or a record, and records are never freed.
+    unsafe { p.as_ref() }
+}
+
+/// The storage in force is that of `identity`, for good.
+pub(crate) fn note_identity(identity: &'static Identity) {
+    word(WORD_IDENTITY).set(ptr::from_ref(identity) as usize);
+}
+
+/// The kernel thread whose storage is in force leaves the runtime.
+pub(super) fn forget_identity() {
+    word(WORD_IDENTITY).set(0);
 }
 
 /// The local words of the running context.
@@ -202,6 +227,7 @@ pub(crate) unsafe fn wear(worker: &'static Worker, identity: &'static Identity) 
             return;
         }
         identity::wear(identity);
+        identity.set_host(Some(worker));
         word(WORD_WORKER).set(ptr::from_ref(worker) as usize);
         (*own).worn = Some(identity);
     }
@@ -219,6 +245,7 @@ pub(crate) fn borrow_identity(worker: &'static Worker) -> Option<&'static Identi
 /// Returns what [`borrow_identity`] lent, on whatever worker; nobody wears it. One stays with the worker, so that those who start ULTs one
 /// after the other do not meet at the pool's lock each time.
 pub(crate) fn give_identity_back(worker: &'static Worker, identity: &'static Identity) {
+    identity.set_host(None);
     // SAFETY: own kernel thread.
     let spare = unsafe { &mut (*worker.own()).spare };
     match spare {
