@@ -11,6 +11,8 @@ use core::ptr;
 use super::next::Next;
 use ult::signals::{self, Action, actions};
 
+use crate::omp::storage::{self, Reason};
+
 type SigAction = unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
 type Signal = unsafe extern "C" fn(c_int, usize) -> usize;
 
@@ -36,6 +38,9 @@ fn result(error: c_int) -> c_int {
 pub unsafe extern "C" fn sigaction(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int {
     // SAFETY: passed on; the pointers are null or valid.
     unsafe {
+        if signal == libc::SIGPWR && !new.is_null() {
+            look_for_a_collector();
+        }
         if !actions::covers(signal) {
             let next = core::mem::transmute::<*const c_void, Option<SigAction>>(SIGACTION.address());
             let Some(next) = next else { return result(libc::ENOSYS) };
@@ -54,6 +59,15 @@ pub unsafe extern "C" fn sigaction(signal: c_int, new: *const libc::sigaction, o
             }
             Err(error) => result(error),
         }
+    }
+}
+
+/// The collector of Boehm, Demers and Weiser (libgc) stops all registered threads by this signal, waits until each has answered from its handler, and scans each
+/// one's stack from there to the bounds that it has registered. Threads that share a worker would answer one after the other, by hand-off, and it
+/// gives up before ("Signals delivery fails constantly"). So where it sets its handler, threads of new regions get kernel threads of their own.
+fn look_for_a_collector() {
+    if ult::loader::function_of_others(c"GC_register_my_thread", c"GOMP_parallel").is_some() {
+        storage::share_no_more(Reason::Collector);
     }
 }
 

@@ -61,11 +61,13 @@ impl Programs {
             "plugin_host.c" => vec![],
             "storage.c" => vec!["-fopenmp".into(), "-g".into()],
             "attach.c" => machine_flags()?,
+            "collector.c" => collector_flags()?,
             _ => vec!["-fopenmp".into()],
         };
         let always = [command, "-O1", "-Wall", "-Werror", "-pthread"];
         let words = always.iter().map(ToString::to_string).chain(kind);
-        let files = [from.display().to_string(), "-o".into(), to.display().to_string(), "-lm".into(), "-ldl".into()];
+        let library = if source == "collector.c" { "-lgc" } else { "-lm" };
+        let files = [from.display().to_string(), "-o".into(), to.display().to_string(), library.into(), "-ldl".into()];
         let ran = exec::run(&words.chain(files).collect::<Vec<_>>(), &[], Path::new("/"), 120);
         ran.problem.map_or(Ok(()), |p| Err(format!("not built: {p}: {}", ran.stderr.lines().next().unwrap_or_default())))
     }
@@ -99,6 +101,12 @@ fn machine_flags() -> Result<Vec<String>, String> {
     let home = home.ok_or("skipped: no Java development kit with its headers is installed")?.display();
     let words = ["-fopenmp".into(), format!("-I{home}/include"), format!("-I{home}/include/linux")];
     Ok(words.into_iter().chain([format!("-DLIBJVM=\"{home}/lib/server/libjvm.so\"")]).collect())
+}
+
+/// How a program is built that registers its threads with libgc.
+fn collector_flags() -> Result<Vec<String>, String> {
+    let is_there = Path::new("/usr/include/gc/gc.h").exists();
+    if is_there { Ok(vec!["-fopenmp".into()]) } else { Err("skipped: libgc is not installed with its headers".into()) }
 }
 
 fn is_compiled(source: &str) -> bool {
