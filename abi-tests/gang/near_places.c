@@ -15,7 +15,7 @@ static int kernel_thread[OUTER];
 static int home(void)
 {
     for (int i = 0; i < OUTER; ++i)
-        if (kernel_thread[i] == gettid())
+        if (kernel_thread[i] == worker_thread())
             return i;
     return -1;
 }
@@ -27,7 +27,7 @@ static int at_home(void)
 #pragma omp parallel num_threads(OUTER)
     {
         CHECK_EQ(omp_get_place_num(), omp_get_thread_num());
-        kernel_thread[omp_get_thread_num()] = gettid();
+        kernel_thread[omp_get_thread_num()] = worker_thread();
         for (int round = 0; round < ROUNDS; ++round) {
             int started = 0;
 #pragma omp barrier

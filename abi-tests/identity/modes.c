@@ -4,7 +4,7 @@
 // each: MODE ; TLS ; HIDES ; REFUSES ; BORROWED ; SAID = filtered_call ; auto ; 0 ; 1 ; 1 ; borrowed*changed by an instruction
 // each: MODE ; TLS ; HIDES ; REFUSES ; BORROWED ; SAID = refused ; auto ; 1 ; 1 ; 0 ; a kernel thread for each thread: the kernel refuses to set the thread pointer
 // each: MODE ; TLS ; HIDES ; REFUSES ; BORROWED ; SAID = of_kernel_threads ; kernel ; 0 ; 0 ; 0 ; a kernel thread for each thread: GANGWAY_TLS says so
-// each: BODY = identity_errno / identity_mutex_owner / identity_tasks / identity_threadprivate / levels
+// each: BODY = identity_errno / identity_mutex_owner / identity_stacks / identity_tasks / identity_threadprivate / levels
 // env: GANGWAY_TLS=@TLS@ GANGWAY_WORKERS=2 OMP_DISPLAY_ENV=verbose
 // threads: 8
 // compilers: gcc, clang>=19

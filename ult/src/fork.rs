@@ -115,6 +115,15 @@ impl Seed {
 }
 
 impl Dress {
+    /// The storage, unless it is the worker's.
+    #[inline]
+    pub(crate) fn identity(self) -> Option<&'static Identity> {
+        match self {
+            Self::Kept(identity) | Self::Borrowed(identity) => Some(identity),
+            Self::Shared => None,
+        }
+    }
+
     pub(crate) fn or_native(self, worker: &'static Worker) -> Option<&'static Identity> {
         match self {
             Self::Kept(identity) | Self::Borrowed(identity) => Some(identity),
@@ -141,8 +150,10 @@ impl Dress {
 
     /// The ULT has ended on `worker` and nobody wears its identity.
     pub(crate) fn end(self, worker: &'static Worker) {
-        if let Self::Borrowed(identity) = self {
-            worker::give_identity_back(worker, identity);
+        match self {
+            Self::Borrowed(identity) => worker::give_identity_back(worker, identity),
+            Self::Kept(identity) => identity.set_host(None),
+            Self::Shared => {}
         }
     }
 }

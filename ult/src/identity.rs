@@ -23,11 +23,14 @@
 //! * going back to the kernel thread's own identity to make a donor: `pthread_create` works under any identity, and the
 //!   records of the kernel threads would have to be found from under a donor first.
 
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::ptr;
+use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::collections::BTreeMap;
 
 use crate::arch;
 use crate::pool::ForkMutex;
+use crate::signals::queue::Queue;
+use crate::worker::Worker;
 
 mod donor;
 mod setxid;
@@ -42,8 +45,16 @@ pub use support::{Support, support};
 /// At most one kernel thread wears it at a time; it may be another one each time.
 #[derive(Debug)]
 pub struct Identity {
-    /// The thread pointer. Not zero.
-    fs: usize,
+    /// The thread pointer. Not zero. Of a donor: written by it once, before anybody has the record.
+    fs: AtomicUsize,
+    /// The number of the donor's kernel thread; zero for storage of a thread that runs by itself.
+    donor: AtomicI32,
+    /// The worker that the thread with this storage is on, running or suspended; null: no thread runs with it.
+    host: AtomicPtr<Worker>,
+    /// The signal mask that the thread runs with, see `sched::note_mask`.
+    mask: AtomicU64,
+    /// Signals for the thread that came while another one ran.
+    pub(crate) signals: Queue,
     /// [`crate::pool::generation`] in which the record was made: a donor's kernel thread exists in that process only.
     generation: u32,
     /// The storage of a donor, not of a thread that runs by itself.
@@ -56,13 +67,60 @@ impl Identity {
     }
 
     fn of(fs: usize, donated: bool) -> Self {
-        Self { fs, generation: crate::pool::generation(), donated }
+        Self {
+            fs: AtomicUsize::new(fs),
+            donor: AtomicI32::new(0),
+            host: AtomicPtr::new(ptr::null_mut()),
+            mask: AtomicU64::new(0),
+            signals: Queue::new(),
+            generation: crate::pool::generation(),
+            donated,
+        }
     }
 
     /// The thread pointer, a number that no other identity in use in this process has.
     #[inline]
     pub fn thread_pointer(&self) -> usize {
-        self.fs
+        // ORDERING: Relaxed; written before anybody has the record.
+        self.fs.load(Ordering::Relaxed)
+    }
+
+    /// Is this the storage of the donor whose kernel thread has the number `tid`? In a signal handler, too.
+    pub(crate) fn is_donor(&self, tid: i32) -> bool {
+        // ORDERING: Relaxed; written before anybody has the record.
+        self.donor.load(Ordering::Relaxed) == tid && self.is_of_this_process()
+    }
+
+    /// The number of the kernel thread whose storage this is, if that is a donor's: what the thread with this storage takes for its own.
+    pub fn donor_number(&self) -> Option<i32> {
+        // ORDERING: Relaxed; as above.
+        Some(self.donor.load(Ordering::Relaxed)).filter(|&tid| tid != 0 && self.is_of_this_process())
+    }
+
+    /// The worker that a thread with this storage is on. A recent answer; any thread, in a signal handler too.
+    pub(crate) fn host(&self) -> Option<&'static Worker> {
+        // ORDERING: Acquire, pairs with the Release in `set_host`.
+        // SAFETY: null or a record, and records are never freed.
+        unsafe { self.host.load(Ordering::Acquire).as_ref() }
+    }
+
+    /// The thread with this storage is on `worker` from here on; `None`: there is no such thread any more.
+    #[inline]
+    pub(crate) fn set_host(&self, worker: Option<&'static Worker>) {
+        // ORDERING: Release, pairs with the Acquire in `host`.
+        self.host.store(worker.map_or(ptr::null_mut(), |worker| ptr::from_ref(worker).cast_mut()), Ordering::Release);
+    }
+
+    /// The signal mask of the thread.
+    pub(crate) fn mask(&self) -> u64 {
+        // ORDERING: Relaxed; handed on with the thread.
+        self.mask.load(Ordering::Relaxed)
+    }
+
+    /// Notes it.
+    pub(crate) fn set_mask(&self, mask: u64) {
+        // ORDERING: Relaxed, as above.
+        self.mask.store(mask, Ordering::Relaxed);
     }
 
     /// Was the record made in this process, and not before a fork? A donor's kernel thread exists only where it was.
@@ -98,10 +156,8 @@ impl Pool {
     }
 
     /// The record of a new donor. Replaces that of a thread that ended and had its storage in the same place.
-    fn enter_donor(&mut self, fs: usize) -> &'static Identity {
-        let identity = Identity::new(fs, true);
-        self.records.insert(fs, identity);
-        identity
+    fn enter_donor(&mut self, identity: &'static Identity) {
+        self.records.insert(identity.thread_pointer(), identity);
     }
 }
 
@@ -130,11 +186,19 @@ pub fn borrow() -> Option<&'static Identity> {
 fn make_donor() -> Option<&'static Identity> {
     // The hook at fork has to stand before there is something to forget.
     crate::pool::initialise();
-    let fs = donor::make()?;
+    // A donor passes signals on, so the handlers of the program are not called on it.
+    crate::signals::actions::take_over();
+    let identity = Identity::new(0, true);
+    if !donor::make(identity) {
+        // SAFETY: leaked just now, and nobody has it.
+        drop(unsafe { Box::from_raw(ptr::from_ref(identity).cast_mut()) });
+        return None;
+    }
     setxid::take_over();
     // ORDERING: Relaxed; a statistic.
     DONORS.fetch_add(1, Ordering::Relaxed);
-    Some(POOL.lock().enter_donor(fs))
+    POOL.lock().enter_donor(identity);
+    Some(identity)
 }
 
 /// Returns what [`borrow`] lent, for the next borrower. Nobody wears it, and nobody will through the caller's reference.
@@ -145,6 +209,7 @@ pub fn give_back(identity: &'static Identity) {
     if !identity.donated {
         crate::fatal("a kernel thread's own storage was given to the pool of donors");
     }
+    identity.set_host(None);
     if identity.is_of_this_process() {
         POOL.lock().free.push(identity);
     }
@@ -177,10 +242,10 @@ pub(crate) fn of_pool_thread() -> Identity {
 pub unsafe fn wear(identity: &Identity) {
     if support::is_direct() {
         // SAFETY: `is_direct` says that the kernel allows the instruction; the rest is the caller's word.
-        unsafe { arch::set_thread_pointer(identity.fs) };
+        unsafe { arch::set_thread_pointer(identity.thread_pointer()) };
     } else {
         // SAFETY: passed on.
-        unsafe { wear_otherwise(identity.fs) };
+        unsafe { wear_otherwise(identity.thread_pointer()) };
     }
 }
 

@@ -23,6 +23,7 @@
 //! | [`gang`] | the tag (gang id, nest level) that workers and ULTs carry, and the order of gangs |
 //! | [`victim`] | which worker an idle one steals from |
 //! | [`watch`] | whether anybody watches what the program does
+//! | [`signals`] | signals of the program: each handler runs in the thread that it is meant for |
 //! | [`stall`] | the monitor that finds workers which reach no switch point while others wait behind them
 //! | [`observer`] | who is told what the scheduler does
 //! | [`debug`] | where a debugger finds workers and suspended contexts |
@@ -45,6 +46,7 @@ pub mod park;
 pub mod pool;
 pub mod sanitize;
 pub mod sched;
+pub mod signals;
 pub mod stack;
 pub mod stall;
 pub mod sync;

@@ -15,6 +15,7 @@ use std::sync::{Mutex, MutexGuard, Once, TryLockError};
 
 use crate::observer::{self, Event};
 use crate::sched;
+use crate::signals;
 use crate::stack::kernel::KernelStack;
 use crate::ult::Ult;
 use crate::worker::{self, Worker};
@@ -312,17 +313,6 @@ fn start_worker(shared: bool) -> std::io::Result<&'static Worker> {
     Ok(record)
 }
 
-/// Signals that stay open in workers: a blocked one of these kills the process without its handler running.
-const SYNCHRONOUS: [libc::c_int; 7] = [
-    libc::SIGSEGV,
-    libc::SIGBUS,
-    libc::SIGFPE,
-    libc::SIGILL,
-    libc::SIGTRAP,
-    libc::SIGSYS,
-    libc::SIGPROF,
-];
-
 /// Kernel stack of a worker: its home loop only, user code runs on ULT stacks.
 const HOME_STACK: usize = 256 << 10;
 
@@ -337,17 +327,14 @@ fn spawn_kernel_thread(record: &'static Worker) -> std::io::Result<()> {
             libc::pthread_attr_destroy(&mut attributes);
             return Err(std::io::ErrorKind::OutOfMemory.into());
         };
-        let mut blocked: libc::sigset_t = core::mem::zeroed();
-        let mut before: libc::sigset_t = core::mem::zeroed();
-        libc::sigfillset(&mut blocked);
-        for signal in SYNCHRONOUS {
-            libc::sigdelset(&mut blocked, signal);
-        }
-        libc::pthread_sigmask(libc::SIG_SETMASK, &blocked, &mut before);
+        // It opens its mask when it is registered, see `first_mask`.
+        let before = signals::set_mask(!0);
+        // ORDERING: Relaxed; creating the thread publishes it.
+        record.first_mask.store(first_mask(before), Ordering::Relaxed);
         let mut id: libc::pthread_t = core::mem::zeroed();
         let argument = core::ptr::from_ref(record).cast_mut().cast();
         let result = libc::pthread_create(&mut id, &attributes, kernel_thread_main, argument);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &before, core::ptr::null_mut());
+        signals::set_mask(before);
         libc::pthread_attr_destroy(&mut attributes);
         if result == 0 {
             return Ok(());
@@ -355,6 +342,15 @@ fn spawn_kernel_thread(record: &'static Worker) -> std::io::Result<()> {
         stack.unmap();
         Err(std::io::Error::from_raw_os_error(result))
     }
+}
+
+/// The signal mask of a new kernel thread: that of the thread that makes the team. The monitor blocks everything; who stands in for a thread has what the first thread
+/// in the runtime had.
+fn first_mask(makers: u64) -> u64 {
+    let everything_but_two = !0 ^ 0b11 << 31;
+    // SAFETY: written before any kernel thread of the pool is started; the first word is the kernel's mask.
+    let inherited = if makers | 0b11 << 31 == !0 { unsafe { SIGNALS.0.get().cast::<u64>().read() } } else { makers };
+    inherited & everything_but_two & !signals::faults()
 }
 
 /// The least stack this process's threads need for their static thread-local storage, in bytes; constant after start-up.
@@ -388,6 +384,10 @@ extern "C" fn kernel_thread_main(argument: *mut libc::c_void) -> *mut libc::c_vo
     let worker: &'static Worker = unsafe { &*argument.cast() };
     worker::adopt_for_pool(worker);
     crate::fault::enter_kernel_thread();
+    // ORDERING: Relaxed; written before this thread was made.
+    signals::set_mask(worker.first_mask.load(Ordering::Relaxed));
+    worker.watched.open_signal();
+    worker.note_kernel_mask();
     name_thread(worker.index());
     home(worker)
 }
@@ -472,6 +472,7 @@ fn run_assignment(worker: &'static Worker, Letter { assignment, ult }: &mut Lett
         crate::ult::switch(native, ult, worker, None);
         (*worker.own()).current = native;
         (*worker.own()).role = worker::Role::none(worker);
+        worker::note_stack(worker);
         Ult::retire(ult);
     }
     worker::set_locals(worker::Locals::default());
@@ -481,6 +482,7 @@ fn run_assignment(worker: &'static Worker, Letter { assignment, ult }: &mut Lett
 unsafe extern "C" fn ult_main(_: usize) -> ! {
     crate::sanitize::begin();
     let worker = worker::current().unwrap_or_else(|| crate::fatal("a ULT runs on an unregistered thread"));
+    worker::note_stack(worker);
     // SAFETY: we run on the worker's own kernel thread; `run_assignment` has put the job there.
     unsafe {
         if let Some(job) = (*worker.own()).assigned.take() {
@@ -562,10 +564,6 @@ unsafe extern "C" fn after_fork_in_child() {
         crate::blocks::forget_after_fork();
         crate::identity::forget_after_fork();
         if let Some(worker) = worker::current() {
-            if worker.is_of_the_pool() {
-                // The child's only thread is the one that its signals have to find.
-                libc::pthread_sigmask(libc::SIG_SETMASK, SIGNALS.0.get(), core::ptr::null_mut());
-            }
             worker.parker.reset_after_fork();
             let own = worker.own();
             (*own).forks = false;

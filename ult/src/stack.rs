@@ -27,8 +27,10 @@ use std::io;
 
 use crate::sanitize::StackMark;
 
+pub(crate) mod bounds;
 pub(crate) mod guards;
 pub(crate) mod kernel;
+pub(crate) mod native;
 pub mod promised;
 pub(crate) mod valgrind;
 
@@ -64,6 +66,25 @@ struct List {
 
 static POOL: [List; LISTS] = [const { List { head: AtomicUsize::new(0), length: AtomicUsize::new(0) } }; LISTS];
 static PAGE: AtomicUsize = AtomicUsize::new(0);
+
+/// Where a stack lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bounds {
+    /// The lowest address that may be used.
+    pub(crate) lowest: usize,
+    /// The one behind the highest.
+    pub(crate) end: usize,
+}
+
+impl Bounds {
+    /// No stack.
+    pub(crate) const UNKNOWN: Self = Self { lowest: 0, end: 0 };
+
+    /// Is a stack pointer with this value on it?
+    pub(crate) fn contains(self, sp: usize) -> bool {
+        self.lowest < sp && sp <= self.end
+    }
+}
 
 /// A mapped stack, owned. Dropping it unmaps it; [`give`] keeps it for the next [`take`]. One word.
 pub struct Stack(ptr::NonNull<Header>);
@@ -102,6 +123,12 @@ impl Stack {
     /// Usable bytes: at least what was asked for.
     pub fn size(&self) -> usize {
         self.header().size
+    }
+
+    /// Both of them.
+    pub(crate) fn bounds(&self) -> Bounds {
+        let lowest = self.bottom() as usize;
+        Bounds { lowest, end: lowest + self.size() }
     }
 
     /// What sanitizers know it by.
@@ -310,7 +337,8 @@ fn mapping(size: usize) -> usize {
     GUARD + size + HEADER
 }
 
-fn page_size() -> usize {
+/// Bytes of a page.
+pub fn page_size() -> usize {
     // ORDERING: the same value from whichever thread asks first.
     match PAGE.load(Relaxed) {
         0 => {

@@ -13,10 +13,12 @@ use crate::debug::Entry;
 use crate::exceptions;
 use crate::identity::Identity;
 use crate::sanitize::{self, Trail};
+use crate::stack::bounds::StackBounds;
 use crate::stack::{self, Stack};
 use crate::worker::{self, Locals, Worker};
 
-/// A user-level thread.
+/// A user-level thread. What every switch reads lies in its first 40 bytes.
+#[repr(C)]
 pub struct Ult {
     /// Stack pointer while suspended; meaningless while running.
     pub(crate) sp: *mut u8,
@@ -24,8 +26,14 @@ pub struct Ult {
     stack: Option<Stack>,
     /// The two words the layer above keeps per running context.
     pub(crate) locals: Locals,
+    /// The bounds of that stack, for those who ask for the thread's.
+    pub(crate) bounds: StackBounds,
     /// C++ exception globals while suspended.
     cxx: exceptions::Saved,
+    /// Where the frame of the program's signal handler lies that it runs; zero: it runs none. See `signals::handler`.
+    pub(crate) handler: usize,
+    /// It was resumed to handle a signal, not because what it waits for has happened.
+    pub(crate) resumed_for_signal: bool,
     /// What sanitizers keep of it.
     pub(crate) trail: Trail,
 }
@@ -40,8 +48,11 @@ impl Ult {
         Self {
             sp: core::ptr::null_mut(),
             stack: None,
+            bounds: StackBounds::NONE,
             locals: Locals::default(),
             cxx: exceptions::Saved::default(),
+            handler: 0,
+            resumed_for_signal: false,
             trail: Trail::default(),
         }
     }
@@ -65,8 +76,14 @@ impl Ult {
         // SAFETY: the stack is fresh, mapped, and used by nobody else.
         self.sp = unsafe { arch::prepare(stack.top(), entry) };
         self.trail = Trail::on(stack.mark());
+        self.bounds = StackBounds::of(&stack);
         self.stack = Some(stack);
         Ok(())
+    }
+
+    /// Where its stack lies; `None` for a kernel thread's own.
+    pub(crate) fn bounds(&self) -> Option<stack::Bounds> {
+        self.stack.as_ref().map(Stack::bounds)
     }
 
     /// Frees a ULT that ended or stands idle, and gives its stack back.

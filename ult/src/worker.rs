@@ -30,6 +30,7 @@ use crate::gang::deque::GangDeque;
 use crate::identity::Identity;
 use crate::park::Parker;
 use crate::sched::{Bench, Parcel, SOUGHT, Task, Urgency};
+use crate::stack::Bounds;
 use crate::stall::Watched;
 use crate::sync::CachePadded;
 use crate::topology::distance::Site;
@@ -44,13 +45,15 @@ mod running;
 mod wake;
 
 pub(crate) use mode::{ThreadMode, begin_mode, end_mode, switch_mode};
+pub(crate) use wake::SIGNALS;
+
 pub(crate) use registry::REGISTRY_ENTRIES;
 pub use registry::{TABLE, on_thread_exit, register_current, somebody_runs, totals, use_identities, uses_identities};
 pub(crate) use registry::{
-    adopt_for_pool, at, forget_after_fork, own_thread_pointer, program_thread_ends, put_back_record, table_len, take_record,
+    adopt_for_pool, at, forget_after_fork, main_thread, of_kernel_thread, own_thread_pointer, program_thread_ends, put_back_record, table_len, take_record,
 };
-pub use running::{Locals, current, duty, locals, locals_of_program, move_to_place, replace_locals, set_duty, set_locals, wears_own_storage};
-pub(crate) use running::{borrow_identity, give_identity_back, play, wear};
+pub use running::{Locals, current, duty, identity_in_force, kernel_thread, locals, locals_of_program, move_to_place, replace_locals, set_duty, set_locals, stack_of_thread, wears_own_storage};
+pub(crate) use running::{borrow_identity, give_identity_back, note_identity, note_stack, play, wear};
 
 use crowd::NOBODY;
 use gate::PROGRAM;
@@ -84,7 +87,7 @@ pub struct Worker {
     stands_for: AtomicPtr<Worker>,
     /// Another one stands in for this worker, and has not been told that it has moved again.
     handed_off: AtomicBool,
-    /// Contexts that come to this worker from those that stood in for it.
+    /// Contexts that come to this worker from those that stood in for it; in the lowest bit whether a thread here has a signal to handle.
     pub(crate) returning: AtomicPtr<Parcel>,
     /// What the stall monitor knows.
     pub(crate) watched: Watched,
@@ -96,6 +99,8 @@ pub struct Worker {
     thread_pointer: AtomicUsize,
     /// Of a kernel thread of the pool: the identity of its own storage.
     storage: OnceLock<Identity>,
+    /// The signal mask that its kernel thread starts with, if it is one of the pool.
+    pub(crate) first_mask: AtomicU64,
     /// What only the kernel thread itself touches.
     own: UnsafeCell<Own>,
 }
@@ -151,6 +156,8 @@ impl Role {
 pub(crate) struct Own {
     pub(crate) current: *mut Ult,
     pub(crate) native: Ult,
+    /// The kernel thread's own stack, where program code may run on that.
+    pub(crate) native_stack: Bounds,
     /// What the running context runs for.
     pub(crate) role: Role,
     /// Suspended contexts of this worker.
@@ -169,6 +176,12 @@ pub(crate) struct Own {
     pub(crate) native_identity: Option<&'static Identity>,
     /// The kernel thread's own identity while adopted contexts wear it elsewhere; the one above is a substitute then.
     pub(crate) lent: Option<&'static Identity>,
+    /// Some thread that is suspended here may have a signal to handle.
+    pub(crate) signalled: bool,
+    /// The signal that the running thread is sending to itself; zero: none.
+    pub(crate) sends_itself: i32,
+    /// The signal mask of the kernel thread while program code runs.
+    pub(crate) kernel_mask: u64,
     /// A substitute for the next time.
     pub(crate) substitute: Option<&'static Identity>,
     /// What the last ULT had borrowed here, for the next one that borrows.
@@ -260,9 +273,11 @@ impl Worker {
             observers: AtomicPtr::new(ptr::null_mut()),
             thread_pointer: AtomicUsize::new(0),
             storage: OnceLock::new(),
+            first_mask: AtomicU64::new(0),
             own: UnsafeCell::new(Own {
                 current: ptr::null_mut(),
                 native: Ult::native(),
+                native_stack: Bounds::UNKNOWN,
                 role: Role { tag: GangTag::NONE, region: 0, strand: ptr::null(), identity: None, away: false },
                 bench: Bench::new(),
                 idle_runners: Vec::with_capacity(16),
@@ -272,6 +287,9 @@ impl Worker {
                 assigned: None,
                 native_identity: None,
                 lent: None,
+                signalled: false,
+                sends_itself: 0,
+                kernel_mask: 0,
                 substitute: None,
                 spare: None,
                 stands_since: 0,
@@ -302,6 +320,17 @@ impl Worker {
     pub fn index(&self) -> u32 {
         // ORDERING: Relaxed; written before the record is handed to its kernel thread.
         self.index.load(Ordering::Relaxed)
+    }
+
+    /// Notes the signal mask that its kernel thread, the calling one, has now.
+    pub(crate) fn note_kernel_mask(&self) {
+        let mask = crate::signals::current_mask();
+        // SAFETY: own kernel thread.
+        let own = unsafe { &mut *self.own() };
+        own.kernel_mask = mask;
+        if let Some(identity) = own.native_identity {
+            identity.set_mask(mask);
+        }
     }
 
     /// Is the stall monitor's record of this worker the one at `address`?

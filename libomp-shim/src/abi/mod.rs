@@ -9,6 +9,9 @@
 //! | [`process`] | the libgomp that stays mapped behind a preloaded library |
 //! | [`debugger`] | a debugger that looks at a process or a core |
 //! | [`sched_yield`] | code that waits in a loop of its own |
+//! | [`signals`] | code that sets signal handlers and masks |
+//! | [`thread`] | code that asks for the number of its thread |
+//! | [`thread_attributes`] | code that asks which stack a thread has |
 //! | [`tool`] | tools (OMPT) |
 //! | [`api`] | the `omp_*` routines, C and Fortran names |
 pub mod api;
@@ -18,6 +21,10 @@ pub mod kmpc;
 pub mod mutexes;
 pub mod process;
 pub mod sched_yield;
+pub mod signals;
 pub mod tgt;
+pub mod thread;
+pub mod thread_attributes;
 pub mod tool;
 mod missing;
+mod next;

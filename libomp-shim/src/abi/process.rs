@@ -1,4 +1,4 @@
-//! A call of the C library's that is taken over for the process (another one: [`super::mutexes`]), because the runtime we replace would get in the way.
+//! A call of the C library's that is taken over for the process (others: [`super::mutexes`], [`super::thread_attributes`]), because the runtime we replace would get in the way.
 //!
 //! Preloaded under a program that was linked with libgomp, we serve every OpenMP call, but libgomp is still mapped behind
 //! us, and its constructor reads the environment: with `OMP_PROC_BIND`, `OMP_PLACES` or `GOMP_CPU_AFFINITY` it binds the

@@ -75,6 +75,7 @@ fn prepare() {
     ult::stall::install(ult::stall::Hooks {
         preempt: ult::sched::switch_away,
         hand_off: ult::sched::hand_off,
+        lowest_of_stack: ult::sched::lowest_of_stack,
         urgent: ult::sched::is_urgent,
     });
     ult::fault::set_overflow_hint(
@@ -88,7 +89,7 @@ static FINISHES: Once = Once::new();
 /// Promises that the tasks of the calling thread, an initial one, are waited for when the program ends. Only if its kernel thread is the one that runs `main`.
 pub fn finish_at_exit() -> bool {
     // SAFETY: no preconditions.
-    let is_main = unsafe { libc::gettid() == libc::getpid() };
+    let is_main = unsafe { libc::getpid() } == ult::worker::kernel_thread();
     if is_main {
         FINISHES.call_once(|| super::exit::call(finish));
     }

@@ -3,13 +3,13 @@
 //! | decision | when | what follows |
 //! |---|---|---|
 //! | [`Storage::Borrowed`] | by default, where identities can be borrowed | threads share workers, each with storage of its own (`docs/protocols/identity.md`) |
-//! | [`Storage::Kernel`] | otherwise, or asked for, or mutexes that pass priorities on | a kernel thread for each thread of a region ([`super::assemble`]) |
+//! | [`Storage::Kernel`] | otherwise, or asked for, or for the [`Reason`]s that a program gives | a kernel thread for each thread of a region ([`super::assemble`]) |
 //! | [`Storage::Shared`] | asked for | threads share workers and the workers' storage |
 //!
 //! What may not live here: who wears what (`assemble`, `identities`), and how ([`ult::identity`]).
 
 use core::fmt;
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicU32, Ordering};
 
 use ult::identity::{Support, support};
 use ult::worker;
@@ -17,23 +17,45 @@ use ult::worker;
 use super::env::{self, Settings, Tls};
 use super::report;
 
-/// The program has mutexes whose owner the kernel knows by its kernel thread.
-static SHARES_NO_MORE: AtomicBool = AtomicBool::new(false);
-
-/// From the next fork on each thread of a region has a kernel thread of its own.
-pub fn share_no_more() {
-    // ORDERING: Relaxed; a setting: regions that others fork at this moment do not use what the caller is about to make.
-    SHARES_NO_MORE.store(true, Ordering::Relaxed);
+/// What a program may do that only a kernel thread for each of its threads can serve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Reason {
+    /// It has mutexes whose owner the kernel knows by its kernel thread.
+    Mutexes = 1,
+    /// It uses a garbage collector that stops all registered threads by signals and scans the stacks that they have registered.
+    Collector = 2,
 }
 
-fn shares_no_more() -> bool {
+impl Reason {
+    const ALL: [Reason; 2] = [Reason::Mutexes, Reason::Collector];
+
+    fn text(self) -> &'static str {
+        match self {
+            Reason::Mutexes => "the program has mutexes that pass priorities on",
+            Reason::Collector => "the program uses a garbage collector that stops threads by signals",
+        }
+    }
+}
+
+/// The first [`Reason`] that the program has given; zero: none.
+static SHARES_NO_MORE: AtomicU32 = AtomicU32::new(0);
+
+/// From the next fork on each thread of a region has a kernel thread of its own.
+pub fn share_no_more(reason: Reason) {
+    // ORDERING: Relaxed, both; a setting: regions that others fork at this moment do not use what the caller is about to make.
+    let _ = SHARES_NO_MORE.compare_exchange(0, reason as u32, Ordering::Relaxed, Ordering::Relaxed);
+}
+
+fn shares_no_more() -> Option<Reason> {
     // ORDERING: Relaxed; as above.
-    SHARES_NO_MORE.load(Ordering::Relaxed)
+    let given = SHARES_NO_MORE.load(Ordering::Relaxed);
+    Reason::ALL.into_iter().find(|&reason| reason as u32 == given)
 }
 
 /// May threads share workers at all?
 pub fn may_share() -> bool {
-    if shares_no_more() {
+    if shares_no_more().is_some() {
         return false;
     }
     match env::settings().tls {
@@ -55,14 +77,14 @@ pub enum Storage {
 }
 
 impl Storage {
-    /// As it is now: the first mutex that passes priorities on changes it.
+    /// As it is now: a [`Reason`] changes it.
     pub fn of(settings: &Settings) -> Self {
         Self::decide(settings.tls, shares_no_more(), support)
     }
 
-    fn decide(asked: Tls, shares_no_more: bool, support: impl FnOnce() -> Support) -> Self {
-        if shares_no_more {
-            return Self::Kernel("the program has mutexes that pass priorities on");
+    fn decide(asked: Tls, shares_no_more: Option<Reason>, support: impl FnOnce() -> Support) -> Self {
+        if let Some(reason) = shares_no_more {
+            return Self::Kernel(reason.text());
         }
         match asked {
             Tls::Kernel => Self::Kernel("GANGWAY_TLS says so"),
@@ -101,7 +123,7 @@ mod tests {
     use super::*;
 
     fn of(asked: Tls, support: Support) -> String {
-        Storage::decide(asked, false, || support).to_string()
+        Storage::decide(asked, None, || support).to_string()
     }
 
     #[test]
@@ -118,10 +140,10 @@ mod tests {
     }
 
     #[test]
-    fn mutexes_that_pass_priorities_on_outweigh_everything() {
-        for asked in [Tls::Auto, Tls::Donor, Tls::Kernel, Tls::Shared] {
-            let storage = Storage::decide(asked, true, || unreachable!("asked in vain"));
-            assert_eq!(storage, Storage::Kernel("the program has mutexes that pass priorities on"));
+    fn what_the_program_does_outweighs_everything() {
+        for (asked, reason) in [Tls::Auto, Tls::Donor, Tls::Kernel, Tls::Shared].into_iter().flat_map(|asked| Reason::ALL.map(|r| (asked, r))) {
+            let storage = Storage::decide(asked, Some(reason), || unreachable!("asked in vain"));
+            assert_eq!(storage, Storage::Kernel(reason.text()));
         }
     }
 }

@@ -38,18 +38,18 @@ compile_error!("ult: no context switch for this processor yet; add a file beside
 
 use core::cell::Cell;
 
-/// The 64 bytes that belong to one kernel thread; zero when the thread starts.
+/// The 72 bytes that belong to one kernel thread; zero when the thread starts. They begin a cache line.
 ///
-/// Words 0 to 3 belong to the scheduler, words 4 to 7 to [`crate::exceptions`]. The block is found through the thread
+/// Words 0 to 3 and 8 belong to the scheduler, words 4 to 7 to [`crate::exceptions`]. The block is found through the thread
 /// pointer: code that runs with another thread's pointer (a borrowed identity) sees that thread's block, so whoever
-/// changes the thread pointer carries the scheduler's words over.
+/// changes the thread pointer carries words 0 to 2 over.
 ///
-/// 64 bytes on purpose: a library that is loaded late must fit into the little static thread storage that the
+/// So few bytes on purpose: a library that is loaded late must fit into the little static thread storage that the
 /// dynamic linker keeps spare.
-#[repr(C, align(64))]
+#[repr(C)]
 pub struct ThreadBlock {
-    /// Eight words without a type of their own; see the table of owners above.
-    pub words: [Cell<usize>; 8],
+    /// Words without a type of their own; see the table of owners above.
+    pub words: [Cell<usize>; 9],
 }
 
-const _: () = assert!(core::mem::size_of::<ThreadBlock>() == 64);
+const _: () = assert!(core::mem::size_of::<ThreadBlock>() == 72);

@@ -215,9 +215,9 @@ global_asm!(
     ".globl ult_thread_block",
     ".hidden ult_thread_block",
     ".type ult_thread_block,@object",
-    ".size ult_thread_block,64",
+    ".size ult_thread_block,72",
     "ult_thread_block:",
-    ".zero 64",
+    ".zero 72",
     ".popsection",
 );
 

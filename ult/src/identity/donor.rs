@@ -13,30 +13,39 @@ use core::ffi::{CStr, c_int, c_void};
 use core::ptr;
 use core::sync::atomic::{AtomicIsize, AtomicU32, AtomicUsize, Ordering};
 
+use super::Identity;
 use crate::arch;
+use crate::signals;
 use crate::stack::kernel::KernelStack;
+use crate::worker;
 
 /// Shown by debuggers and `/proc`; at most 15 characters.
 const NAME: &CStr = c"gangway-donor";
 
-/// What a donor tells its maker. Lives in the maker's frame: the donor's last access is the store to `ready`.
+/// Between a donor and its maker. Lives in the maker's frame: the donor's last access is the store to `ready`.
 struct Birth {
-    fs: AtomicUsize,
+    /// Filled in by the donor.
+    identity: &'static Identity,
+    /// The signal mask of the maker.
+    mask: u64,
     ready: AtomicU32,
 }
 
-/// Makes a donor and returns its thread pointer, or `None` when the system refuses a thread or the memory for it.
-pub(super) fn make() -> Option<usize> {
-    let birth = Birth { fs: AtomicUsize::new(0), ready: AtomicU32::new(0) };
-    start(&birth)?;
-    // ORDERING: Acquire, pairs with the Release in `main`: `fs` is there, and the donor has left its storage.
+/// Makes a donor, and fills in its number and thread pointer. False when the system refuses a thread or the memory for it.
+///
+/// The donor has the maker's signal mask: it stands for a thread of the maker's team where the kernel is concerned.
+pub(super) fn make(identity: &'static Identity) -> bool {
+    let birth = Birth { identity, mask: signals::current_mask(), ready: AtomicU32::new(0) };
+    if start(&birth).is_none() {
+        return false;
+    }
+    // ORDERING: Acquire, pairs with the Release in `main`: the record is complete, and the donor has left its storage.
     while birth.ready.load(Ordering::Acquire) == 0 {
         let wait = (libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG) as usize;
         // SAFETY: the word lives in this frame; no time limit.
         unsafe { arch::system_call(libc::SYS_futex as usize, [birth.ready.as_ptr() as usize, wait, 0, 0]) };
     }
-    // ORDERING: Relaxed, ordered by `ready`.
-    Some(birth.fs.load(Ordering::Relaxed))
+    true
 }
 
 /// Starts the kernel thread with all signals blocked; the C library keeps its own two (cancellation, `setuid`) open.
@@ -96,19 +105,25 @@ extern "C" fn main(argument: *mut c_void) -> *mut c_void {
     leave_restartable_sequences();
     // SAFETY: `make` waits in the frame that holds it until `ready` is set.
     let birth = unsafe { &*argument.cast::<Birth>() };
-    let word = birth.ready.as_ptr() as usize;
-    // ORDERING: Relaxed, ordered by `ready`.
-    birth.fs.store(arch::thread_pointer(), Ordering::Relaxed);
+    let (word, mask) = (birth.ready.as_ptr() as usize, birth.mask);
+    birth.identity.set_mask(mask);
+    worker::note_identity(birth.identity);
+    let tid = worker::kernel_thread();
+    // ORDERING: Relaxed, both; ordered by `ready`.
+    birth.identity.donor.store(tid, Ordering::Relaxed);
+    // ORDERING: as above.
+    birth.identity.fs.store(arch::thread_pointer(), Ordering::Relaxed);
     // ORDERING: Release, pairs with the Acquire in `make`. From here on the storage is somebody else's.
     birth.ready.store(1, Ordering::Release);
     let wake = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as usize;
     // SAFETY: waking uses the address as a key only; at worst, when the frame is gone already, it wakes somebody for
     // nothing, which every futex user expects.
     unsafe { arch::system_call(libc::SYS_futex as usize, [word, wake, 1, 0]) };
+    signals::set_mask(mask);
     sleep_for_ever()
 }
 
-/// Sleeps without a limit. Only the C library's broadcast for `setuid` interrupts it.
+/// Sleeps without a limit. Signals that the donor passes on, and the C library's broadcast for `setuid`, interrupt it.
 fn sleep_for_ever() -> ! {
     loop {
         // SAFETY: waits for none of no descriptors, with neither a time limit nor a mask.

@@ -218,6 +218,28 @@ impl Bench {
         entry
     }
 
+    /// Takes the newest context of a thread that has a signal to handle, whatever it waits for; not of the strand `except`.
+    pub(super) fn take_signalled(&mut self, except: *const ThreadMode) -> Option<Waiting> {
+        let at = self.signalled(except)?;
+        let entry = self.take(at);
+        // SAFETY: suspended here, so its descriptor is this worker's.
+        unsafe { (*entry.ult).resumed_for_signal = true };
+        Some(entry)
+    }
+
+    /// Is there one that [`Bench::take_signalled`] would take?
+    pub(super) fn has_signalled(&self, except: *const ThreadMode) -> bool {
+        self.signalled(except).is_some()
+    }
+
+    fn signalled(&self, except: *const ThreadMode) -> Option<usize> {
+        let has_signal = |at: usize| {
+            let role = &self.entries[at].role;
+            role.strand != except && role.identity.is_some_and(|identity| identity.signals.has_news()) && self.is_top(at)
+        };
+        (0..self.entries.len()).rev().find(|&at| has_signal(at))
+    }
+
     /// Takes the newest entry if it can go on: the look between two jobs.
     pub(super) fn take_newest(&mut self) -> Option<Waiting> {
         let last = self.entries.len().checked_sub(1)?;

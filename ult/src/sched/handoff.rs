@@ -147,7 +147,13 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) -> bool {
     me.begin_standing_in(home);
     blocked.watched.set_heir(Some(&me.watched));
     count_moved(&moving, home, blocked, me);
-    moving.into_iter().for_each(|entry| mine.bench.sit(entry));
+    for entry in moving {
+        if let Some(identity) = entry.role.identity {
+            identity.set_host(Some(me));
+        }
+        mine.bench.sit(entry);
+    }
+    me.note_signals();
     blocked.set_suspended_to_none();
     true
 }
@@ -248,7 +254,11 @@ fn unpack_cold(worker: &'static Worker) {
     let mut next = worker.returning.swap(ptr::null_mut(), Ordering::Acquire);
     // SAFETY: the caller has the owner's part.
     let own = unsafe { &mut *worker.own() };
-    while !next.is_null() {
+    loop {
+        next = next.map_addr(|at| at & !worker::SIGNALS);
+        if next.is_null() {
+            break;
+        }
         // SAFETY: `send` made it, and the swap took it out for us alone.
         let parcel = unsafe { Box::from_raw(next) };
         next = parcel.next;
@@ -260,8 +270,25 @@ fn unpack_cold(worker: &'static Worker) {
                 // here until the next switch; it is kept for the next time.
                 own.substitute = own.native_identity.replace(lent);
             }
+            if let Some(identity) = entry.role.identity {
+                identity.set_host(Some(worker));
+            }
             own.bench.sit(entry);
         }
+    }
+    note_signalled(worker);
+}
+
+/// Notes whether a thread that is suspended on this worker has a signal to handle: until it has, the worker finds something in its mail. By its owner in the scheduler, or by
+/// who has seized it.
+pub(super) fn note_signalled(worker: &'static Worker) {
+    // SAFETY: the caller has the owner's part.
+    let own = unsafe { &mut *worker.own() };
+    own.signalled = own.bench.has_signalled(ptr::null());
+    own.released |= own.signalled;
+    worker.watched.set_wanted(own.signalled);
+    if own.signalled {
+        worker.note_signals();
     }
 }
 

@@ -21,7 +21,7 @@ use core::ptr::{self, NonNull};
 use core::sync::atomic::{Ordering, fence};
 use core::time::Duration;
 
-use super::{Look, Next, handoff, polled};
+use super::{Look, Next, Waiting, handoff, polled};
 use crate::arch;
 use crate::deque::Steal;
 use crate::fork::{self, Seed, offers};
@@ -30,7 +30,7 @@ use crate::observer::{self, Event};
 use crate::pool;
 use crate::topology::distance;
 use crate::victim::Policy;
-use crate::worker::{self, Worker};
+use crate::worker::{self, ThreadMode, Worker};
 
 /// How long a gang ULT is held back on a worker that has nothing else to do.
 pub(super) const HOLD_BACK: Duration = Duration::from_micros(200);
@@ -87,12 +87,34 @@ pub(super) fn after_ult(worker: &'static Worker, region: usize, looked: &mut u64
 pub(super) fn everywhere(worker: &'static Worker, steal: bool) -> Option<Next> {
     polled::look_after();
     handoff::unpack(worker);
+    if let Some(entry) = signalled(worker, ptr::null()) {
+        return Some(Next::Resume(entry));
+    }
     if let Some(entry) = handoff::end_of_standing_in(worker) {
         return Some(Next::Resume(entry));
     }
     at_home(worker, Look::Own)
         .or_else(|| seek_elsewhere(worker))
         .or_else(|| if steal { steal_once(worker).or_else(|| offered(worker)) } else { None })
+}
+
+/// A context whose thread has a signal to handle, but for the strand `except`.
+#[inline]
+pub(super) fn signalled(worker: &'static Worker, except: *const ThreadMode) -> Option<Waiting> {
+    // SAFETY: own kernel thread, in its scheduler.
+    if unsafe { (*worker.own()).signalled } { signalled_cold(worker, except) } else { None }
+}
+
+#[cold]
+fn signalled_cold(worker: &'static Worker, except: *const ThreadMode) -> Option<Waiting> {
+    // SAFETY: own kernel thread, in its scheduler.
+    let own = unsafe { &mut *worker.own() };
+    let found = own.bench.take_signalled(except);
+    handoff::note_signalled(worker);
+    if found.is_some() {
+        worker.note_signals(); // for `back_to_program`, which delivers
+    }
+    found
 }
 
 /// May a context of the worker go on? Leaves it where it is.

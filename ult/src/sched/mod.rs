@@ -37,8 +37,9 @@
 //! sees the other. Where many workers may wait for one event, a counter of sleepers, incremented before the last look,
 //! saves the waker from visiting them: see `docs/protocols/park.md`.
 
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
+use crate::identity::Identity;
 use crate::observer::{self, Event};
 use crate::ult::{self, Ult};
 use crate::worker::{self, Worker};
@@ -66,7 +67,7 @@ pub(crate) use bench::SOUGHT;
 pub(crate) use runner::{Ended, Task};
 pub(crate) use urgency::Urgency;
 pub use urgency::is_urgent;
-pub use yielding::{has_others_beside_meeting, has_others_here, insists, let_released_go_first, poll, switch_away, yield_from_program};
+pub use yielding::{has_others_beside_meeting, has_others_here, insists, let_released_go_first, lowest_of_stack, poll, switch_away, yield_from_program};
 pub(crate) use yielding::{Insistence, give_way};
 
 use patience::Patience;
@@ -146,22 +147,29 @@ pub fn wait_ranked(wait: &Wait<'_>, rank: u32, meets: bool) {
 #[cold]
 #[inline(never)]
 fn wait_cold(wait: &Wait<'_>, place: (u32, bool)) {
-    let errno = errno();
-    let worker = worker::register_current();
-    enter(worker);
-    // SAFETY: `worker` is this kernel thread's; the pointers are not kept across a switch.
-    let me = unsafe {
-        let own = worker.own();
-        let me = (*own).current;
-        (*own).bench.sit(Waiting::of(me, (*own).role, wait, place));
-        me
-    };
-    match next(worker) {
-        Next::Resume(entry) if entry.ult == me => resume_in_place(worker, &entry),
-        other => leave_for(worker, other),
+    loop {
+        let errno = errno();
+        let worker = worker::register_current();
+        enter(worker);
+        // SAFETY: `worker` is this kernel thread's; the pointers are not kept across a switch.
+        let me = unsafe {
+            let own = worker.own();
+            let me = (*own).current;
+            (*own).bench.sit(Waiting::of(me, (*own).role, wait, place));
+            me
+        };
+        match next(worker) {
+            Next::Resume(entry) if entry.ult == me => resume_in_place(worker, &entry),
+            other => leave_for(worker, other),
+        }
+        set_errno(if crate::mutant!(errno_of_another) { 0 } else { errno });
+        // SAFETY: the running context's own descriptor.
+        let for_signal = unsafe { core::mem::take(&mut (*me).resumed_for_signal) };
+        enter_program();
+        if !for_signal || wait.yields || (wait.ready)() {
+            return;
+        }
     }
-    set_errno(if crate::mutant!(errno_of_another) { 0 } else { errno });
-    enter_program();
 }
 
 /// The calling kernel thread leaves program code for the scheduler.
@@ -178,14 +186,84 @@ pub(crate) fn enter_program() {
     let worker = worker::register_current();
     // SAFETY: own kernel thread.
     unsafe { look::publish_crowd(worker) };
+    worker::note_stack(worker);
+    if masks_differ() {
+        take_mask_along(worker);
+    }
+    back_to_program(worker);
+}
+
+/// The code that has come to the scheduler goes on. If something came to the worker meanwhile, the running thread handles its signals first.
+#[inline]
+fn back_to_program(worker: &'static Worker) {
     worker.enter_program();
+    if handoff::has_returning(worker) {
+        attend_to_signals(worker);
+    }
+}
+
+/// Something has come to the worker on which program code has just begun to run: the running thread handles its signals, and those that have one go first.
+#[cold]
+fn attend_to_signals(worker: &'static Worker) {
+    worker.enter_scheduler();
+    look::stir(worker);
+    // SAFETY: own kernel thread, in its scheduler.
+    let (identity, others) = unsafe {
+        let own = &*worker.own();
+        let others = own.signalled && own.bench.has_signalled(own.role.strand);
+        (own.role.identity, others)
+    };
+    // SAFETY: as above.
+    unsafe { look::publish_crowd(worker) };
+    worker.enter_program();
+    if let Some(identity) = identity.filter(|identity| identity.signals.has_news()) {
+        crate::signals::deliver(identity);
+    }
+    if others {
+        // SAFETY: a switch point of program code.
+        unsafe { switch_away() };
+    }
+}
+
+/// Threads have set signal masks of their own.
+static MASKS_DIFFER: AtomicBool = AtomicBool::new(false);
+
+#[inline]
+fn masks_differ() -> bool {
+    // ORDERING: Relaxed; a thread that has set a mask sees its own store, another one sees it at a later switch.
+    MASKS_DIFFER.load(Ordering::Relaxed)
+}
+
+/// The calling thread has set its signal mask to `mask`, which is its own: its worker changes masks when it goes to another thread. Any kernel thread.
+pub fn note_mask(mask: u64) {
+    let Some(worker) = worker::current().filter(|worker| !worker.is_in_scheduler()) else { return };
+    if let Some(identity) = worker::identity_in_force() {
+        identity.set_mask(mask);
+        // SAFETY: own kernel thread; program code runs.
+        unsafe { (*worker.own()).kernel_mask = mask };
+        // ORDERING: Relaxed; see `masks_differ`.
+        MASKS_DIFFER.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Another thread may run here now: its mask is set, if the kernel thread has another one.
+#[cold]
+fn take_mask_along(worker: &'static Worker) {
+    // SAFETY: own kernel thread, in its scheduler.
+    let own = unsafe { &mut *worker.own() };
+    let mask = own.role.identity.map_or(own.kernel_mask, Identity::mask);
+    if own.kernel_mask != mask {
+        own.kernel_mask = mask;
+        crate::signals::set_mask(mask);
+    }
 }
 
 /// [`enter_program`] for a ULT that follows another one, on its worker, with the same gang and region.
 fn enter_program_again(worker: &'static Worker) {
     // SAFETY: own kernel thread.
     unsafe { look::publish_crowd_again(worker) };
-    worker.enter_program();
+    worker::note_stack(worker);
+    back_to_program(worker);
 }
 
 /// Calls `f` as a part of the runtime: neither the stall monitor nor a `sched_yield` inside switches to another context. For calls
@@ -197,7 +275,7 @@ pub fn undisturbed<T>(f: impl FnOnce() -> T) -> T {
     let result = f();
     // SAFETY: own kernel thread, as `f` does not switch; the code that goes on is the one that came.
     unsafe { look::publish_crowd_as_before(worker) };
-    worker.enter_program();
+    back_to_program(worker);
     result
 }
 
@@ -243,7 +321,7 @@ fn nobody_else_can_go_on(worker: &'static Worker) -> bool {
     if !nobody {
         own.released = own.bench.has_released(own.role.strand);
     }
-    worker.enter_program();
+    back_to_program(worker);
     nobody
 }
 

@@ -200,6 +200,10 @@ impl Running {
     /// ended, in its scheduler.
     fn run(&self, follows: bool) -> &'static Worker {
         worker::set_locals(Locals::default());
+        // Signals came for the thread while it was between two regions.
+        if self.dress.identity().is_some_and(|identity| identity.signals.has_news()) {
+            self.charged.note_signals();
+        }
         if follows { enter_program_again(self.charged) } else { enter_program() }
         observer::tell(|| Event::UltBegins { id: self.tag.id, level: self.tag.level });
         // SAFETY: whoever made the seed vouches for it.

@@ -11,6 +11,7 @@ use super::bench::Waiting;
 use super::look::{own_ult, take_gang_ult};
 use super::{Job, Look, Next, leave_for, patience};
 use crate::gang::{GangTag, eligible};
+use crate::stall::Watched;
 use crate::worker::{self, Own, Role, ThreadMode, Worker};
 
 /// After so many times that a gang ULT was not eligible it is taken all the same: the spinning code may wait for it.
@@ -37,6 +38,24 @@ pub unsafe fn switch_away() -> bool {
     }
     super::enter_program();
     went
+}
+
+/// The lowest address of the running context's own stack, if `sp` lies in that and no signal handler of the program runs there: [`crate::stall::Hooks::lowest_of_stack`].
+///
+/// # Safety
+/// On the worker's kernel thread, where program code runs or was interrupted.
+pub unsafe fn lowest_of_stack(watched: &'static Watched, sp: usize) -> Option<usize> {
+    let own = Worker::of(watched);
+    // SAFETY: own kernel thread; the running context does not change while program code runs.
+    let (bounds, current) = unsafe {
+        let own = own.own();
+        let current = &mut *(*own).current;
+        (current.bounds().unwrap_or((*own).native_stack), current)
+    };
+    if current.handler != 0 && sp > current.handler {
+        current.handler = 0; // the handler was left by `siglongjmp`
+    }
+    (bounds.contains(sp) && current.handler == 0).then_some(bounds.lowest)
 }
 
 /// Chooses who goes instead, and puts the running context on the bench.
@@ -190,6 +209,9 @@ pub fn has_others_here() -> bool {
 fn somebody_else(worker: &'static Worker, strand: *const ThreadMode) -> Option<Next> {
     // SAFETY: own kernel thread, nothing switches in here.
     let own = unsafe { &mut *worker.own() };
+    if let Some(entry) = super::look::signalled(worker, strand) {
+        return Some(Next::Resume(entry));
+    }
     let strictest = own.bench.strictest().strictest(own.role.tag);
     if !worker.gang_deque.is_empty() {
         own.held_back = own.held_back.wrapping_add(1);

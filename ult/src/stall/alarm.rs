@@ -114,10 +114,21 @@ impl Alarm {
 
 /// A loop of `watched`'s region was found spinning: tick from now on. On the record's kernel thread, in the handler.
 pub(super) fn start(watched: &'static Watched) {
-    let alarm = &watched.alarm;
     // ORDERING: Relaxed; the owner's field, in program order on its kernel thread.
-    alarm.misses.store(0, Relaxed);
-    if alarm.is_running() || !is_allowed(watched.region()) {
+    watched.alarm.misses.store(0, Relaxed);
+    if is_allowed(watched.region()) {
+        set_off(watched);
+    }
+}
+
+/// The running code is to be left for a thread that has a signal, as soon as it may be. In the handler, on the record's kernel thread.
+pub(super) fn start_for_others(watched: &'static Watched) {
+    set_off(watched);
+}
+
+fn set_off(watched: &'static Watched) {
+    let alarm = &watched.alarm;
+    if alarm.is_running() {
         return;
     }
     // ORDERING: as above.
@@ -158,7 +169,7 @@ fn make(watched: &'static Watched) -> Option<i32> {
     (result == 0).then_some(timer)
 }
 
-fn stop(watched: &'static Watched) {
+pub(super) fn stop(watched: &'static Watched) {
     let alarm = &watched.alarm;
     // ORDERING: Relaxed; the owner's.
     let timer = alarm.timer.load(Relaxed);
@@ -173,15 +184,15 @@ fn stop(watched: &'static Watched) {
 }
 
 /// The alarm has gone off, `missed` times more than it was heard. `slept`: it hit a system call that sleeps, which is made
-/// again.
+/// again. True if the context is to be left.
 ///
 /// # Safety
 /// In the handler, on the kernel thread of the record; `context` is the interrupted state.
-pub(super) unsafe fn tick(watched: &'static Watched, context: &mut ucontext_t, slept: bool, missed: u32) {
+pub(super) unsafe fn tick(watched: &'static Watched, context: &mut ucontext_t, slept: bool, missed: u32) -> bool {
     let alarm = &watched.alarm;
     // ORDERING: Relaxed with compiler fences: only a handler on this same kernel thread can come in between.
     if !alarm.is_running() || alarm.busy.swap(1, Relaxed) != 0 {
-        return;
+        return false;
     }
     compiler_fence(SeqCst);
     count(&TALLY.interrupts);
@@ -202,11 +213,8 @@ pub(super) unsafe fn tick(watched: &'static Watched, context: &mut ucontext_t, s
     alarm.busy.store(0, Relaxed);
     if found == Found::Spin {
         count(&TALLY.stalls);
-        // SAFETY: passed on; nothing of the handler is left to do.
-        if !unsafe { signal::give_way(watched, context) } {
-            stop(watched);
-        }
     }
+    found == Found::Spin
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -227,13 +235,16 @@ unsafe fn look(watched: &'static Watched, context: &ucontext_t, slept: bool) -> 
     if slept || !watched.is_crowded() {
         return Found::Foreign;
     }
+    if watched.is_user() && watched.is_wanted() {
+        return look_for_others(watched, context);
+    }
     if !watched.is_user() || !is_urgent(watched) {
         return Found::Nothing;
     }
     let mut now = spin::sample(context, watched.turns());
     let region = watched.region();
     // SAFETY: passed on.
-    match unsafe { signal::place(context, &now) } {
+    match unsafe { signal::place(watched, &now) } {
         // The runtime on its way in or out of the program, or a library that computes, perhaps between two barriers.
         Place::Elsewhere if !restart::is_at_system_call(now.ip) => return Found::Nothing,
         Place::Elsewhere => return Found::Foreign,
@@ -256,6 +267,17 @@ unsafe fn look(watched: &'static Watched, context: &ucontext_t, slept: bool) -> 
         }
         Motion::Still => Found::Perhaps,
         _ => Found::Nothing,
+    }
+}
+
+/// A suspended thread has a signal: whatever the code does, it is left where it may be.
+fn look_for_others(watched: &'static Watched, context: &ucontext_t) -> Found {
+    let now = spin::sample(context, watched.turns());
+    // SAFETY: in the handler.
+    match unsafe { signal::place(watched, &now) } {
+        Place::Elsewhere if restart::is_at_system_call(now.ip) => Found::Nothing,
+        Place::Elsewhere => Found::Perhaps,
+        Place::Program | Place::Yields => Found::Spin,
     }
 }
 

@@ -16,6 +16,7 @@
 //! | `episode` | the decision about one worker that has not moved |
 //! | `clock` | what the kernel tells about another thread: processor time, asleep or not |
 //! | `signal` | the signal and its handler |
+//! | `frame` | the frame of the signal, moved to the stack of the code that is left |
 //! | `spin` | spinning or computing: comparing samples of registers |
 //! | `alarm` | a timer that interrupts a worker on which spins follow each other |
 //! | `restart` | puts a thread that the signal has woken back to sleep |
@@ -38,6 +39,8 @@ use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering::Acquire, Ordering::Rela
 mod alarm;
 mod clock;
 mod episode;
+#[cfg_attr(not(target_arch = "x86_64"), path = "frame_in_place.rs")]
+mod frame;
 mod objects;
 mod regions;
 mod restart;
@@ -51,7 +54,9 @@ mod watcher;
 
 pub use objects::{is_program_code, keep_up as keep_up_with_objects, refresh as refresh_objects, treat_as_program};
 pub use regions::{is_known_blocker, is_known_spinner, is_known_to_wait, is_known_wait, remember_wait};
+pub(crate) use frame::Frame;
 pub use signal::set_signal;
+pub(crate) use signal::{handler_address, kick, leave_later, leave_soon};
 pub use standing::{Standing, standing};
 pub use watched::{Mode, Watched};
 pub use watcher::{reset_after_fork, start_if_needed};
@@ -59,7 +64,7 @@ pub use watcher::{reset_after_fork, start_if_needed};
 /// How decisions reach the scheduler.
 #[derive(Clone, Copy)]
 pub struct Hooks {
-    /// Called in the signal handler, on the worker, on the interrupted context's own stack, where program code spins.
+    /// Called at the end of the signal handler, on the worker, on the interrupted context's own stack, where program code spins.
     /// The worker's mode is `Scheduler` already. Switches to another context and returns true when this one is resumed,
     /// with the mode of the worker it is resumed on set to `User`; or returns false at once, with nothing changed, if
     /// there is nobody to switch to. Must not allocate, lock, or call into the C library.
@@ -69,6 +74,9 @@ pub struct Hooks {
     /// somebody waits behind it: when that heir blocks as well, else after 1, 2, 4 ms and so on, at most 50. The worker may have moved on meanwhile: the hook looks again under its own lock. Must not
     /// wait for the worker.
     pub hand_off: fn(&'static Watched),
+    /// Called in the signal handler, on the worker, where it runs program code: the lowest address of the running context's own stack, if
+    /// the stack pointer lies in that. Otherwise the code stands on memory of the program's own, and is not left.
+    pub lowest_of_stack: unsafe fn(&'static Watched, usize) -> Option<usize>,
     /// Does somebody wait behind the worker whom its running code may well be waiting for (a thread of its own gang)? If not,
     /// the monitor takes its time. Any thread, in the signal handler too.
     pub urgent: fn(&'static Watched) -> bool,

@@ -45,11 +45,14 @@ pub(super) unsafe fn restart(context: &mut ucontext_t) -> bool {
 /// the instructions around `ip`, where code was being executed; also just before a call, and just behind one.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn is_at_system_call(ip: usize) -> bool {
-    let is_call = |at: usize| {
-        // SAFETY: code that is being executed, and what lies right in front of it, as above.
-        unsafe { core::ptr::read_unaligned(at as *const [u8; 2]) == [0x0f, 0x05] }
-    };
-    is_call(ip - 2) || is_call(ip)
+    is_behind_system_call(ip) || is_behind_system_call(ip + 2)
+}
+
+/// Is the instruction in front of `ip`, where code was being executed, a system call?
+#[cfg(target_arch = "x86_64")]
+pub(super) fn is_behind_system_call(ip: usize) -> bool {
+    // SAFETY: code that is being executed, and what lies right in front of it, as above.
+    unsafe { core::ptr::read_unaligned((ip - 2) as *const [u8; 2]) == [0x0f, 0x05] }
 }
 
 /// Elsewhere it is not known.

@@ -4,14 +4,17 @@
 //! interrupted context may run with the thread pointer of another thread. Only `errno` is reached through the thread
 //! pointer, and that is the interrupted context's own.
 //!
-//! The handler runs on the interrupted context's stack. It opens the signal before it switches away: the next context must be
+//! The handler runs on the alternate signal stack, with all signals blocked, and only looks: nothing is written below the interrupted stack
+//! pointer, where the program may keep data. If the context is to be left, the frame is moved to the context's own stack
+//! ([`super::frame`]), and the handler goes on there. It restores the signal mask before it switches away: the next context must be
 //! interruptible too, and `sigreturn` comes only when this one is resumed. Then re-entry is excluded by `pending` (one signal on
 //! the way per worker) and by the worker's mode.
 //!
 //! What may not live here: when to send ([`super::watcher`]), what a spin looks like ([`super::spin`]).
 //!
 //! Tried and rejected: timers alone (they signal sleeping threads, whose calls then return early; see [`super::alarm`] for
-//! where there is one); an alternate stack (the interrupted state must stay on the context's own stack); finding the worker through the thread's block
+//! where there is one); the interrupted stack for the handler (it overwrote data below the stack pointer of code that had taken a block of the heap for its
+//! stack: oneDNN's products, `abi-tests/spin/foreign_stack.c`); finding the worker through the thread's block
 //! (ties the handler to whoever owns the thread pointer); the signal open throughout (`SA_NODEFER`: where a handler takes longer
 //! than an alarm's period, in a debugger for one, each tick interrupts the handler of the last, and their frames fill the stack).
 use core::ffi::{c_int, c_void};
@@ -23,8 +26,11 @@ use core::sync::atomic::{
 use std::sync::Once;
 use libc::{siginfo_t, ucontext_t};
 
+use crate::arch;
 use crate::observer::{self, Event};
+use crate::signals;
 
+use super::frame::{self, Frame};
 use super::spin::{self, Motion, Sample};
 use super::watched::{Mode, Watched};
 use super::{TALLY, alarm, count, hooks, objects, regions, restart};
@@ -60,8 +66,10 @@ impl Verdict {
     }
 }
 
-/// Bytes that must be free below the handler's frame for the switch and for a handler of the program on top of it.
+/// Bytes that must be free below the moved frame for the switch and for a handler of the program on top of it.
 const ROOM: usize = 16 << 10;
+/// The same with the frame itself.
+const ROOM_WITH_FRAME: usize = 2 * ROOM;
 /// Values of [`Trap::overdue`](super::watched::Trap): what may be a spin is to be taken for one.
 pub(super) const DOUBTFUL: u32 = 1;
 /// The context has had its time, whatever it does.
@@ -113,8 +121,10 @@ fn install(number: c_int) {
     unsafe {
         let mut action: libc::sigaction = mem::zeroed();
         action.sa_sigaction = on_signal as *const () as usize;
-        action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
-        libc::sigemptyset(&raw mut action.sa_mask);
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | frame::STACK_FLAG;
+        // A handler of the program would find itself on the alternate stack.
+        libc::sigfillset(&raw mut action.sa_mask);
+        (&raw mut action.sa_mask).cast::<u64>().write(!signals::faults());
         libc::sigaction(number, &raw const action, ptr::null_mut());
     }
 }
@@ -146,74 +156,182 @@ struct Queued {
 const _: () = assert!(size_of::<Queued>() == 128);
 /// In `errno` of our signals, where `sigqueue` writes zero: `value` is a record.
 const MARK: c_int = 0x5354_414c;
+/// The same, where a signal lies in a queue ([`kick`]).
+const KICK: c_int = 0x4b49_434b;
 /// `SI_QUEUE`.
 const QUEUED: c_int = -1;
 
 /// Sends the signal to the kernel thread `tid`, whose record is `watched`. False if the kernel refuses.
 pub(super) fn send(watched: &'static Watched, tid: i32) -> bool {
-    let Some(signo) = number() else { return false };
+    number().is_some() && queue(watched, tid, MARK)
+}
+
+/// A thread on the worker with this record has a signal in its queue: the running one handles it, a suspended one as soon as the running code may be left.
+/// Async-signal-safe; touches no thread-local storage. Unlike a signal of the program's, the monitor's is not lost where one waits already.
+pub(crate) fn kick(watched: &'static Watched) {
+    let tid = watched.tid();
+    if tid != 0 {
+        queue(watched, tid, KICK);
+    }
+}
+
+fn queue(watched: &'static Watched, tid: i32, mark: c_int) -> bool {
+    // ORDERING: Relaxed; installed before the record's kernel thread began.
+    let signo = SIGNAL.load(Relaxed);
     // SAFETY: no arguments; a valid structure of the kernel's size.
     unsafe {
-        let (pid, uid) = (libc::getpid(), libc::getuid());
+        let pid = arch::system_call(libc::SYS_getpid as usize, [0; 4]) as libc::pid_t;
+        let uid = arch::system_call(libc::SYS_getuid as usize, [0; 4]) as libc::uid_t;
         let value = ptr::from_ref(watched) as usize;
-        let info = Queued { signo, errno: MARK, code: QUEUED, pad: 0, pid, uid, value, rest: [0; 12] };
-        libc::syscall(libc::SYS_rt_tgsigqueueinfo, pid, tid, signo, &raw const info) == 0
+        let info = Queued { signo, errno: mark, code: QUEUED, pad: 0, pid, uid, value, rest: [0; 12] };
+        let arguments = [pid as usize, tid as usize, signo as usize, (&raw const info) as usize];
+        signo != 0 && arch::system_call(libc::SYS_rt_tgsigqueueinfo as usize, arguments) == 0
     }
 }
 
 /// `SI_TIMER`. `pid` and `uid` of [`Queued`] are then the timer's number and the ticks that were missed.
 const TIMER: c_int = -2;
 
-unsafe extern "C" fn on_signal(_: c_int, info: *mut siginfo_t, context: *mut c_void) {
+unsafe extern "C" fn on_signal(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
+    let frame = Frame { info, context: context.cast() };
     // SAFETY: the kernel passes valid pointers to an SA_SIGINFO handler; the context is the interrupted code's, which
     // stays as it is until we return.
     unsafe {
+        let queued = &*info.cast::<Queued>();
+        if !is_ours(queued) {
+            return signals::receive(signal, frame);
+        }
+        if queued.errno == KICK {
+            return signals::kicked(frame);
+        }
         let errno = *libc::__errno_location();
-        let (queued, context) = (&*info.cast::<Queued>(), &mut *context.cast::<ucontext_t>());
-        if is_ours(queued) {
-            let slept = restart::restart(context);
-            if slept {
-                count(&TALLY.restarts);
-            }
-            act(queued, context, slept);
+        let left = look(queued, &mut *frame.context);
+        *libc::__errno_location() = errno;
+        if let Some(left) = left {
+            leave(left, frame);
+        }
+    }
+}
+
+/// The address of the handler.
+pub(crate) fn handler_address() -> usize {
+    on_signal as *const () as usize
+}
+
+/// A context that the handler is to leave.
+#[derive(Clone, Copy)]
+struct Left {
+    watched: &'static Watched,
+    /// The lowest address of the stack that it stands on.
+    lowest: usize,
+}
+
+/// Moves the handler to the stack of the context and switches to another one.
+///
+/// # Safety
+/// At the end of the handler with this frame.
+unsafe fn leave(Left { watched, lowest }: Left, frame: Frame) {
+    // SAFETY: as the caller says; the running context's own stack begins at `lowest`.
+    let stays = unsafe { !frame.leave((lowest, ROOM), leave_there, ptr::from_ref(watched) as usize) };
+    if stays {
+        // ORDERING: Relaxed; the watcher's next look takes it or not.
+        watched.trap.verdict.store(Verdict::Elsewhere as u32, Relaxed);
+    }
+}
+
+/// On the stack of the context that is left; its end is the end of the signal.
+unsafe extern "C" fn leave_there(watched: usize, context: *mut ucontext_t, _: *mut siginfo_t) {
+    // SAFETY: `leave` passes the address of a record, and records are never freed. The context is the interrupted one, moved here; nothing of the handler
+    // is left to do.
+    unsafe {
+        let watched: &'static Watched = &*(watched as *const Watched);
+        let errno = *libc::__errno_location();
+        if !give_way(watched, &mut *context) && watched.alarm.is_running() {
+            alarm::stop(watched);
         }
         // Asked for anew: the context may have been away.
         *libc::__errno_location() = errno;
     }
 }
 
+/// A thread that is suspended on `watched`'s worker may have to run there, for a signal: an alarm asks for it until the worker has been to its scheduler. On its kernel
+/// thread, in a handler.
+pub(crate) fn leave_later(watched: &'static Watched) {
+    if watched.is_wanted() {
+        alarm::start_for_others(watched);
+    }
+}
+
+/// A thread that is suspended on `watched`'s worker has to run there, for a signal: the worker comes to its scheduler as soon as its code may be left. On its
+/// kernel thread, in a handler that has interrupted that code.
+///
 /// # Safety
-/// In the handler, for a signal that [`is_ours`].
-unsafe fn act(queued: &Queued, context: &mut ucontext_t, slept: bool) {
+/// In the handler with this frame.
+pub(crate) unsafe fn leave_soon(watched: &'static Watched, frame: Frame) {
+    // SAFETY: as the caller says.
+    if let Some(left) = unsafe { look_for_others(watched, &*frame.context) } {
+        // SAFETY: as the caller says.
+        unsafe { leave(left, frame) };
+    }
+}
+
+/// Can the interrupted code be left at once, for a thread that has to run? If not, an alarm asks again.
+///
+/// # Safety
+/// In the handler, on the record's kernel thread.
+unsafe fn look_for_others(watched: &'static Watched, context: &ucontext_t) -> Option<Left> {
+    if !watched.is_user() {
+        return None;
+    }
+    let now = spin::sample(context, watched.turns());
+    // SAFETY: as the caller says.
+    if unsafe { place(watched, &now) } == Place::Elsewhere {
+        alarm::start_for_others(watched);
+        return None;
+    }
+    Some(Left { watched, lowest: lowest_of_stack(watched, now.sp)? })
+}
+
+/// What the signal is about: a context that is to be left, or nothing.
+///
+/// # Safety
+/// In the handler with these arguments.
+unsafe fn look(queued: &Queued, context: &mut ucontext_t) -> Option<Left> {
+    // SAFETY: `context` is the interrupted state, in the handler.
+    let slept = unsafe { restart::restart(context) };
+    if slept {
+        count(&TALLY.restarts);
+    }
     // SAFETY: `send` and `alarm::make` have put the address of a record there, and records are never freed.
     let watched: &'static Watched = unsafe { &*(queued.value as *const Watched) };
-    // SAFETY: only asks.
-    if watched.tid() != unsafe { libc::syscall(libc::SYS_gettid) } as i32 {
-        return;
+    if watched.tid() != crate::worker::kernel_thread() {
+        return None;
     }
-    if queued.code == TIMER {
+    let leaves = if queued.code == TIMER {
         // SAFETY: in the handler, on the record's kernel thread.
-        unsafe { alarm::tick(watched, context, slept, queued.uid) };
-    } else if watched.trap.pending.load(Acquire) != 0 {
-        // ORDERING: Acquire (above) pairs with the Release in `Episode::interrupt`: what the signal is about.
+        unsafe { alarm::tick(watched, context, slept, queued.uid) }
+    } else {
+        // ORDERING: Acquire pairs with the Release in `Episode::interrupt`: what the signal is about.
         // SAFETY: as above, and the signal is pending.
-        unsafe { sample(watched, context, !slept) };
-    }
+        watched.trap.pending.load(Acquire) != 0 && unsafe { sample(watched, context, !slept) }
+    };
+    let lowest = lowest_of_stack(watched, spin::stack_pointer(context)).filter(|_| leaves)?;
+    Some(Left { watched, lowest })
 }
 
 /// Did [`send`] of this process send it, or a timer? Timers with this signal are ours: nobody else uses its number.
 fn is_ours(queued: &Queued) -> bool {
     // SAFETY: only asks.
-    let is_sent = || queued.errno == MARK && queued.pid == unsafe { libc::getpid() };
+    let is_sent = || (queued.errno == MARK || queued.errno == KICK) && queued.pid == unsafe { libc::getpid() };
     queued.value != 0 && (queued.code == TIMER || queued.code == QUEUED && is_sent())
 }
 
-/// One sample of what `watched`, this kernel thread, was doing; leaves for another context if it spins. Not `awake`: it was
-/// in a system call that sleeps.
+/// One sample of what `watched`, this kernel thread, was doing. True if the context is to be left, because it spins or has had its time. Not `awake`:
+/// it was in a system call that sleeps.
 ///
 /// # Safety
 /// In the handler of the signal, which is pending for this record.
-unsafe fn sample(watched: &'static Watched, context: &mut ucontext_t, awake: bool) {
+unsafe fn sample(watched: &'static Watched, context: &mut ucontext_t, awake: bool) -> bool {
     let trap = &watched.trap;
     // ORDERING: Relaxed; acquired with `pending`.
     let current = awake && watched.is_user() && trap.turns.load(Relaxed) == watched.turns();
@@ -228,10 +346,7 @@ unsafe fn sample(watched: &'static Watched, context: &mut ucontext_t, awake: boo
     if found == Verdict::Spins {
         alarm::start(watched);
     }
-    if matches!(found, Verdict::Spins | Verdict::Overdue) {
-        // SAFETY: passed on.
-        unsafe { give_way(watched, context) };
-    }
+    matches!(found, Verdict::Spins | Verdict::Overdue)
 }
 
 /// What kind of code was interrupted.
@@ -246,9 +361,9 @@ pub(super) enum Place {
 }
 
 /// # Safety
-/// In the handler; `now` is the state in `context`, which it interrupted.
-pub(super) unsafe fn place(context: &ucontext_t, now: &Sample) -> Place {
-    if !has_room(context, now.sp) {
+/// In the handler; `now` is the state of `watched` that it interrupted.
+pub(super) unsafe fn place(watched: &'static Watched, now: &Sample) -> Place {
+    if !has_room(watched, now.sp) {
         return Place::Elsewhere;
     }
     if objects::is_wait(now.ip) {
@@ -282,12 +397,12 @@ unsafe fn judge(watched: &'static Watched, context: &ucontext_t, overdue: u32) -
     let mut now = spin::sample(context, watched.turns());
     keep_for_people(watched, &now);
     // SAFETY: passed on.
-    let place = unsafe { place(context, &now) };
+    let place = unsafe { place(watched, &now) };
     // SAFETY: in the handler, with `pending` set: nobody else touches the sample.
     let before = now.succeed(unsafe { &mut *trap_sample(watched) });
     let (region, site) = (watched.region(), now.ip);
     // SAFETY: passed on; there is room on the stack, or the place would not have been looked at.
-    let insists = place == Place::Elsewhere && has_room(context, now.sp) && unsafe { insists(&now, &before) };
+    let insists = place == Place::Elsewhere && has_room(watched, now.sp) && unsafe { insists(&now, &before) };
     if place == Place::Elsewhere && !insists {
         count(&TALLY.elsewhere);
         return Verdict::Elsewhere;
@@ -331,23 +446,26 @@ fn trap_sample(watched: &'static Watched) -> *mut Sample {
     watched.trap.last.get()
 }
 
-/// May the interrupted stack be left and used a little more? Not if it is an alternate signal stack, which the kernel
-/// would use again from its top, nor if its guard area is near.
-fn has_room(context: &ucontext_t, sp: usize) -> bool {
-    let alternate = &context.uc_stack;
-    let on_alternate = alternate.ss_flags & libc::SS_DISABLE == 0
-        && sp.wrapping_sub(alternate.ss_sp as usize) < alternate.ss_size;
-    let here = ptr::from_ref(&alternate) as usize;
-    !on_alternate && !crate::stack::guards::contains(here.wrapping_sub(ROOM))
+/// The lowest address of the running context's own stack, if `sp` lies in it. The program's code may stand on any other memory: a coroutine's stack, a block
+/// of the heap, an alternate signal stack.
+fn lowest_of_stack(watched: &'static Watched, sp: usize) -> Option<usize> {
+    // SAFETY: in the handler, on the kernel thread of the record.
+    hooks().and_then(|hooks| unsafe { (hooks.lowest_of_stack)(watched, sp) })
+}
+
+/// May the interrupted stack be left and used a little more?
+fn has_room(watched: &'static Watched, sp: usize) -> bool {
+    lowest_of_stack(watched, sp).is_some_and(|lowest| sp - lowest >= ROOM_WITH_FRAME)
 }
 
 /// Switches to another context; back when this one is resumed. False if there was nobody to switch to.
 ///
 /// # Safety
-/// In the handler that interrupted program code of `watched`, with nothing of it left to do.
-pub(super) unsafe fn give_way(watched: &'static Watched, context: &mut ucontext_t) -> bool {
+/// In the handler that interrupted program code of `watched`, with nothing of it left to do, on the stack of that code.
+unsafe fn give_way(watched: &'static Watched, context: &mut ucontext_t) -> bool {
     watched.set_mode(Mode::Scheduler);
-    open_on_this_thread();
+    // SAFETY: the mask of the interrupted code, which lets the signal through: it has just come.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const context.uc_sigmask, ptr::null_mut()) };
     observer::tell(|| Event::Preempted);
     // SAFETY: the hook's promise (`Hooks::preempt`); mode and place are as it asks.
     let went = hooks().is_some_and(|hooks| unsafe { (hooks.preempt)() });

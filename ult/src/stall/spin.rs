@@ -15,10 +15,10 @@
 //! changes one general register, its index. The time between samples, as a proof that the code has run: the kernel, or who runs the virtual machine, may
 //! have taken all of it (80 us were seen between two signals with no instruction between them).
 #[cfg(target_arch = "x86_64")]
-pub(super) use x86_64::{leaf_caller, sample};
+pub(super) use x86_64::{leaf_caller, sample, stack_pointer};
 
 #[cfg(target_arch = "aarch64")]
-pub(super) use aarch64::{leaf_caller, sample};
+pub(super) use aarch64::{leaf_caller, sample, stack_pointer};
 
 /// General registers in a sample, besides instruction and stack pointer.
 const REGISTERS: usize = if cfg!(target_arch = "x86_64") { 15 } else { 31 };
@@ -113,6 +113,11 @@ mod x86_64 {
         Sample { ip: all[REG_RIP as usize] as usize, sp: all[REG_RSP as usize] as usize, registers, vectors, turns, equals: 0 }
     }
 
+    /// The stack pointer of the interrupted code.
+    pub(in crate::stall) fn stack_pointer(context: &ucontext_t) -> usize {
+        context.uc_mcontext.gregs[REG_RSP as usize] as usize
+    }
+
     /// The low halves of the vector registers: wider instructions change them too.
     fn fold(context: &ucontext_t) -> u64 {
         // SAFETY: null, or the kernel's copy of the interrupted state, which lives as long as the context.
@@ -142,6 +147,11 @@ mod aarch64 {
         let all = &context.uc_mcontext;
         let registers = core::array::from_fn(|i| all.regs[i] as usize);
         Sample { ip: all.pc as usize, sp: all.sp as usize, registers, vectors: 0, turns, equals: 0 }
+    }
+
+    /// The stack pointer of the interrupted code.
+    pub(in crate::stall) fn stack_pointer(context: &ucontext_t) -> usize {
+        context.uc_mcontext.sp as usize
     }
 
     /// Where a function without a frame, interrupted at `sample`, returns to.

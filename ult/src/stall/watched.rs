@@ -49,6 +49,8 @@ pub struct Watched {
     pub(super) next: AtomicPtr<Watched>,
     /// The process (counted by forks) in whose list this record is, plus one; zero: in none.
     listed: AtomicU32,
+    /// A thread that is suspended on this worker has a signal to handle.
+    wanted: AtomicU32,
     /// The record of who took over what waits behind this worker, which blocks; null: nobody since the watcher last asked for it.
     heir: AtomicPtr<Watched>,
     /// The value of `turns` for which it was handed off last, plus one; 0: never. Written by the watcher.
@@ -111,6 +113,7 @@ impl Watched {
             crowd: CachePadded(AtomicU32::new(0)),
             next: AtomicPtr::new(ptr::null_mut()),
             listed: AtomicU32::new(0),
+            wanted: AtomicU32::new(0),
             heir: AtomicPtr::new(ptr::null_mut()),
             handed_off: AtomicU64::new(0),
             notes: Notes { cell: UnsafeCell::new(Episode::NONE) },
@@ -139,11 +142,15 @@ impl Watched {
         self.crowd.store(0, Relaxed);
         self.set_region(0);
         self.enter_scheduler();
-        // SAFETY: no arguments.
-        let tid = unsafe { libc::syscall(libc::SYS_gettid) } as i32;
+        let tid = crate::worker::kernel_thread();
         // ORDERING: Release pairs with the Acquire in `tid`: the fields above are reset before the watcher looks.
         self.tid.store(tid, Release);
         watcher::enlist(self, &self.listed);
+    }
+
+    /// Lets the monitor's signal through on the calling kernel thread, whose record this is.
+    pub(crate) fn open_signal(&self) {
+        signal::open_on_this_thread();
     }
 
     /// The calling kernel thread, whose record this is, ends or stops being a worker. Waits out a signal that is just
@@ -345,6 +352,18 @@ impl Watched {
         let heir = self.heir.load(Relaxed);
         // SAFETY: null, or a record that `set_heir` was given for good.
         unsafe { heir.as_ref() }
+    }
+
+    /// A thread that is suspended on this worker has a signal to handle, or all of those have been looked for. Any thread, in a signal handler too.
+    pub fn set_wanted(&self, wanted: bool) {
+        // ORDERING: Relaxed; the message is elsewhere, this makes the alarm impatient.
+        self.wanted.store(u32::from(wanted), Relaxed);
+    }
+
+    /// Has a suspended thread a signal to handle?
+    pub(super) fn is_wanted(&self) -> bool {
+        // ORDERING: Relaxed; see `set_wanted`.
+        self.wanted.load(Relaxed) != 0
     }
 
     /// Was the running region seen spinning or blocking?

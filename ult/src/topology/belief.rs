@@ -69,6 +69,5 @@ fn note(mask: Vec<usize>) {
 }
 
 fn caller() -> libc::pid_t {
-    // SAFETY: no preconditions.
-    unsafe { libc::gettid() }
+    crate::worker::kernel_thread()
 }

@@ -104,6 +104,7 @@ fn adopt(worker: &'static Worker, identity: impl FnOnce() -> &'static Identity) 
         let own = worker.own();
         (*own).native.trail.forget_own_stack();
         (*own).current = &raw mut (*own).native;
+        (*own).native_stack = crate::stack::Bounds::UNKNOWN;
         (*own).native_identity = identity;
         (*own).worn = identity;
         (*own).role = Role::none(worker);
@@ -113,6 +114,11 @@ fn adopt(worker: &'static Worker, identity: impl FnOnce() -> &'static Identity) 
     worker.site.forget();
     word(WORD_WORKER).set(ptr::from_ref(worker) as usize);
     set_locals(Locals::default());
+    worker.note_kernel_mask();
+    if let Some(identity) = identity {
+        identity.set_host(Some(worker));
+        running::note_identity(identity);
+    }
     // ORDERING: Relaxed; for a handler on this same kernel thread (`own_thread_pointer`).
     worker.thread_pointer.store(arch::thread_pointer(), Ordering::Relaxed);
     enter_table(worker);
@@ -122,11 +128,26 @@ fn adopt(worker: &'static Worker, identity: impl FnOnce() -> &'static Identity) 
 /// The thread pointer that the calling kernel thread was started with, whatever it wears; `None` if it is not registered, or beyond the table. Touches no
 /// thread-local storage, and may be called in a signal handler.
 pub(crate) fn own_thread_pointer() -> Option<usize> {
-    // SAFETY: only asks.
-    let tid = unsafe { arch::system_call(libc::SYS_gettid as usize, [0; 4]) };
-    let me = (0..table_len()).filter_map(at).find(|worker| worker.watched.tid() as isize == tid)?;
+    let me = of_kernel_thread(super::kernel_thread())?;
     // ORDERING: Relaxed; written by this kernel thread.
     Some(me.thread_pointer.load(Ordering::Relaxed))
+}
+
+/// The worker of the kernel thread with this number, if it is in the table. Touches no thread-local storage but that of the worker that is looked at first, and may be
+/// called in a signal handler.
+pub(crate) fn of_kernel_thread(tid: i32) -> Option<&'static Worker> {
+    let is_its = |worker: &&'static Worker| worker.watched.tid() == tid;
+    current().filter(is_its).or_else(|| (0..table_len()).filter_map(at).find(is_its))
+}
+
+/// The storage of the main thread, if that has been to the runtime.
+static MAIN: AtomicPtr<Identity> = AtomicPtr::new(ptr::null_mut());
+
+/// The identity of the process's main thread, if that has been to the runtime. In a signal handler, too.
+pub(crate) fn main_thread() -> Option<&'static Identity> {
+    // ORDERING: Acquire, pairs with the Release in `register`.
+    // SAFETY: null or a record, and records are never freed.
+    unsafe { MAIN.load(Ordering::Acquire).as_ref() }
 }
 
 /// A record that no kernel thread uses.
@@ -158,6 +179,7 @@ fn abandon_current() {
     worker.watched.end();
     worker.share(false);
     word(WORD_WORKER).set(0);
+    running::forget_identity();
     set_locals(Locals::default());
     put_back_record(worker);
 }
@@ -180,6 +202,9 @@ pub(crate) unsafe fn forget_after_fork() {
         slot.store(ptr::null_mut(), Ordering::Relaxed);
     }
     TABLE_LEN.store(0, Ordering::Relaxed);
+    // The thread that is left is the main one, whatever storage it has.
+    let main = super::identity_in_force().map_or(ptr::null_mut(), |identity| ptr::from_ref(identity).cast_mut());
+    MAIN.store(main, Ordering::Relaxed);
     GROUPS.store(0, Ordering::Relaxed);
     if let Some(worker) = current() {
         enter_table(worker);
@@ -223,6 +248,15 @@ fn register() -> &'static Worker {
     debug::BLOCK.store(arch::thread_block() as isize - arch::thread_pointer() as isize, Ordering::Relaxed);
     let worker = take_record();
     adopt(worker, identity::of_current_thread);
+    // SAFETY: own kernel thread.
+    unsafe { (*worker.own()).native_stack = crate::stack::native::of_calling_thread() };
+    // SAFETY: no arguments.
+    if unsafe { libc::getpid() } == super::kernel_thread()
+        && let Some(identity) = super::identity_in_force()
+    {
+        // ORDERING: Release, pairs with the Acquire in `main_thread`.
+        MAIN.store(ptr::from_ref(identity).cast_mut(), Ordering::Release);
+    }
     // ORDERING: Relaxed; see `Worker::accepts` and `may_steal_blindly`.
     worker.serves.store(worker.group(), Ordering::Relaxed);
     // ORDERING: Relaxed; as above.

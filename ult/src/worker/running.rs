@@ -8,11 +8,12 @@
 
 use core::cell::Cell;
 use core::ptr;
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::arch;
 use crate::gang::GangTag;
 use crate::identity::{self, Identity};
+use crate::stack::bounds::StackBounds;
 
 use super::{Role, Worker, register_current};
 
@@ -25,6 +26,10 @@ pub struct Locals(pub [usize; 2]);
 pub(super) const WORD_WORKER: usize = 0;
 /// First of the two words that hold [`Locals`].
 const WORD_LOCALS: usize = 1;
+/// Word of the thread block that holds its [`Identity`]: it belongs to the storage, and is not carried along.
+const WORD_IDENTITY: usize = 8;
+/// The word that holds the [`StackBounds`] of the code that runs, or ran last, with this storage. Other threads read it.
+const WORD_STACK: usize = 3;
 
 #[inline(always)]
 fn words() -> &'static [Cell<usize>] {
@@ -44,6 +49,29 @@ pub fn current() -> Option<&'static Worker> {
     let p = word(WORD_WORKER).get() as *const Worker;
     // SAFETY: the word is null or a worker record, and records are never freed.
     unsafe { p.as_ref() }
+}
+
+/// The number of the calling kernel thread, whatever storage is in force. In a signal handler, too.
+pub fn kernel_thread() -> i32 {
+    // SAFETY: no arguments.
+    unsafe { arch::system_call(libc::SYS_gettid as usize, [0; 4]) as i32 }
+}
+
+/// The identity whose storage is in force on the calling kernel thread; `None` if it has no record. In a signal handler, too.
+pub fn identity_in_force() -> Option<&'static Identity> {
+    let p = word(WORD_IDENTITY).get() as *const Identity;
+    // SAFETY: the word is null or a record, and records are never freed.
+    unsafe { p.as_ref() }
+}
+
+/// The storage in force is that of `identity`, for good.
+pub(crate) fn note_identity(identity: &'static Identity) {
+    word(WORD_IDENTITY).set(ptr::from_ref(identity) as usize);
+}
+
+/// The kernel thread whose storage is in force leaves the runtime.
+pub(super) fn forget_identity() {
+    word(WORD_IDENTITY).set(0);
 }
 
 /// The local words of the running context.
@@ -83,6 +111,41 @@ pub fn replace_locals(locals: Locals) -> Locals {
     words[WORD_LOCALS].set(locals.0[0]);
     words[WORD_LOCALS + 1].set(locals.0[1]);
     Locals(before)
+}
+
+/// Notes in the thread block in force which stack the running context stands on, for [`stack_of_thread`]. Six instructions.
+///
+/// Called before program code starts or goes on, in its own identity. So each thread's block names the stack of that thread's code. A runner that
+/// is entered under the identity of the context that was left notes nothing before it has changed its role.
+#[inline]
+pub(crate) fn note_stack(worker: &'static Worker) {
+    // SAFETY: own kernel thread, whose running context is `current`.
+    let bounds = unsafe { (*(*worker.own()).current).bounds };
+    if !crate::mutant!(stack_not_noted) {
+        // SAFETY: the word is aligned and in the block of the calling thread; it is accessed as an atomic everywhere.
+        let word = unsafe { AtomicUsize::from_ptr(word(WORD_STACK).as_ptr()) };
+        // ORDERING: Relaxed; the word is complete in itself, `stack_of_thread` reads a recent one and nothing through it.
+        word.store(bounds.word(), Ordering::Relaxed);
+    }
+}
+
+/// The stack on which the code of a thread runs, or ran last: its lowest address and its bytes. `None` for a stack that is not of ours. The guard
+/// area, at least a page, lies right below.
+///
+/// The thread is any of the process, named by its thread pointer. A thread that goes on meanwhile may stand on another stack by the time of the
+/// answer, and the stack of a thread that has ended may be unmapped.
+///
+/// # Safety
+/// The thread exists: what its thread pointer points to is mapped, and was set up by the C library.
+#[must_use]
+pub unsafe fn stack_of_thread(thread_pointer: usize) -> Option<(usize, usize)> {
+    let distance = (arch::thread_block() as usize).wrapping_sub(arch::thread_pointer());
+    let block = thread_pointer.wrapping_add(distance) as *const arch::ThreadBlock;
+    // SAFETY: the block is in the static storage of every thread, at the same distance from its thread pointer; the thread exists, as the caller
+    // says. No reference to the other words is made, and this one is accessed as an atomic everywhere.
+    let word = unsafe { AtomicUsize::from_ptr((&raw const (*block).words).cast::<usize>().add(WORD_STACK).cast_mut()) };
+    // ORDERING: Relaxed; as in `note_stack`.
+    StackBounds::unpack(word.load(Ordering::Relaxed))
 }
 
 /// The gang and the region that the running context runs for.
@@ -164,6 +227,7 @@ pub(crate) unsafe fn wear(worker: &'static Worker, identity: &'static Identity) 
             return;
         }
         identity::wear(identity);
+        identity.set_host(Some(worker));
         word(WORD_WORKER).set(ptr::from_ref(worker) as usize);
         (*own).worn = Some(identity);
     }
@@ -181,6 +245,7 @@ pub(crate) fn borrow_identity(worker: &'static Worker) -> Option<&'static Identi
 /// Returns what [`borrow_identity`] lent, on whatever worker; nobody wears it. One stays with the worker, so that those who start ULTs one
 /// after the other do not meet at the pool's lock each time.
 pub(crate) fn give_identity_back(worker: &'static Worker, identity: &'static Identity) {
+    identity.set_host(None);
     // SAFETY: own kernel thread.
     let spare = unsafe { &mut (*worker.own()).spare };
     match spare {

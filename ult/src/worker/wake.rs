@@ -14,6 +14,9 @@ use crate::sched::SOUGHT;
 
 use super::Worker;
 
+/// In the word of [`Worker::returning`]: a thread here has a signal to handle.
+pub(crate) const SIGNALS: usize = 1;
+
 impl Worker {
     /// Wakes this worker if it sleeps: something that a context of it waits for has happened. True if this call is the
     /// one that woke it. Any thread.
@@ -82,6 +85,19 @@ impl Worker {
             // ORDERING: SeqCst, pairs with the fence in `unpark`.
             fence(Ordering::SeqCst);
         }
+    }
+
+    /// A thread that is on this worker has a signal to handle, which lies in its queue. Any thread, in a signal handler too.
+    pub(crate) fn call_for_signals(&self) {
+        self.note_signals();
+        self.watched.set_wanted(true);
+        self.unpark();
+    }
+
+    /// The next look at what has come to this worker finds that a thread has a signal.
+    pub(crate) fn note_signals(&self) {
+        // ORDERING: Release, pairs with the Acquire in `handoff::unpack`: the signal is in its queue.
+        self.returning.fetch_or(SIGNALS, Ordering::Release);
     }
 
     /// A context has been sent to this worker, which has to come to its scheduler for it.

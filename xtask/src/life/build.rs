@@ -56,15 +56,18 @@ impl Programs {
         }
         fs::create_dir_all(&self.target).map_err(|e| e.to_string())?;
         let (from, to) = (self.source.join(source), self.file(source, compiler));
-        let kind: &[&str] = match source {
-            "plugin.c" => &["-fopenmp", "-shared", "-fPIC"],
-            "plugin_host.c" => &[],
-            "storage.c" => &["-fopenmp", "-g"],
-            _ => &["-fopenmp"],
+        let kind = match source {
+            "plugin.c" => vec!["-fopenmp".into(), "-shared".into(), "-fPIC".into()],
+            "plugin_host.c" => vec![],
+            "storage.c" => vec!["-fopenmp".into(), "-g".into()],
+            "attach.c" => machine_flags()?,
+            "collector.c" => collector_flags()?,
+            _ => vec!["-fopenmp".into()],
         };
         let always = [command, "-O1", "-Wall", "-Werror", "-pthread"];
-        let words = always.iter().chain(kind).map(ToString::to_string);
-        let files = [from.display().to_string(), "-o".into(), to.display().to_string(), "-lm".into(), "-ldl".into()];
+        let words = always.iter().map(ToString::to_string).chain(kind);
+        let library = if source == "collector.c" { "-lgc" } else { "-lm" };
+        let files = [from.display().to_string(), "-o".into(), to.display().to_string(), library.into(), "-ldl".into()];
         let ran = exec::run(&words.chain(files).collect::<Vec<_>>(), &[], Path::new("/"), 120);
         ran.problem.map_or(Ok(()), |p| Err(format!("not built: {p}: {}", ran.stderr.lines().next().unwrap_or_default())))
     }
@@ -87,6 +90,23 @@ impl Programs {
             _ => Ok(vec![self.file(source, compiler).display().to_string()]),
         }
     }
+}
+
+/// How a program is built that makes a Java virtual machine: that of the compiler on the path.
+fn machine_flags() -> Result<Vec<String>, String> {
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let compiler = std::env::split_paths(&paths).find_map(|p| fs::canonicalize(p.join("javac")).ok());
+    let home = compiler.as_deref().and_then(|c| c.parent()?.parent());
+    let home = home.filter(|h| h.join("include/jni.h").exists() && h.join("lib/server/libjvm.so").exists());
+    let home = home.ok_or("skipped: no Java development kit with its headers is installed")?.display();
+    let words = ["-fopenmp".into(), format!("-I{home}/include"), format!("-I{home}/include/linux")];
+    Ok(words.into_iter().chain([format!("-DLIBJVM=\"{home}/lib/server/libjvm.so\"")]).collect())
+}
+
+/// How a program is built that registers its threads with libgc.
+fn collector_flags() -> Result<Vec<String>, String> {
+    let is_there = Path::new("/usr/include/gc/gc.h").exists();
+    if is_there { Ok(vec!["-fopenmp".into()]) } else { Err("skipped: libgc is not installed with its headers".into()) }
 }
 
 fn is_compiled(source: &str) -> bool {

@@ -125,6 +125,7 @@ pub const MUTANTS: &[Mutant] = &[
     // ---- user-level threads
     mutant("errno_of_another", "errno is 0 after a switch", &[("identity/errno.c", "gcc", 8), ("process/errno_tls.c", "gcc", 8)]),
     mutant("identities_swapped", "threads 1 and 2 change their thread-local storage from region to region", &[("identity/threadprivate.c", "gcc", 8), ("identity/threadprivate_workers_1.c", "gcc", 8)]),
+    mutant("stack_not_noted", "pthread_getattr_np tells OpenMP threads the stack of another kernel thread", &[("identity/stacks.c", "gcc", 6)]),
     mutant("exceptions_not_saved", "exceptions being handled stay with the worker", &[("cxx/untied_in_catch.cpp", "g++", 4)]),
     // The stall monitor gets programs out of the circle.
     Mutant {

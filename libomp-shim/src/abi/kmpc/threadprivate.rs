@@ -265,7 +265,7 @@ fn calling_thread() -> *mut Copies {
         return known.cast();
     }
     // SAFETY: no preconditions.
-    let main = unsafe { libc::gettid() == libc::getpid() } && ult::worker::wears_own_storage();
+    let main = unsafe { libc::getpid() } == ult::worker::kernel_thread() && ult::worker::wears_own_storage();
     let copies = Box::into_raw(Box::new(Copies { main, of: HashMap::new() }));
     // SAFETY: as above.
     unsafe { libc::pthread_setspecific(key, copies.cast()) };

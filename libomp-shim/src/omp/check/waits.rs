@@ -127,8 +127,7 @@ pub fn waits(what: What, held: bool) -> Noted {
         return Noted(Note::Nothing);
     }
     super::rounds::begin_alone();
-    // SAFETY: no arguments.
-    let holds = if held { unsafe { libc::syscall(libc::SYS_gettid) as i32 } } else { 0 };
+    let holds = if held { ult::worker::kernel_thread() } else { 0 };
     let task = Here::if_known().map(|here| here.task);
     let number = with(|book| {
         let (whose, itself) = book.whose(task);

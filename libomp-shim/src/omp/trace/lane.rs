@@ -154,8 +154,7 @@ impl Lane {
         if memory.is_null() {
             super::report::fatal("GANGWAY_TRACE: no memory is left for a thread's events");
         }
-        // SAFETY: no preconditions.
-        let thread = unsafe { libc::gettid() };
+        let thread = ult::worker::kernel_thread();
         let (first, last, lost) = (AtomicPtr::new(ptr::null_mut()), Cell::new(ptr::null_mut()), AtomicU64::new(0));
         let lane = Self { first, last, bytes: Cell::new(0), lost, purse: Purse::default(), worker, thread, next: ptr::null_mut() };
         // SAFETY: the memory is large enough, aligned to a page, and nobody else's yet.

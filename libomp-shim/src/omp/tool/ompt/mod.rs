@@ -53,8 +53,7 @@ static STARTER: AtomicI32 = AtomicI32::new(0);
 /// Looks for a tool, once in the process, and starts it. The calling thread is an initial one; others wait here meanwhile.
 pub fn start() {
     static START: Once = Once::new();
-    // SAFETY: no preconditions.
-    let me = unsafe { libc::gettid() };
+    let me = ult::worker::kernel_thread();
     // ORDERING: Relaxed; only who has written it looks for its own number: the tool's initializer calls the runtime.
     if START.is_completed() || STARTER.load(Ordering::Relaxed) == me {
         return;

@@ -1,0 +1,158 @@
+//! What an OpenMP thread is told of itself as a thread of the system: its number.
+//!
+//! A thread that runs with the storage of a TLS donor has the donor's number: `gettid` is then another one for each thread, fits `pthread_self`, and a
+//! signal that is directed at it comes to the thread (`ult::signals`). Where a thread runs with its kernel thread's own storage, the number is that kernel
+//! thread's.
+//!
+//! `syscall` is taken over for the same question. All else that it is asked for is passed to the kernel as it is.
+#[cfg(target_arch = "x86_64")]
+use core::arch::naked_asm;
+use core::ffi::{c_int, c_long, c_void};
+
+use ult::signals::Info;
+
+use super::next::Next;
+
+/// `gettid(2)`: the number of the calling OpenMP thread. In a signal handler, too.
+#[unsafe(no_mangle)]
+pub extern "C" fn gettid() -> libc::pid_t {
+    let donor = ult::worker::identity_in_force().and_then(ult::identity::Identity::donor_number);
+    donor.unwrap_or_else(ult::worker::kernel_thread)
+}
+
+/// `syscall(2)`, except that `SYS_gettid` is answered by [`gettid`], and signals that a thread sends to its own number come to it before the call returns.
+///
+/// # Safety
+/// As the C library's function.
+#[cfg(target_arch = "x86_64")]
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+pub unsafe extern "C" fn syscall(_: c_long) -> c_long {
+    naked_asm!(
+        ".cfi_startproc",
+        "cmp rdi, {gettid}",
+        "je {of_threads}",
+        "cmp rdi, {tkill}",
+        "je {of_threads}",
+        "cmp rdi, {tgkill}",
+        "je {of_threads}",
+        "cmp rdi, {queue}",
+        "je {of_threads}",
+        "mov rax, rdi",
+        "mov rdi, rsi",
+        "mov rsi, rdx",
+        "mov rdx, rcx",
+        "mov r10, r8",
+        "mov r8, r9",
+        "mov r9, [rsp + 8]",
+        "syscall",
+        "cmp rax, -4095",
+        "jae 2f",
+        "ret",
+        "2:",
+        "mov rdi, rax",
+        "jmp {fails}",
+        ".cfi_endproc",
+        gettid = const libc::SYS_gettid,
+        tkill = const libc::SYS_tkill,
+        tgkill = const libc::SYS_tgkill,
+        queue = const libc::SYS_rt_tgsigqueueinfo,
+        of_threads = sym of_threads,
+        fails = sym fails,
+    )
+}
+
+/// The system calls that name a thread by its number.
+extern "C" fn of_threads(call: c_long, first: usize, second: usize, third: usize, fourth: usize) -> c_long {
+    if call == libc::SYS_gettid {
+        return c_long::from(gettid());
+    }
+    let (thread, signal) = if call == libc::SYS_tkill { (first, second) } else { (second, third) };
+    if thread as i32 == gettid() {
+        // SAFETY: the caller of the system call answers for its arguments.
+        let info = if call == libc::SYS_rt_tgsigqueueinfo { unsafe { (fourth as *const Info).as_ref() } } else { None };
+        return failed(c_long::from(-ult::signals::send_to_itself(signal as c_int, info)));
+    }
+    // SAFETY: as above. Donors pass on what is sent to them.
+    failed(unsafe { ult::arch::system_call(call as usize, [first, second, third, fourth]) } as c_long)
+}
+
+/// Sets `errno` if the result is the negative of an error.
+fn failed(result: c_long) -> c_long {
+    if result < 0 { fails(result) } else { result }
+}
+
+/// `tgkill(2)`, as by [`syscall`].
+#[unsafe(no_mangle)]
+pub extern "C" fn tgkill(process: libc::pid_t, thread: libc::pid_t, signal: c_int) -> c_int {
+    of_threads(libc::SYS_tgkill, process as usize, thread as usize, signal as usize, 0) as c_int
+}
+
+type SigQueue = unsafe extern "C" fn(libc::pthread_t, c_int, libc::sigval) -> c_int;
+type Kill = unsafe extern "C" fn(libc::pthread_t, c_int) -> c_int;
+
+/// `pthread_sigqueue` (glibc), which comes to the calling thread before it returns, if that is meant.
+///
+/// # Safety
+/// As the C library's function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_sigqueue(thread: libc::pthread_t, signal: c_int, value: libc::sigval) -> c_int {
+    static NEXT: Next = Next::new(c"pthread_sigqueue");
+    // SAFETY: no arguments; then the next definition is the C library's, with this signature.
+    unsafe {
+        if thread != libc::pthread_self() {
+            let next = core::mem::transmute::<*const c_void, Option<SigQueue>>(NEXT.address());
+            return next.map_or(libc::ENOSYS, |next| next(thread, signal, value));
+        }
+        const SI_QUEUE: u64 = -1_i32 as u32 as u64;
+        let owner = libc::getpid() as u64 | u64::from(libc::getuid()) << 32;
+        let mut info: Info = [0; 16];
+        info[..4].copy_from_slice(&[signal as u64, SI_QUEUE, owner, value.sival_ptr as u64]);
+        ult::signals::send_to_itself(signal, Some(&info))
+    }
+}
+
+/// `pthread_kill` (POSIX.1-2017), which comes to the calling thread before it returns, if that is meant.
+///
+/// # Safety
+/// As the C library's function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_kill(thread: libc::pthread_t, signal: c_int) -> c_int {
+    static NEXT: Next = Next::new(c"pthread_kill");
+    // SAFETY: no arguments; then the next definition is the C library's, with this signature.
+    unsafe {
+        if thread != libc::pthread_self() || matches!(signal, 32 | 33) {
+            let next = core::mem::transmute::<*const c_void, Option<Kill>>(NEXT.address());
+            return next.map_or(libc::ENOSYS, |next| next(thread, signal));
+        }
+    }
+    ult::signals::send_to_itself(signal, None)
+}
+
+/// `raise` (ISO C), by [`pthread_kill`].
+#[unsafe(no_mangle)]
+pub extern "C" fn raise(signal: c_int) -> c_int {
+    let error = if matches!(signal, 32 | 33) { libc::EINVAL } else { ult::signals::send_to_itself(signal, None) };
+    failed(c_long::from(-error)) as c_int
+}
+
+extern "C" fn fails(negative: c_long) -> c_long {
+    // SAFETY: the calling thread's errno.
+    unsafe { *libc::__errno_location() = -negative as i32 };
+    -1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ways_give_the_same_number() {
+        // SAFETY: no arguments.
+        assert_eq!(c_long::from(gettid()), unsafe { libc::syscall(libc::SYS_gettid) });
+        // SAFETY: a descriptor that is not open.
+        assert_eq!(unsafe { libc::syscall(libc::SYS_close, -1) }, -1);
+        // SAFETY: this thread's errno.
+        assert_eq!(unsafe { *libc::__errno_location() }, libc::EBADF);
+    }
+}

@@ -1,0 +1,216 @@
+//! The program's actions, one for each signal, and the kernel's, which call [`super::handler`] from [`take_over`] on.
+//!
+//! The kernel's table says what happens; ours keeps the program's handler where the kernel's names ours. So whatever sets an action past
+//! the functions that are taken over has its effect: the kernel's table is asked first.
+//!
+//! Not taken over: the signals of faults, which are handled where they are raised ([`crate::fault`]), the two that the C library
+//! keeps for itself. The monitor's stays the kernel's action for its number; it calls our handler for signals that it has not sent.
+use core::ptr;
+use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release, fence};
+
+use super::mask;
+use crate::arch;
+
+const SIGNALS: usize = 64;
+/// Left alone: faults, what cannot be handled, and the C library's own.
+const OURS_NEVER: [i32; 10] = [
+    libc::SIGKILL, libc::SIGSTOP, libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS, 32, 33,
+];
+const SA_RESTORER: usize = 0x0400_0000;
+
+/// What the kernel knows of a signal: `struct kernel_sigaction` of x86-64 and aarch64.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Action {
+    /// The handler, `SIG_DFL` or `SIG_IGN`.
+    pub handler: usize,
+    /// `SA_*`.
+    pub flags: usize,
+    /// What the C library has the kernel return to.
+    pub restorer: usize,
+    /// Bit `n - 1` for signal `n`.
+    pub mask: u64,
+}
+
+/// An action of the program. Read by handlers while a thread changes it.
+struct Kept {
+    /// Odd while it is being changed.
+    version: AtomicU64,
+    handler: AtomicUsize,
+    flags: AtomicUsize,
+    mask: AtomicU64,
+}
+
+static KEPT: [Kept; SIGNALS] = [const {
+    Kept { version: AtomicU64::new(0), handler: AtomicUsize::new(0), flags: AtomicUsize::new(0), mask: AtomicU64::new(0) }
+}; SIGNALS];
+/// The kernel's table names our handler for those of the program.
+static TAKEN_OVER: AtomicBool = AtomicBool::new(false);
+/// Somebody changes an action.
+static CHANGING: AtomicBool = AtomicBool::new(false);
+
+impl Action {
+    const NONE: Self = Self { handler: libc::SIG_DFL, flags: 0, restorer: 0, mask: 0 };
+
+    fn is_handler(&self) -> bool {
+        self.handler != libc::SIG_DFL && self.handler != libc::SIG_IGN
+    }
+
+    fn is_ours(&self) -> bool {
+        self.handler == super::handler::on_signal as *const () as usize || self.is_the_monitor_s()
+    }
+
+    /// The monitor's handler calls ours for signals of its number that it has not sent.
+    fn is_the_monitor_s(&self) -> bool {
+        self.handler == crate::stall::handler_address()
+    }
+
+    /// The action that calls our handler instead.
+    fn through_ours(self) -> Self {
+        let flags = self.flags & !(libc::SA_RESETHAND | libc::SA_NODEFER) as usize | (libc::SA_SIGINFO | libc::SA_ONSTACK) as usize;
+        // All signals wait until the program's handler is entered, with its own mask.
+        Self { handler: super::handler::on_signal as *const () as usize, flags, mask: !mask::faults(), ..self }
+    }
+
+    pub(super) fn has(&self, flag: i32) -> bool {
+        self.flags & flag as usize != 0
+    }
+}
+
+fn is_taken_over(signal: i32) -> bool {
+    (1..=SIGNALS as i32).contains(&signal) && !OURS_NEVER.contains(&signal)
+}
+
+/// The kernel's action, and the new one. Async-signal-safe; touches no thread-local storage. The negative of an error.
+fn ask_kernel(signal: i32, new: Option<&Action>) -> Result<Action, i32> {
+    let mut old = Action::NONE;
+    let arguments = [signal as usize, new.map_or(ptr::null(), ptr::from_ref) as usize, (&raw mut old) as usize, mask::SIZE];
+    // SAFETY: valid pointers to the kernel's structure, or null.
+    match unsafe { arch::system_call(libc::SYS_rt_sigaction as usize, arguments) } {
+        0 => Ok(old),
+        error => Err(-error as i32),
+    }
+}
+
+impl Kept {
+    fn store(&self, action: &Action) {
+        // ORDERING: Relaxed, then the fence: pairs with the one in `load`. One thread at a time changes actions (`CHANGING`).
+        let version = self.version.load(Relaxed);
+        self.version.store(version + 1, Relaxed);
+        fence(Release);
+        // ORDERING: Relaxed; between the two versions.
+        self.handler.store(action.handler, Relaxed);
+        // ORDERING: as above.
+        self.flags.store(action.flags, Relaxed);
+        // ORDERING: as above.
+        self.mask.store(action.mask, Relaxed);
+        // ORDERING: Release, pairs with the first Acquire in `load`.
+        self.version.store(version + 2, Release);
+    }
+
+    fn load(&self) -> Action {
+        loop {
+            // ORDERING: Acquire, pairs with the Release at the end of `store`.
+            let before = self.version.load(Acquire);
+            let (handler, flags) = (self.handler.load(Relaxed), self.flags.load(Relaxed));
+            // ORDERING: Relaxed, all three; between the two versions.
+            let mask = self.mask.load(Relaxed);
+            fence(Acquire);
+            // ORDERING: Relaxed, behind the fence, which pairs with the one in `store`.
+            if before.is_multiple_of(2) && self.version.load(Relaxed) == before {
+                return Action { handler, flags, restorer: 0, mask };
+            }
+            arch::pause();
+        }
+    }
+}
+
+/// The program's handler for a signal that ours was called for; `None` if it has taken it back meanwhile.
+pub(super) fn of_program(signal: i32) -> Option<Action> {
+    Some(KEPT[signal as usize - 1].load()).filter(Action::is_handler)
+}
+
+/// A handler with `SA_RESETHAND` is about to be called.
+pub(super) fn reset(signal: i32) {
+    let _ = ask_kernel(signal, Some(&Action::NONE));
+}
+
+/// Runs `change` while no other thread changes an action, with all signals blocked: a handler may change actions, too.
+fn alone<T>(change: impl FnOnce() -> T) -> T {
+    let before = mask::set_mask(!mask::faults());
+    // ORDERING: Acquire, pairs with the Release below.
+    while CHANGING.swap(true, Acquire) {
+        crate::park::give_core();
+    }
+    let result = change();
+    // ORDERING: Release, pairs with the Acquire above.
+    CHANGING.store(false, Release);
+    mask::set_mask(before);
+    result
+}
+
+/// Are the program's handlers for `signal` called by ours? [`set_action`] is the way to set its action then.
+pub fn covers(signal: i32) -> bool {
+    // ORDERING: Acquire, pairs with the Release in `take_over`.
+    TAKEN_OVER.load(Acquire) && is_taken_over(signal)
+}
+
+/// From now on every handler of the program is called by ours, those that are set already and those to come. Once; any thread, not in a signal
+/// handler.
+pub(crate) fn take_over() {
+    // ORDERING: Release, pairs with `covers`: who sets an action past this looks again (`adopt`).
+    if TAKEN_OVER.swap(true, Release) {
+        return;
+    }
+    (1..=SIGNALS as i32).for_each(adopt);
+}
+
+/// The program may have set an action for `signal` past us: puts our handler in front of it. Any thread, async-signal-safe.
+pub fn adopt(signal: i32) {
+    if covers(signal) {
+        alone(|| {
+            if let Ok(action) = ask_kernel(signal, None) && action.is_handler() && !action.is_ours() {
+                KEPT[signal as usize - 1].store(&action);
+                let _ = ask_kernel(signal, Some(&action.through_ours()));
+            }
+        });
+    }
+}
+
+/// `rt_sigaction` as the program sees it: sets its action for `signal`, if there is a `new` one, and returns the one before. For `new` ones from the C library,
+/// whose `restorer` is kept. Any thread, async-signal-safe.
+///
+/// # Errors
+/// The kernel's error number; `EINVAL` for a signal that [`covers`] does not name.
+pub fn set_action(signal: i32, new: Option<&Action>) -> Result<Action, i32> {
+    if !is_taken_over(signal) {
+        return Err(libc::EINVAL);
+    }
+    alone(|| {
+        let kept = &KEPT[signal as usize - 1];
+        let as_program_sees = |kernel: Action| {
+            if kernel.is_ours() { Action { restorer: kernel.restorer, ..kept.load() } } else { kernel }
+        };
+        let kernel = ask_kernel(signal, None)?;
+        let before = as_program_sees(kernel);
+        let Some(new) = new else { return Ok(before) };
+        if kernel.is_the_monitor_s() {
+            kept.store(new);
+        } else if new.is_handler() {
+            kept.store(new);
+            let with_restorer = if new.flags & SA_RESTORER == 0 { restorer_of_others() } else { (new.flags, new.restorer) };
+            let new = Action { flags: new.flags | with_restorer.0, restorer: with_restorer.1, ..*new };
+            ask_kernel(signal, Some(&new.through_ours()))?;
+        } else {
+            ask_kernel(signal, Some(new))?;
+        }
+        Ok(before)
+    })
+}
+
+/// Flag and address of the C library's way back from handlers, as it has set them for faults.
+fn restorer_of_others() -> (usize, usize) {
+    let all = [libc::SIGSEGV, libc::SIGBUS].into_iter().chain(1..=SIGNALS as i32);
+    let known = all.filter_map(|signal| ask_kernel(signal, None).ok()).find(|action| action.flags & SA_RESTORER != 0);
+    known.map_or((0, 0), |action| (SA_RESTORER, action.restorer))
+}

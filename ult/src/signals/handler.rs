@@ -1,0 +1,258 @@
+//! The handler that the kernel calls for every signal that the program handles, and who is meant.
+//!
+//! It runs on the alternate signal stack, where there is one, with all signals blocked, and may find itself on a kernel thread that runs another
+//! thread than the one that is meant, in the scheduler, or on a donor, whose storage another kernel thread may be using at this moment. So it writes no thread-local
+//! storage before it knows that the addressee's code was interrupted, and makes system calls past the C library, which writes `errno`.
+//!
+//! *Who is meant.* A signal that the running code has sent to itself (`raise`, `pthread_kill(pthread_self())`): the running thread. On a kernel
+//! thread of the program, such as the main thread: the thread whose own storage that is. On a donor, or a kernel thread of the pool, a signal that was
+//! directed at it: the thread with its storage. All others are for the process, and the kernel gives them to the main thread unless that
+//! has another signal waiting, such as the monitor's; so they are for the main thread, unless it blocks them: then the running thread handles them, as any
+//! thread that does not block a signal may.
+//!
+//! What may not live here: actions ([`super::actions`]), when a queue is emptied ([`super::deliver`]).
+use core::ffi::c_void;
+use libc::{c_int, siginfo_t, ucontext_t};
+
+use super::actions::{self, Action};
+use super::mask;
+use super::queue::Info;
+use crate::arch;
+use crate::identity::Identity;
+use crate::stall::{self, Frame};
+use crate::worker::{self, Worker};
+
+/// `si_code` of signals that `tgkill` sends.
+const SI_TKILL: i32 = -6;
+/// `si_code` of signals that `kill` sends, which are for the process. Those of `tgkill`, `sigqueue` and timers have smaller ones, the kernel's own larger ones.
+const SI_USER: i32 = 0;
+
+/// In the `errno` of a signal's information, where the kernel writes zero: the running thread has sent it to itself. Another signal of that
+/// number may be delivered first, so the system call alone does not tell.
+const TO_ITSELF: i32 = 0x5345_4c46;
+
+/// Who a signal is for.
+enum Addressee {
+    /// The code that was interrupted.
+    Interrupted,
+    /// The thread that runs with this storage.
+    Thread(&'static Identity),
+}
+
+/// The running thread sends a signal to itself: its handler runs before this returns, if the signal is not blocked. `info`: `siginfo_t` as words, for a signal with
+/// information; else it is as of `raise`. An error number, or zero. Any thread, in a signal handler too.
+pub fn send_to_itself(signal: c_int, info: Option<&Info>) -> c_int {
+    let [process, thread, number] = [process() as usize, worker::kernel_thread() as usize, signal as usize];
+    let result = match info {
+        None => {
+            note_that_it_sends_itself(signal);
+            // SAFETY: no memory.
+            let result = unsafe { arch::system_call(libc::SYS_tgkill as usize, [process, thread, number, 0]) };
+            note_that_it_sends_itself(0);
+            result
+        }
+        Some(info) => {
+            let mut marked = *info;
+            marked[0] |= (TO_ITSELF as u64) << 32;
+            // SAFETY: the kernel's structure. It lets a process send itself whatever it likes.
+            unsafe { arch::system_call(libc::SYS_rt_tgsigqueueinfo as usize, [process, thread, number, marked.as_ptr() as usize]) }
+        }
+    };
+    -result as c_int
+}
+
+/// `signal`, which cannot carry a mark, is on its way; zero: none is.
+fn note_that_it_sends_itself(signal: c_int) {
+    if let Some(worker) = worker::current() {
+        // SAFETY: own kernel thread; a word that nobody else writes.
+        unsafe { (*worker.own()).sends_itself = signal };
+    }
+}
+
+/// See the module.
+pub(super) unsafe extern "C" fn on_signal(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
+    let frame = Frame { info, context: context.cast() };
+    // SAFETY: the kernel's arguments.
+    unsafe { receive(signal, frame) };
+}
+
+/// A signal that the program handles has come.
+///
+/// # Safety
+/// In a handler that was called with the contents of `frame`, which has nothing else to do.
+pub(crate) unsafe fn receive(signal: c_int, frame: Frame) {
+    // SAFETY: as the caller says.
+    unsafe {
+        match addressee(signal, &frame) {
+            Addressee::Interrupted => call_there(signal, frame),
+            Addressee::Thread(identity) => keep_for(identity, signal, frame),
+        }
+    }
+}
+
+/// # Safety
+/// As [`receive`].
+unsafe fn addressee(signal: c_int, frame: &Frame) -> Addressee {
+    let tid = worker::kernel_thread();
+    let Some(identity) = worker::identity_in_force() else { return Addressee::Interrupted };
+    // SAFETY: the kernel's information about the signal.
+    let (code, errno) = unsafe { ((*frame.info).si_code, &mut (*frame.info).si_errno) };
+    if *errno == TO_ITSELF {
+        *errno = 0;
+        return Addressee::Interrupted;
+    }
+    if identity.is_donor(tid) {
+        let directed = code < SI_USER;
+        return Addressee::Thread(if directed { identity } else { main_thread(signal).unwrap_or(identity) });
+    }
+    let Some(worker) = worker::of_kernel_thread(tid) else { return Addressee::Interrupted };
+    // SAFETY: words of the calling kernel thread's own, whatever else it is at.
+    let (sends_itself, native) = unsafe { ((*worker.own()).sends_itself, (*worker.own()).lent.or((*worker.own()).native_identity)) };
+    if is_sent_by_itself(signal, frame, tid, sends_itself) {
+        return Addressee::Interrupted;
+    }
+    let native = native.unwrap_or(identity);
+    let is_native = core::ptr::eq(native, identity);
+    let meant = match code {
+        _ if !worker.is_of_the_pool() => native,
+        SI_TKILL => native,
+        // From `sigqueue` and timers it may be either's; the program knows this kernel thread only by a thread with its storage.
+        code if code < SI_USER && is_native => native,
+        _ => main_thread(signal).unwrap_or(identity),
+    };
+    if core::ptr::eq(meant, identity) && !worker.is_in_scheduler() { Addressee::Interrupted } else { Addressee::Thread(meant) }
+}
+
+/// The main thread, if it does not block the signal.
+fn main_thread(signal: c_int) -> Option<&'static Identity> {
+    worker::main_thread().filter(|main| main.mask() & mask::bit(signal) == 0)
+}
+
+/// Was the code interrupted behind the system call by which it has sent this signal to itself? `tgkill` and `rt_tgsigqueueinfo`
+/// have the process, the kernel thread and the signal as their first three arguments, which the kernel keeps. The kernel thread may also stand for the thread
+/// whose own storage it has, so the sender says that it means itself ([`send_to_itself`]). `abort` does not.
+fn is_sent_by_itself(signal: c_int, frame: &Frame, tid: i32, sends_itself: i32) -> bool {
+    (sends_itself == signal || signal == libc::SIGABRT) && frame.is_behind_system_call([process() as usize, tid as usize, signal as usize])
+}
+
+fn process() -> i32 {
+    // SAFETY: no arguments.
+    unsafe { arch::system_call(libc::SYS_getpid as usize, [0; 4]) as i32 }
+}
+
+// ---- the addressee was interrupted ----------------------------------------------------------------------------
+
+/// Calls the program's handler where the kernel would have: on the stack of the code that was interrupted, or on the alternate stack if the program wants that.
+///
+/// # Safety
+/// As [`receive`].
+unsafe fn call_there(signal: c_int, frame: Frame) {
+    let Some(action) = actions::of_program(signal) else { return };
+    if action.has(libc::SA_RESETHAND) {
+        actions::reset(signal);
+    }
+    // SAFETY: as the caller says; the kernel would have laid its frame down there, whatever lies below.
+    let stays = unsafe { action.has(libc::SA_ONSTACK) || !frame.leave_for(call_moved, signal as usize) };
+    if stays {
+        // SAFETY: as the caller says.
+        unsafe { call(signal, action, frame.info, frame.context) };
+    }
+}
+
+/// On the stack of the code that was interrupted.
+unsafe extern "C" fn call_moved(signal: usize, context: *mut ucontext_t, info: *mut siginfo_t) {
+    let signal = signal as c_int;
+    if let Some(action) = actions::of_program(signal) {
+        // SAFETY: the frame that the kernel has made, moved here.
+        unsafe { call(signal, action, info, context) };
+    }
+}
+
+type Handler = unsafe extern "C" fn(c_int, *mut siginfo_t, *mut ucontext_t);
+
+/// # Safety
+/// The program's action for the signal that the rest tells about.
+unsafe fn call(signal: c_int, action: Action, info: *mut siginfo_t, context: *mut ucontext_t) {
+    let own = if action.has(libc::SA_NODEFER) { 0 } else { mask::bit(signal) };
+    // SAFETY: the first word of the interrupted code's mask.
+    let interrupted = unsafe { (&raw const (*context).uc_sigmask).cast::<u64>().read() };
+    let handling = worker::current().map(|worker| enter_handler(worker, context as usize));
+    mask::set_mask(interrupted | action.mask | own);
+    // SAFETY: the program's handler; one that was set without `SA_SIGINFO` does not look at the others.
+    unsafe { core::mem::transmute::<usize, Handler>(action.handler)(signal, info, context) };
+    if let Some(before) = handling {
+        leave_handler(before);
+    }
+}
+
+/// The running context is in a handler of the program, whose frame lies at `sp`, until [`leave_handler`], or until it is seen to run above that: handlers may leave by
+/// `siglongjmp`. Such a context is not interrupted. Returns what was noted before.
+fn enter_handler(worker: &'static Worker, sp: usize) -> usize {
+    // SAFETY: own kernel thread; program code runs, so the context stays.
+    let noted = unsafe { &mut (*(*worker.own()).current).handler };
+    if *noted != 0 && *noted > sp { *noted } else { core::mem::replace(noted, sp) }
+}
+
+fn leave_handler(before: usize) {
+    if let Some(worker) = worker::current() {
+        // SAFETY: as above; the handler may have waited, and be on another worker.
+        unsafe { (*(*worker.own()).current).handler = before };
+        ask_again(worker);
+    }
+}
+
+/// Signals that the handler's mask has held are asked for as soon as the handler's return has restored the mask.
+fn ask_again(worker: &'static Worker) {
+    if let Some(identity) = worker::identity_in_force().filter(|identity| !identity.signals.is_empty()) {
+        mask::set_mask(!mask::faults());
+        identity.signals.are_news_again();
+        stall::kick(&worker.watched);
+    }
+}
+
+// ---- it was not -----------------------------------------------------------------------------------------------
+
+/// # Safety
+/// As [`receive`].
+unsafe fn keep_for(identity: &'static Identity, signal: c_int, frame: Frame) {
+    // SAFETY: `siginfo_t` is sixteen words; the frame is as the caller says.
+    identity.signals.put(signal, unsafe { &*frame.info.cast::<Info>() });
+    // A thread between two regions handles it when its next region begins.
+    let Some(host) = identity.host() else { return };
+    host.call_for_signals();
+    if host.watched.tid() != worker::kernel_thread() {
+        stall::kick(&host.watched);
+    } else if !host.is_in_scheduler() {
+        // SAFETY: as the caller says.
+        unsafe { stall::leave_soon(&host.watched, frame) };
+    }
+}
+
+/// Some thread on the worker of the calling kernel thread has a signal in its queue: the interrupted one handles it here, a suspended one as soon as the
+/// interrupted code may be left.
+///
+/// # Safety
+/// As [`receive`]. The frame is that of the monitor's signal.
+pub(crate) unsafe fn kicked(frame: Frame) {
+    let Some(worker) = worker::of_kernel_thread(worker::kernel_thread()).filter(|worker| !worker.is_in_scheduler()) else { return };
+    let identity = worker::identity_in_force().filter(|identity| identity.signals.has_news());
+    // SAFETY: as the caller says; the first word of a set is the kernel's.
+    let blocked = unsafe { (&raw const (*frame.context).uc_sigmask).cast::<u64>().read() };
+    // Others may have been kicked for as well.
+    stall::leave_later(&worker.watched);
+    // SAFETY: as the caller says; `siginfo_t` is sixteen words.
+    unsafe {
+        match identity.and_then(|identity| identity.signals.take(blocked)) {
+            Some((signal, info)) => {
+                frame.info.cast::<Info>().write(info);
+                if actions::of_program(signal).is_some_and(|action| !action.has(libc::SA_RESTART)) {
+                    frame.end_system_call();
+                }
+                call_there(signal, frame);
+            }
+            None => stall::leave_soon(&worker.watched, frame),
+        }
+    }
+}
+
+const _: () = assert!(size_of::<siginfo_t>() == size_of::<Info>());

@@ -1,0 +1,42 @@
+//! Signals of the program: a handler runs in the thread that it would have found under one kernel thread per thread.
+//!
+//! The kernel delivers a signal to a kernel thread, and programs mean a thread. Here a kernel thread runs one thread of the program now
+//! and another one then, each with thread-local storage of its own. So from the moment on at which the first TLS donor is made
+//! ([`actions::take_over`]) every handler of the program is called by one of ours ([`handler`]). That one finds out which identity the
+//! signal is meant for, its *addressee*:
+//!
+//! * If the addressee's code was interrupted, the program's handler runs at once, on that code's stack, as the kernel would have called it.
+//! * Otherwise the signal is put into the addressee's queue ([`queue`]), and the worker that hosts the addressee is called to its scheduler
+//!   (`worker::mail`). The scheduler resumes the addressee's newest context before all others, even if it waits for something that has not happened
+//!   ([`crate::sched`]). There the signal is sent once more, by the kernel thread to itself ([`deliver`]), so that the handler gets a
+//!   true frame and the kernel applies the mask.
+//!
+//! Kernel threads of the pool and TLS donors have the signal mask of the thread that made the team, as threads of other
+//! runtimes do. A donor that receives a signal, because it was directed at its number, passes it on to whichever worker hosts
+//! its identity.
+//!
+//! | room | what lives here |
+//! |---|---|
+//! | `actions` | the program's actions, and the kernel's, which are ours from `take_over` on |
+//! | `handler` | our handler; who the addressee is |
+//! | `queue` | signals that wait for their addressee |
+//! | `deliver` | sending them once more when the addressee runs |
+//! | `mask` | signal masks as the kernel has them |
+//!
+//! What may not live here: the C library's functions that are taken over (the layer above), the monitor's own signal
+//! ([`crate::stall`]). The agreement is in `docs/protocols/signals.md`.
+
+pub mod actions;
+mod deliver;
+mod handler;
+mod mask;
+pub(crate) mod queue;
+
+pub use actions::{Action, set_action};
+pub use deliver::mask_has_changed;
+pub(crate) use deliver::deliver;
+pub(crate) use handler::{kicked, receive};
+pub use handler::send_to_itself;
+pub use queue::Info;
+pub use mask::change_mask;
+pub(crate) use mask::{current_mask, faults, set_mask};

@@ -1,0 +1,295 @@
+//! Signals that wait for their addressee: a list for each identity, of nodes from one pool.
+//!
+//! A signal handler appends, on whatever kernel thread it runs; the kernel thread that runs the addressee takes all. Nothing is allocated or
+//! locked. Standard signals (below 32) are kept once each, as the kernel keeps them; real-time signals are kept as often as they come, in order.
+//! When the pool is empty, a signal is kept as a bit without its information: it is delivered, and says that a process has sent it.
+//!
+//! What may not live here: who is told that something is here ([`super::handler`]), when it is taken ([`super::deliver`]).
+use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+
+/// Nodes of the process. A program that has more signals under way than this loses their information, not the signals.
+const NODES: usize = 1024;
+/// Signals below this are kept once.
+const FIRST_REAL_TIME: i32 = 32;
+/// No node. Nodes count from one, so that a pool of zeros costs no bytes in the library.
+const NIL: u32 = 0;
+
+/// `siginfo_t`, as words.
+pub type Info = [u64; 16];
+
+struct Node {
+    next: UnsafeCell<u32>,
+    signal: UnsafeCell<i32>,
+    info: UnsafeCell<Info>,
+}
+
+// SAFETY: a node belongs to whoever has taken it out of a list, until it is put into one.
+unsafe impl Sync for Node {}
+
+static POOL: [Node; NODES] =
+    [const { Node { next: UnsafeCell::new(NIL), signal: UnsafeCell::new(0), info: UnsafeCell::new([0; 16]) } }; NODES];
+/// Nodes that were never used begin here.
+static FRESH: AtomicU64 = AtomicU64::new(0);
+static FREE: List = List::new();
+
+/// A list of nodes, newest first. The upper half of the word counts changes, so that a head that has come back is told from one that has
+/// stayed.
+#[derive(Debug)]
+struct List(AtomicU64);
+
+fn node(number: u32) -> &'static Node {
+    &POOL[number as usize - 1]
+}
+
+fn head_of(word: u64) -> u32 {
+    word as u32
+}
+
+fn changed(word: u64, head: u32) -> u64 {
+    (word >> 32).wrapping_add(1) << 32 | u64::from(head)
+}
+
+impl List {
+    const fn new() -> Self {
+        Self(AtomicU64::new(NIL as u64))
+    }
+
+    /// # Safety
+    /// The node is the caller's.
+    unsafe fn push(&self, number: u32) {
+        // ORDERING: Relaxed; the exchange decides.
+        let mut word = self.0.load(Relaxed);
+        loop {
+            // SAFETY: ours until it is in the list.
+            unsafe { *node(number).next.get() = head_of(word) };
+            // ORDERING: Release, pairs with the Acquire in `pop` and `take`: the node is written.
+            match self.0.compare_exchange_weak(word, changed(word, number), Release, Relaxed) {
+                Ok(_) => return,
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    fn pop(&self) -> Option<u32> {
+        // ORDERING: Acquire, pairs with `push`: the link behind the head.
+        let mut word = self.0.load(Acquire);
+        loop {
+            let head = head_of(word);
+            if head == NIL {
+                return None;
+            }
+            // SAFETY: nodes are never freed; a link that somebody else is writing is thrown away, because the count has changed then.
+            let next = unsafe { node(head).next.get().read_volatile() };
+            // ORDERING: Acquire, both, as above.
+            match self.0.compare_exchange_weak(word, changed(word, next), Acquire, Acquire) {
+                Ok(_) => return Some(head),
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// Takes all; the newest one, from which the links lead to the others.
+    fn take(&self) -> u32 {
+        // ORDERING: Acquire, pairs with `push`.
+        let mut word = self.0.load(Acquire);
+        loop {
+            // ORDERING: Acquire, both, as above.
+            match self.0.compare_exchange_weak(word, changed(word, NIL), Acquire, Acquire) {
+                Ok(_) => return head_of(word),
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        // ORDERING: Relaxed; a hint.
+        head_of(self.0.load(Relaxed)) == NIL
+    }
+}
+
+fn allot() -> Option<u32> {
+    FREE.pop().or_else(|| {
+        // ORDERING: Relaxed; a number that each caller gets for itself.
+        let fresh = FRESH.load(Relaxed);
+        // ORDERING: as above. At the end of the pool the count stays.
+        let fresh = if fresh < NODES as u64 { FRESH.fetch_add(1, Relaxed) } else { fresh };
+        (fresh < NODES as u64).then_some(fresh as u32 + 1)
+    })
+}
+
+/// The signals that wait for one identity.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    list: List,
+    /// Standard signals that are in the list.
+    kept: AtomicU64,
+    /// Signals without a node.
+    bare: AtomicU64,
+    /// Something has come since the last attempt to deliver.
+    news: AtomicU64,
+}
+
+impl Queue {
+    pub(crate) const fn new() -> Self {
+        Self { list: List::new(), kept: AtomicU64::new(0), bare: AtomicU64::new(0), news: AtomicU64::new(0) }
+    }
+
+    /// Keeps a signal. Any thread, in a signal handler.
+    pub(super) fn put(&self, signal: i32, info: &Info) {
+        let bit = super::mask::bit(signal);
+        // ORDERING: Relaxed; the list publishes the node, and a standard signal that comes while it is being taken is one that came before.
+        if signal >= FIRST_REAL_TIME || self.kept.fetch_or(bit, Relaxed) & bit == 0 {
+            match allot() {
+                // SAFETY: the node is ours until it is in the list.
+                Some(number) => unsafe {
+                    *node(number).signal.get() = signal;
+                    *node(number).info.get() = *info;
+                    self.list.push(number);
+                },
+                // ORDERING: Relaxed; the bit is the whole message.
+                None => _ = self.bare.fetch_or(bit, Relaxed),
+            }
+        }
+        // ORDERING: Release, pairs with the Acquire in `has_news`.
+        self.news.store(1, Release);
+    }
+
+    /// Is there something that nobody has tried to deliver?
+    pub(crate) fn has_news(&self) -> bool {
+        // ORDERING: Acquire, pairs with the Release in `put`.
+        self.news.load(Acquire) != 0
+    }
+
+    /// What waits may be blocked no more.
+    pub(super) fn are_news_again(&self) {
+        // ORDERING: Relaxed; for the calling kernel thread, which runs the addressee.
+        self.news.store(1, Relaxed);
+    }
+
+    /// Does anything wait, blocked signals too?
+    pub(super) fn is_empty(&self) -> bool {
+        // ORDERING: Relaxed; a hint.
+        self.list.is_empty() && self.bare.load(Relaxed) == 0
+    }
+
+    /// Takes the oldest signal that waits and that `blocked` does not hold. One at a time: a handler that is called for it may leave by `siglongjmp`. By the kernel
+    /// thread that runs the addressee.
+    pub(super) fn take(&self, blocked: u64) -> Option<(i32, Info)> {
+        // ORDERING: Relaxed; the list is taken below, and what is put behind this store stores again.
+        self.news.store(0, Relaxed);
+        let (mut found, mut more) = (None, false);
+        let mut next = reversed(self.list.take());
+        while next != NIL {
+            let (number, node) = (next, node(next));
+            // SAFETY: taken out of the list by us alone.
+            let (signal, info) = unsafe {
+                next = *node.next.get();
+                (*node.signal.get(), *node.info.get())
+            };
+            let bit = super::mask::bit(signal);
+            // SAFETY: as above.
+            unsafe {
+                if found.is_some() || blocked & bit != 0 {
+                    more |= blocked & bit == 0;
+                    self.list.push(number);
+                } else {
+                    // ORDERING: Relaxed; see `put`.
+                    self.kept.fetch_and(!bit, Relaxed);
+                    FREE.push(number);
+                    found = Some((signal, info));
+                }
+            }
+        }
+        if more {
+            // ORDERING: Relaxed; for this kernel thread, which has put them back.
+            self.news.store(1, Relaxed);
+        }
+        found.or_else(|| self.take_bare(blocked))
+    }
+
+    fn take_bare(&self, blocked: u64) -> Option<(i32, Info)> {
+        // ORDERING: Relaxed; a bit is the whole message.
+        let bare = self.bare.load(Relaxed) & !blocked;
+        if bare == 0 {
+            return None;
+        }
+        let signal = bare.trailing_zeros() as i32 + 1;
+        // ORDERING: as above.
+        self.bare.fetch_and(!super::mask::bit(signal), Relaxed);
+        // ORDERING: as above.
+        self.kept.fetch_and(!super::mask::bit(signal), Relaxed);
+        let mut info = [0; 16];
+        info[0] = signal as u64; // all else zero: `SI_USER`, from nobody
+        Some((signal, info))
+    }
+}
+
+/// The list that begins at `newest`, the other way round. All of it is the caller's.
+fn reversed(newest: u32) -> u32 {
+    let (mut from, mut oldest) = (newest, NIL);
+    while from != NIL {
+        let next = node(from).next.get();
+        // SAFETY: the nodes are the caller's.
+        from = unsafe { core::mem::replace(&mut *next, core::mem::replace(&mut oldest, from)) };
+    }
+    oldest
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn taken(queue: &Queue, blocked: u64) -> Vec<(i32, u64)> {
+        core::iter::from_fn(|| queue.take(blocked)).map(|(signal, info)| (signal, info[1])).collect()
+    }
+
+    #[test]
+    fn standard_signals_are_kept_once_and_real_time_signals_in_order() {
+        let queue = Queue::new();
+        assert!(!queue.has_news());
+        for (signal, word) in [(10, 1), (40, 2), (10, 3), (40, 4), (12, 5)] {
+            let mut info = [0; 16];
+            info[1] = word;
+            queue.put(signal, &info);
+        }
+        assert!(queue.has_news() && !queue.is_empty());
+        assert_eq!(taken(&queue, 0), [(10, 1), (40, 2), (40, 4), (12, 5)]);
+        assert!(!queue.has_news() && queue.is_empty());
+        queue.put(10, &[0; 16]);
+        assert_eq!(taken(&queue, 0), [(10, 0)]);
+    }
+
+    #[test]
+    fn what_is_blocked_stays_without_being_news() {
+        let queue = Queue::new();
+        queue.put(10, &[0; 16]);
+        queue.put(12, &[0; 16]);
+        assert_eq!(taken(&queue, super::super::mask::bit(10)), [(12, 0)]);
+        assert!(!queue.has_news() && !queue.is_empty());
+        assert_eq!(taken(&queue, 0), [(10, 0)]);
+    }
+
+    #[test]
+    fn threads_put_while_one_takes() {
+        static QUEUE: Queue = Queue::new();
+        const EACH: u64 = 100;
+        let mut seen = 0;
+        std::thread::scope(|scope| {
+            for thread in 0..3 {
+                scope.spawn(move || {
+                    for n in 0..EACH {
+                        QUEUE.put(40 + thread, &[n + 1; 16]);
+                    }
+                });
+            }
+            while seen < 3 * EACH {
+                if let Some((signal, _)) = QUEUE.take(0) {
+                    assert!((40..43).contains(&signal));
+                    seen += 1;
+                }
+            }
+        });
+        assert!(QUEUE.is_empty());
+    }
+}
