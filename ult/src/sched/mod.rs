@@ -252,7 +252,7 @@ fn take_mask_along(worker: &'static Worker) {
     // SAFETY: own kernel thread, in its scheduler.
     let own = unsafe { &mut *worker.own() };
     let mask = own.role.identity.map_or(own.kernel_mask, Identity::mask);
-    if own.kernel_mask != mask {
+    if own.kernel_mask != mask && !crate::mutant!(mask_stays_with_worker) {
         own.kernel_mask = mask;
         crate::signals::set_mask(mask);
     }

@@ -111,6 +111,7 @@ unsafe fn addressee(signal: c_int, frame: &Frame) -> Addressee {
     if is_sent_by_itself(signal, frame, tid, sends_itself) {
         return Addressee::Interrupted;
     }
+    if crate::mutant!(signal_for_running_thread) { return Addressee::Interrupted }
     let native = native.unwrap_or(identity);
     let is_native = core::ptr::eq(native, identity);
     let meant = match code {

@@ -126,6 +126,11 @@ pub const MUTANTS: &[Mutant] = &[
     mutant("errno_of_another", "errno is 0 after a switch", &[("identity/errno.c", "gcc", 8), ("process/errno_tls.c", "gcc", 8)]),
     mutant("identities_swapped", "threads 1 and 2 change their thread-local storage from region to region", &[("identity/threadprivate.c", "gcc", 8), ("identity/threadprivate_workers_1.c", "gcc", 8)]),
     mutant("stack_not_noted", "pthread_getattr_np tells OpenMP threads the stack of another kernel thread", &[("identity/stacks.c", "gcc", 6)]),
+    mutant("mode_stays_with_worker", "a thread computes in the floating-point mode of the one before on its worker", &[("tasks/modes.c", "gcc", 6)]),
+    mutant("mode_lost_by_leaving", "a thread that comes back to help has the floating-point mode of somebody else", &[("tasks/modes_after_leaving.c", "gcc", 6), ("tasks/modes_after_leaving.c", "gcc", 17)]),
+    mutant("signal_for_running_thread", "a signal is handled by whichever thread runs", &[("signals/main_thread.c", "gcc", 6), ("signals/main_thread.c", "gcc", 17)]),
+    mutant("mask_stays_with_worker", "a thread has the signal mask of the one before on its worker", &[("signals/masks.c", "gcc", 6)]),
+    mutant("unknown_stacks_are_left", "the monitor interrupts code on stacks that it does not know", &[("spin/foreign_stack.c", "gcc", 6), ("spin/coroutines.c", "gcc", 6)]),
     mutant("exceptions_not_saved", "exceptions being handled stay with the worker", &[("cxx/untied_in_catch.cpp", "g++", 4)]),
     // The stall monitor gets programs out of the circle.
     Mutant {
