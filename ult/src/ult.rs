@@ -36,6 +36,8 @@ pub struct Ult {
     pub(crate) resumed_for_signal: bool,
     /// What sanitizers keep of it.
     pub(crate) trail: Trail,
+    /// Without a stack of its own: the bounds of the kernel thread's, which go along when the context is handed to another worker.
+    pub(crate) native_stack: stack::Bounds,
 }
 
 /// For [`crate::debug`].
@@ -54,6 +56,7 @@ impl Ult {
             handler: 0,
             resumed_for_signal: false,
             trail: Trail::default(),
+            native_stack: stack::Bounds::UNKNOWN,
         }
     }
 
@@ -81,9 +84,9 @@ impl Ult {
         Ok(())
     }
 
-    /// Where its stack lies; `None` for a kernel thread's own.
-    pub(crate) fn bounds(&self) -> Option<stack::Bounds> {
-        self.stack.as_ref().map(Stack::bounds)
+    /// Where its stack lies.
+    pub(crate) fn bounds(&self) -> stack::Bounds {
+        self.stack.as_ref().map_or(self.native_stack, Stack::bounds)
     }
 
     /// Frees a ULT that ended or stands idle, and gives its stack back.

@@ -30,7 +30,6 @@ use crate::gang::deque::GangDeque;
 use crate::identity::Identity;
 use crate::park::Parker;
 use crate::sched::{Bench, Parcel, SOUGHT, Task, Urgency};
-use crate::stack::Bounds;
 use crate::stall::Watched;
 use crate::sync::CachePadded;
 use crate::topology::distance::Site;
@@ -156,8 +155,6 @@ impl Role {
 pub(crate) struct Own {
     pub(crate) current: *mut Ult,
     pub(crate) native: Ult,
-    /// The kernel thread's own stack, where program code may run on that.
-    pub(crate) native_stack: Bounds,
     /// What the running context runs for.
     pub(crate) role: Role,
     /// Suspended contexts of this worker.
@@ -277,7 +274,6 @@ impl Worker {
             own: UnsafeCell::new(Own {
                 current: ptr::null_mut(),
                 native: Ult::native(),
-                native_stack: Bounds::UNKNOWN,
                 role: Role { tag: GangTag::NONE, region: 0, strand: ptr::null(), identity: None, away: false },
                 bench: Bench::new(),
                 idle_runners: Vec::with_capacity(16),

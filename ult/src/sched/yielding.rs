@@ -45,13 +45,9 @@ pub unsafe fn switch_away() -> bool {
 /// # Safety
 /// On the worker's kernel thread, where program code runs or was interrupted.
 pub unsafe fn lowest_of_stack(watched: &'static Watched, sp: usize) -> Option<usize> {
-    let own = Worker::of(watched);
     // SAFETY: own kernel thread; the running context does not change while program code runs.
-    let (bounds, current) = unsafe {
-        let own = own.own();
-        let current = &mut *(*own).current;
-        (current.bounds().unwrap_or((*own).native_stack), current)
-    };
+    let current = unsafe { &mut *(*Worker::of(watched).own()).current };
+    let bounds = current.bounds();
     if current.handler != 0 && sp > current.handler {
         current.handler = 0; // the handler was left by `siglongjmp`
     }

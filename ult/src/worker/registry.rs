@@ -104,7 +104,7 @@ fn adopt(worker: &'static Worker, identity: impl FnOnce() -> &'static Identity) 
         let own = worker.own();
         (*own).native.trail.forget_own_stack();
         (*own).current = &raw mut (*own).native;
-        (*own).native_stack = crate::stack::Bounds::UNKNOWN;
+        (*own).native.native_stack = crate::stack::Bounds::UNKNOWN;
         (*own).native_identity = identity;
         (*own).worn = identity;
         (*own).role = Role::none(worker);
@@ -249,7 +249,7 @@ fn register() -> &'static Worker {
     let worker = take_record();
     adopt(worker, identity::of_current_thread);
     // SAFETY: own kernel thread.
-    unsafe { (*worker.own()).native_stack = crate::stack::native::of_calling_thread() };
+    unsafe { (*worker.own()).native.native_stack = crate::stack::native::of_calling_thread() };
     // SAFETY: no arguments.
     if unsafe { libc::getpid() } == super::kernel_thread()
         && let Some(identity) = super::identity_in_force()
