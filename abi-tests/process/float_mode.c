@@ -33,6 +33,17 @@ int main(void)
             CHECK_EQ(fegetround(), FE_TONEAREST);
             CHECK_EQ(control(), plain);
         }
+        // What one thread changes is not what the next one on the same processor begins with.
+        fesetround(FE_UPWARD);
+#pragma omp parallel num_threads(4)
+        {
+            CHECK_EQ(fegetround(), FE_UPWARD);
+            fesetround(FE_DOWNWARD);
+#pragma omp barrier
+            CHECK_EQ(fegetround(), FE_DOWNWARD);
+        }
+        CHECK_EQ(fegetround(), FE_DOWNWARD);
+        fesetround(FE_TONEAREST);
     }
     return check_result();
 }
