@@ -20,7 +20,7 @@
 //!
 //! Tried and rejected: one shot per stretch of code, set at each switch (setting a near timer costs as much as the tick);
 //! a shorter period (the signals eat the time: on a virtual machine, where a tick costs 13 us, 30 and 50 us do about as well,
-//! 20 us are three times slower).
+//! 20 us are three times slower; 10 us in hunts alone let loops around `malloc` wait twice as long).
 use core::cell::UnsafeCell;
 use core::mem;
 use core::ptr;
@@ -29,9 +29,10 @@ use core::sync::atomic::{AtomicI32, AtomicU32, Ordering::Relaxed, Ordering::SeqC
 use libc::{c_int, ucontext_t};
 
 use super::signal::{self, Place};
+use super::slice::{HUNT, Next};
 use super::spin::{self, Motion, Sample};
 use super::watched::Watched;
-use super::{TALLY, count, is_urgent, regions, restart, watcher};
+use super::{TALLY, clock, count, is_urgent, regions, restart, watcher};
 
 /// Nanoseconds between ticks.
 const PERIOD: u32 = 40_000;
@@ -52,6 +53,8 @@ pub(super) struct Alarm {
     timer: AtomicI32,
     running: AtomicU32,
     misses: AtomicU32,
+    /// Ticks in a row that found code whose time is over where it may not be left.
+    hunted: AtomicU32,
     /// Whether the last tick came late.
     late: AtomicU32,
     period: AtomicU32,
@@ -68,6 +71,7 @@ impl Alarm {
             timer: AtomicI32::new(NONE),
             running: AtomicU32::new(0),
             misses: AtomicU32::new(0),
+            hunted: AtomicU32::new(0),
             late: AtomicU32::new(0),
             period: AtomicU32::new(PERIOD),
             trusted: AtomicU32::new(0),
@@ -121,6 +125,24 @@ pub(super) fn start(watched: &'static Watched) {
     }
 }
 
+/// A loop with a call in it has had its slice: end those of the next ones. On the record's kernel thread, in the handler.
+pub(super) fn start_for_calls(watched: &'static Watched) {
+    // ORDERING: Relaxed; as in `start`.
+    watched.alarm.misses.store(0, Relaxed);
+    if may_tick(watched.region()) {
+        set_off(watched);
+    }
+}
+
+/// The running code has had its slice, but is where it may not be left: look for a moment at which it may. On the record's kernel thread, in the handler.
+pub(super) fn start_hunt(watched: &'static Watched) {
+    if !watched.alarm.is_running() {
+        // ORDERING: Relaxed; as in `start`.
+        watched.alarm.hunted.store(0, Relaxed);
+    }
+    start_for_calls(watched);
+}
+
 /// The running code is to be left for a thread that has a signal, as soon as it may be. In the handler, on the record's kernel thread.
 pub(super) fn start_for_others(watched: &'static Watched) {
     set_off(watched);
@@ -148,10 +170,12 @@ fn set_off(watched: &'static Watched) {
 }
 
 fn is_allowed(region: usize) -> bool {
-    cfg!(target_arch = "x86_64")
-        && regions::is_known_spinner(region)
-        && !regions::is_known_sleeper(region)
-        && !regions::is_known_blocker(region)
+    regions::is_known_spinner(region) && may_tick(region)
+}
+
+/// May an alarm tick in the region? It would wake sleepers.
+fn may_tick(region: usize) -> bool {
+    cfg!(target_arch = "x86_64") && !regions::is_known_sleeper(region) && !regions::is_known_blocker(region)
 }
 
 fn make(watched: &'static Watched) -> Option<i32> {
@@ -205,6 +229,7 @@ pub(super) unsafe fn tick(watched: &'static Watched, context: &mut ucontext_t, s
     match found {
         Found::Spin => heard(watched, missed),
         Found::Perhaps => {}
+        Found::Hunted => hunt(watched),
         Found::Nothing => miss(watched),
         Found::Foreign => stop(watched),
     }
@@ -223,6 +248,8 @@ enum Found {
     Spin,
     /// Program code that may be in a loop that waits: the next tick knows more.
     Perhaps,
+    /// Code whose time is over, where it may not be left.
+    Hunted,
     /// Code that gets on.
     Nothing,
     /// What is not to be interrupted.
@@ -236,7 +263,8 @@ unsafe fn look(watched: &'static Watched, context: &ucontext_t, slept: bool) -> 
         return Found::Foreign;
     }
     if watched.is_user() && watched.is_wanted() {
-        return look_for_others(watched, context);
+        // SAFETY: passed on.
+        return unsafe { look_for_others(watched, context) };
     }
     if !watched.is_user() || !is_urgent(watched) {
         return Found::Nothing;
@@ -245,9 +273,14 @@ unsafe fn look(watched: &'static Watched, context: &ucontext_t, slept: bool) -> 
     let region = watched.region();
     // SAFETY: passed on.
     match unsafe { signal::place(watched, &now) } {
-        // The runtime on its way in or out of the program, or a library that computes, perhaps between two barriers.
-        Place::Elsewhere if !restart::is_at_system_call(now.ip) => return Found::Nothing,
-        Place::Elsewhere => return Found::Foreign,
+        // A system call that may sleep.
+        Place::Elsewhere if restart::is_behind_system_call(now.ip + 2) => return Found::Foreign,
+        // The runtime on its way in or out of the program, or a library that computes, perhaps between two barriers; or a loop with a call.
+        Place::Elsewhere => {
+            let otherwise = if restart::is_behind_system_call(now.ip) { Found::Foreign } else { Found::Nothing };
+            // SAFETY: passed on.
+            return unsafe { look_at_slice(watched, context, Place::Elsewhere, otherwise) };
+        }
         Place::Yields => {
             count(&TALLY.yields);
             return Found::Spin;
@@ -266,15 +299,39 @@ unsafe fn look(watched: &'static Watched, context: &ucontext_t, slept: bool) -> 
             Found::Spin
         }
         Motion::Still => Found::Perhaps,
-        _ => Found::Nothing,
+        // SAFETY: passed on.
+        _ => unsafe { look_at_slice(watched, context, Place::Program, Found::Nothing) },
+    }
+}
+
+/// Code with a call in it: has it had its time? `otherwise`, if nothing can be told of that.
+///
+/// # Safety
+/// As [`tick`].
+unsafe fn look_at_slice(watched: &'static Watched, context: &ucontext_t, place: Place, otherwise: Found) -> Found {
+    // SAFETY: passed on.
+    match unsafe { signal::next(watched, context, place) } {
+        Next::Leave => {
+            // SAFETY: in the handler.
+            unsafe { watched.slice() }.is_cut();
+            Found::Spin
+        }
+        Next::Hunt => Found::Hunted,
+        Next::Soon => Found::Perhaps,
+        Next::Later | Next::Nothing => otherwise,
     }
 }
 
 /// A suspended thread has a signal: whatever the code does, it is left where it may be.
-fn look_for_others(watched: &'static Watched, context: &ucontext_t) -> Found {
+///
+/// # Safety
+/// As [`tick`].
+unsafe fn look_for_others(watched: &'static Watched, context: &ucontext_t) -> Found {
     let now = spin::sample(context, watched.turns());
-    // SAFETY: in the handler.
+    // SAFETY: passed on.
     match unsafe { signal::place(watched, &now) } {
+        // SAFETY: passed on.
+        Place::Elsewhere if unsafe { signal::is_in_a_leaf(watched, context) } => Found::Spin,
         Place::Elsewhere if restart::is_at_system_call(now.ip) => Found::Nothing,
         Place::Elsewhere => Found::Perhaps,
         Place::Program | Place::Yields => Found::Spin,
@@ -296,6 +353,8 @@ fn heard(watched: &'static Watched, missed: u32) {
     let alarm = &watched.alarm;
     // ORDERING: Relaxed; the owner's.
     alarm.misses.store(0, Relaxed);
+    // ORDERING: as above.
+    alarm.hunted.store(0, Relaxed);
     // ORDERING: as above.
     let late_again = alarm.late.swap(missed, Relaxed) != 0 && missed != 0;
     if late_again {
@@ -320,6 +379,17 @@ fn slow_down(watched: &'static Watched) {
 fn miss(watched: &'static Watched) {
     // ORDERING: Relaxed; the owner's.
     if watched.alarm.misses.fetch_add(1, Relaxed) + 1 >= MISSES {
+        stop(watched);
+    }
+}
+
+fn hunt(watched: &'static Watched) {
+    // ORDERING: Relaxed; the owner's.
+    if watched.alarm.hunted.fetch_add(1, Relaxed) + 1 >= HUNT {
+        // ORDERING: as above.
+        watched.alarm.hunted.store(0, Relaxed);
+        // SAFETY: in the handler.
+        unsafe { watched.slice() }.has_hunted_in_vain(clock::now());
         stop(watched);
     }
 }

@@ -31,9 +31,12 @@ use crate::observer::{self, Event};
 use crate::signals;
 
 use super::frame::{self, Frame};
+use super::leaf::Call;
+use super::slice::{At, Next};
 use super::spin::{self, Motion, Sample};
+use super::unwind::Point;
 use super::watched::{Mode, Watched};
-use super::{TALLY, alarm, count, hooks, objects, regions, restart};
+use super::{TALLY, alarm, clock, count, hooks, objects, regions, restart};
 
 /// What the handler made of a sample. Zero: nothing yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,12 +60,17 @@ pub(super) enum Verdict {
     Overdue = 7,
     /// Program code that stands still: it waits, or has not run since the last sample.
     Still = 8,
+    /// A loop with a call in it that has had its slice; switched out.
+    Sliced = 9,
+    /// Code with calls whose slice is not over.
+    Calls = 10,
 }
 
 impl Verdict {
     pub(super) fn from(value: u32) -> Verdict {
-        use Verdict::{Alone, Computes, Elsewhere, First, None, Overdue, Spins, Stale, Still};
-        [None, Stale, First, Computes, Spins, Alone, Elsewhere, Overdue, Still].get(value as usize).copied().unwrap_or(None)
+        use Verdict::{Alone, Calls, Computes, Elsewhere, First, None, Overdue, Sliced, Spins, Stale, Still};
+        let all = [None, Stale, First, Computes, Spins, Alone, Elsewhere, Overdue, Still, Sliced, Calls];
+        all.get(value as usize).copied().unwrap_or(None)
     }
 }
 
@@ -132,12 +140,9 @@ fn install(number: c_int) {
 /// Lets the signal through on the calling kernel thread. Installs the handler at the first call; async-signal-safe afterwards.
 pub(super) fn open_on_this_thread() {
     let Some(number) = number() else { return };
-    // SAFETY: a local, initialised set.
-    unsafe {
-        let mut set: libc::sigset_t = mem::zeroed();
-        libc::sigaddset(&raw mut set, number);
-        libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const set, ptr::null_mut());
-    }
+    let set = 1_u64 << (number - 1);
+    // SAFETY: a local word.
+    unsafe { signals::change_mask(libc::SIG_UNBLOCK, &raw const set, ptr::null_mut()) };
 }
 
 /// `siginfo_t` of a queued signal, as the kernel reads it: the `libc` crate keeps these fields to itself.
@@ -285,7 +290,7 @@ unsafe fn look_for_others(watched: &'static Watched, context: &ucontext_t) -> Op
     }
     let now = spin::sample(context, watched.turns());
     // SAFETY: as the caller says.
-    if unsafe { place(watched, &now) } == Place::Elsewhere {
+    if unsafe { place(watched, &now) == Place::Elsewhere && !is_in_a_leaf(watched, context) } {
         alarm::start_for_others(watched);
         return None;
     }
@@ -343,10 +348,13 @@ unsafe fn sample(watched: &'static Watched, context: &mut ucontext_t, awake: boo
     trap.verdict.store(found as u32, Relaxed);
     // ORDERING: Release pairs with the watcher's Acquire: the verdict is there, the sample is left.
     trap.pending.store(0, Release);
-    if found == Verdict::Spins {
-        alarm::start(watched);
+    match found {
+        Verdict::Spins => alarm::start(watched),
+        // SAFETY: in the handler.
+        Verdict::Sliced if unsafe { watched.slice() }.is_for_alarms() => alarm::start_for_calls(watched),
+        _ => {}
     }
-    matches!(found, Verdict::Spins | Verdict::Overdue)
+    matches!(found, Verdict::Spins | Verdict::Overdue | Verdict::Sliced)
 }
 
 /// What kind of code was interrupted.
@@ -403,19 +411,29 @@ unsafe fn judge(watched: &'static Watched, context: &ucontext_t, overdue: u32) -
     let (region, site) = (watched.region(), now.ip);
     // SAFETY: passed on; there is room on the stack, or the place would not have been looked at.
     let insists = place == Place::Elsewhere && has_room(watched, now.sp) && unsafe { insists(&now, &before) };
-    if place == Place::Elsewhere && !insists {
-        count(&TALLY.elsewhere);
-        return Verdict::Elsewhere;
-    }
     if place == Place::Yields || insists {
         count(&TALLY.yields);
         regions::remember_waiter(region);
         return Verdict::Spins;
     }
+    if place == Place::Elsewhere {
+        // SAFETY: passed on.
+        return unsafe { judge_call(watched, context) };
+    }
     if regions::is_known_loop(region, site) {
         return Verdict::Spins;
     }
-    match now.since(&before) {
+    let motion = now.since(&before);
+    if motion != Motion::Spins {
+        // SAFETY: passed on.
+        match unsafe { next(watched, context, place) } {
+            Next::Leave => return sliced(watched),
+            Next::Soon => return Verdict::First,
+            Next::Later if overdue < OVERDUE => return Verdict::Calls,
+            Next::Later | Next::Hunt | Next::Nothing => {}
+        }
+    }
+    match motion {
         Motion::Spins => {
             regions::remember_spinner(region, site);
             Verdict::Spins
@@ -429,6 +447,68 @@ unsafe fn judge(watched: &'static Watched, context: &ucontext_t, overdue: u32) -
             Verdict::Computes
         }
     }
+}
+
+/// What a sample means that was taken in a library.
+///
+/// # Safety
+/// As [`sample`].
+unsafe fn judge_call(watched: &'static Watched, context: &ucontext_t) -> Verdict {
+    // SAFETY: passed on.
+    match unsafe { next(watched, context, Place::Elsewhere) } {
+        Next::Leave => return sliced(watched),
+        Next::Soon => return Verdict::First,
+        Next::Hunt => alarm::start_hunt(watched),
+        Next::Later | Next::Nothing => {}
+    }
+    count(&TALLY.elsewhere);
+    Verdict::Elsewhere
+}
+
+fn sliced(watched: &'static Watched) -> Verdict {
+    regions::remember_waiter(watched.region());
+    // SAFETY: in the handler.
+    unsafe { watched.slice() }.is_cut();
+    Verdict::Sliced
+}
+
+/// What is to be done about the time of the interrupted code, which was found at `place`.
+///
+/// # Safety
+/// In the handler, on the record's kernel thread, with the state that it interrupted.
+pub(super) unsafe fn next(watched: &'static Watched, context: &ucontext_t, place: Place) -> Next {
+    if crate::mutant!(calls_not_left) || !has_room(watched, spin::stack_pointer(context)) {
+        return Next::Nothing;
+    }
+    let (at, point) = match place {
+        Place::Program | Place::Yields => (At::Program, Some(Point::of(context))),
+        // SAFETY: passed on.
+        Place::Elsewhere => match unsafe { call(watched, context) } {
+            Some(call) => (if call.is_leaf { At::Leaf } else { At::Library }, Some(call.caller)),
+            None => (At::Library, None),
+        },
+    };
+    // SAFETY: as the caller says.
+    unsafe { watched.slice() }.sample(at, point, watched.turns(), watched.crowd(), clock::now())
+}
+
+/// The program's call of the C library that was interrupted.
+///
+/// # Safety
+/// As [`next`].
+unsafe fn call(watched: &'static Watched, context: &ucontext_t) -> Option<Call> {
+    let lowest = lowest_of_stack(watched, spin::stack_pointer(context))?;
+    // SAFETY: passed on.
+    unsafe { objects::call(context, |address| lowest_of_stack(watched, address) == Some(lowest)) }
+}
+
+/// Was the code interrupted in a function of the C library that the program has called, and in which it may be left?
+///
+/// # Safety
+/// As [`next`].
+pub(super) unsafe fn is_in_a_leaf(watched: &'static Watched, context: &ucontext_t) -> bool {
+    // SAFETY: passed on.
+    has_room(watched, spin::stack_pointer(context)) && unsafe { call(watched, context) }.is_some_and(|call| call.is_leaf)
 }
 
 /// Keeps where the sample was taken for [`super::standing`].
@@ -466,8 +546,9 @@ fn has_room(watched: &'static Watched, sp: usize) -> bool {
 /// In the handler that interrupted program code of `watched`, with nothing of it left to do, on the stack of that code.
 unsafe fn give_way(watched: &'static Watched, context: &mut ucontext_t) -> bool {
     watched.set_mode(Mode::Scheduler);
-    // SAFETY: the mask of the interrupted code, which lets the signal through: it has just come.
-    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const context.uc_sigmask, ptr::null_mut()) };
+    // The mask of the interrupted code, which lets the signal through: it has just come.
+    // SAFETY: the first word of a set is the kernel's.
+    signals::set_mask(unsafe { (&raw const context.uc_sigmask).cast::<u64>().read() });
     observer::tell(|| Event::Preempted);
     // SAFETY: the hook's promise (`Hooks::preempt`); mode and place are as it asks.
     let went = hooks().is_some_and(|hooks| unsafe { (hooks.preempt)() });
