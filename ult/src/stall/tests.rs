@@ -419,6 +419,7 @@ fn a_library_at_work_is_handed_off() {
             while start.elapsed() < Duration::from_millis(60) {
                 // SAFETY: the block's own bytes.
                 unsafe { libc::memset(block.as_mut_ptr().cast(), 2, block.len()) };
+                core::hint::black_box(&mut block);
             }
         });
         let times = hand_offs_of(player);
@@ -559,4 +560,43 @@ fn the_child_of_a_fork_has_a_monitor_of_its_own() {
     }
     assert!(ended && libc::WIFEXITED(status), "the child hangs: {ended}, {status}");
     assert_eq!(libc::WEXITSTATUS(status), 7);
+}
+
+/// Loops with a call in them have slices: in a function that may be left at once, in the allocator after a hunt, in masks that block the monitor only behind them.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn loops_with_a_call_are_left() {
+    let _stage = stage();
+    let (mut time, mut text, mut byte) = (libc::timespec { tv_sec: 0, tv_nsec: 0 }, [0_u8; 64], 0_u8);
+    let mut ends = [0; 2];
+    // SAFETY: valid pointers.
+    assert_eq!(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_NONBLOCK) }, 0);
+    let calls: [&mut dyn FnMut() -> bool; 4] = [
+        // SAFETY: as above.
+        &mut || unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) } != 77,
+        // SAFETY: as above.
+        &mut || unsafe { libc::read(ends[0], (&raw mut byte).cast(), 1) } != 77,
+        // SAFETY: as above.
+        &mut || unsafe { libc::snprintf(text.as_mut_ptr().cast(), 64, c"%d %g".as_ptr(), 7, 1.5) } != 77,
+        // SAFETY: frees what it has got.
+        &mut || unsafe {
+            libc::free(core::hint::black_box(libc::malloc(100)));
+            true
+        },
+    ];
+    for (kind, call) in calls.into_iter().enumerate() {
+        in_one_of_a_few(|| {
+            let player = Player::new();
+            let took = player.act(fresh_region(), || {
+                let start = Instant::now();
+                while player.flag.load(SeqCst) == 0 && start.elapsed() < Duration::from_secs(1) {
+                    let _ = (0..1000).take_while(|_| player.flag.load(SeqCst) == 0).all(|_| call());
+                }
+                start.elapsed()
+            });
+            assert!(took < Duration::from_secs(1), "call {kind} is never left");
+            // Whatever gets nowhere is left after 20 ms.
+            took < Duration::from_millis(10)
+        });
+    }
 }
