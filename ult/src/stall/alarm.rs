@@ -20,7 +20,8 @@
 //!
 //! Tried and rejected: one shot per stretch of code, set at each switch (setting a near timer costs as much as the tick);
 //! a shorter period (the signals eat the time: on a virtual machine, where a tick costs 13 us, 30 and 50 us do about as well,
-//! 20 us are three times slower; 10 us in hunts alone let loops around `malloc` wait twice as long).
+//! 20 us are three times slower; 10 us where the allocator is in the way let loops around `malloc` wait twice as long); *time slices for all code with calls*, by this
+//! timer: a tick costs most of its period on a virtual machine, and code that computes with calls to a library took up to twice the time.
 use core::cell::UnsafeCell;
 use core::mem;
 use core::ptr;
@@ -29,10 +30,9 @@ use core::sync::atomic::{AtomicI32, AtomicU32, Ordering::Relaxed, Ordering::SeqC
 use libc::{c_int, ucontext_t};
 
 use super::signal::{self, Place};
-use super::slice::{HUNT, Next};
 use super::spin::{self, Motion, Sample};
 use super::watched::Watched;
-use super::{TALLY, clock, count, is_urgent, regions, restart, watcher};
+use super::{TALLY, count, is_urgent, regions, restart, watcher};
 
 /// Nanoseconds between ticks.
 const PERIOD: u32 = 40_000;
@@ -40,6 +40,8 @@ const PERIOD: u32 = 40_000;
 const TOO_SLOW: u32 = 16 * PERIOD;
 /// Ticks in a row that find no spin before the alarm goes off.
 const MISSES: u32 = 4;
+/// Ticks in a row that find a loop known to wait where it may not be left, in the allocator, before the region gets no alarm any more.
+const HUNT: u32 = 128;
 /// Ticks that find a loop known to wait, per one that makes sure.
 const TRUST: u32 = 32;
 /// The worker has no timer.
@@ -53,7 +55,7 @@ pub(super) struct Alarm {
     timer: AtomicI32,
     running: AtomicU32,
     misses: AtomicU32,
-    /// Ticks in a row that found code whose time is over where it may not be left.
+    /// Ticks in a row that found a loop known to wait in the allocator.
     hunted: AtomicU32,
     /// Whether the last tick came late.
     late: AtomicU32,
@@ -125,24 +127,6 @@ pub(super) fn start(watched: &'static Watched) {
     }
 }
 
-/// A loop with a call in it has had its slice: end those of the next ones. On the record's kernel thread, in the handler.
-pub(super) fn start_for_calls(watched: &'static Watched) {
-    // ORDERING: Relaxed; as in `start`.
-    watched.alarm.misses.store(0, Relaxed);
-    if may_tick(watched.region()) {
-        set_off(watched);
-    }
-}
-
-/// The running code has had its slice, but is where it may not be left: look for a moment at which it may. On the record's kernel thread, in the handler.
-pub(super) fn start_hunt(watched: &'static Watched) {
-    if !watched.alarm.is_running() {
-        // ORDERING: Relaxed; as in `start`.
-        watched.alarm.hunted.store(0, Relaxed);
-    }
-    start_for_calls(watched);
-}
-
 /// The running code is to be left for a thread that has a signal, as soon as it may be. In the handler, on the record's kernel thread.
 pub(super) fn start_for_others(watched: &'static Watched) {
     set_off(watched);
@@ -170,12 +154,10 @@ fn set_off(watched: &'static Watched) {
 }
 
 fn is_allowed(region: usize) -> bool {
-    regions::is_known_spinner(region) && may_tick(region)
-}
-
-/// May an alarm tick in the region? It would wake sleepers.
-fn may_tick(region: usize) -> bool {
-    cfg!(target_arch = "x86_64") && !regions::is_known_sleeper(region) && !regions::is_known_blocker(region)
+    cfg!(target_arch = "x86_64")
+        && regions::is_known_spinner(region)
+        && !regions::is_known_sleeper(region)
+        && !regions::is_known_blocker(region)
 }
 
 fn make(watched: &'static Watched) -> Option<i32> {
@@ -248,7 +230,7 @@ enum Found {
     Spin,
     /// Program code that may be in a loop that waits: the next tick knows more.
     Perhaps,
-    /// Code whose time is over, where it may not be left.
+    /// A loop that waits, where it may not be left.
     Hunted,
     /// Code that gets on.
     Nothing,
@@ -272,20 +254,17 @@ unsafe fn look(watched: &'static Watched, context: &ucontext_t, slept: bool) -> 
     let mut now = spin::sample(context, watched.turns());
     let region = watched.region();
     // SAFETY: passed on.
-    match unsafe { signal::place(watched, &now) } {
-        // A system call that may sleep.
-        Place::Elsewhere if restart::is_behind_system_call(now.ip + 2) => return Found::Foreign,
-        // The runtime on its way in or out of the program, or a library that computes, perhaps between two barriers; or a loop with a call.
-        Place::Elsewhere => {
-            let otherwise = if restart::is_behind_system_call(now.ip) { Found::Foreign } else { Found::Nothing };
-            // SAFETY: passed on.
-            return unsafe { look_at_slice(watched, context, Place::Elsewhere, otherwise) };
-        }
+    match unsafe { signal::place(watched, context, &mut now) } {
+        // The runtime on its way in or out of the program, or a library that computes, perhaps between two barriers.
+        Place::Elsewhere if !restart::is_at_system_call(now.ip) => return Found::Nothing,
+        Place::Elsewhere => return Found::Foreign,
         Place::Yields => {
             count(&TALLY.yields);
             return Found::Spin;
         }
-        Place::Program => {}
+        Place::Allocator if regions::is_known_loop(region, now.ip) => return Found::Hunted,
+        Place::Allocator => return Found::Nothing,
+        Place::Program | Place::Leaf => {}
     }
     // SAFETY: `busy` keeps others away.
     let before = now.succeed(unsafe { &mut *watched.alarm.last.get() });
@@ -294,31 +273,14 @@ unsafe fn look(watched: &'static Watched, context: &ucontext_t, slept: bool) -> 
         return ask_again(watched, &now, &before, motion);
     }
     match motion {
+        // Between two ticks the code may have run for an instant only, all of it in one call: the watcher finds out.
+        Motion::Spins if now.is_in_call() || before.is_in_call() => Found::Nothing,
         Motion::Spins => {
             regions::remember_spinner(region, now.ip);
             Found::Spin
         }
         Motion::Still => Found::Perhaps,
-        // SAFETY: passed on.
-        _ => unsafe { look_at_slice(watched, context, Place::Program, Found::Nothing) },
-    }
-}
-
-/// Code with a call in it: has it had its time? `otherwise`, if nothing can be told of that.
-///
-/// # Safety
-/// As [`tick`].
-unsafe fn look_at_slice(watched: &'static Watched, context: &ucontext_t, place: Place, otherwise: Found) -> Found {
-    // SAFETY: passed on.
-    match unsafe { signal::next(watched, context, place) } {
-        Next::Leave => {
-            // SAFETY: in the handler.
-            unsafe { watched.slice() }.is_cut();
-            Found::Spin
-        }
-        Next::Hunt => Found::Hunted,
-        Next::Soon => Found::Perhaps,
-        Next::Later | Next::Nothing => otherwise,
+        _ => Found::Nothing,
     }
 }
 
@@ -327,14 +289,12 @@ unsafe fn look_at_slice(watched: &'static Watched, context: &ucontext_t, place: 
 /// # Safety
 /// As [`tick`].
 unsafe fn look_for_others(watched: &'static Watched, context: &ucontext_t) -> Found {
-    let now = spin::sample(context, watched.turns());
+    let mut now = spin::sample(context, watched.turns());
     // SAFETY: passed on.
-    match unsafe { signal::place(watched, &now) } {
-        // SAFETY: passed on.
-        Place::Elsewhere if unsafe { signal::is_in_a_leaf(watched, context) } => Found::Spin,
+    match unsafe { signal::place(watched, context, &mut now) } {
         Place::Elsewhere if restart::is_at_system_call(now.ip) => Found::Nothing,
-        Place::Elsewhere => Found::Perhaps,
-        Place::Program | Place::Yields => Found::Spin,
+        Place::Elsewhere | Place::Allocator => Found::Perhaps,
+        Place::Program | Place::Leaf | Place::Yields => Found::Spin,
     }
 }
 
@@ -388,8 +348,7 @@ fn hunt(watched: &'static Watched) {
     if watched.alarm.hunted.fetch_add(1, Relaxed) + 1 >= HUNT {
         // ORDERING: as above.
         watched.alarm.hunted.store(0, Relaxed);
-        // SAFETY: in the handler.
-        unsafe { watched.slice() }.has_hunted_in_vain(clock::now());
+        regions::remember_sleeper(watched.region());
         stop(watched);
     }
 }

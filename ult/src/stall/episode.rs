@@ -23,8 +23,6 @@ const PATIENCE: u64 = 1_000_000;
 const DOUBT: u64 = 16 * QUICK;
 /// The first time between looks in a region that was seen computing, and never waiting, nanoseconds.
 const COMPUTING: u64 = 80 * QUICK;
-/// Between two looks at code with calls whose slice is not over, nanoseconds.
-const CALLS: u64 = 8 * QUICK;
 /// Nanoseconds before code is looked at behind which only younger gangs wait, which do not hold it up by the order of gangs.
 const CALM: u64 = 2_000_000;
 /// How many looks in a row have to agree about that.
@@ -77,9 +75,9 @@ impl Hope {
             *self = Hope { region, in_vain: 0 };
         }
         match last {
-            Verdict::Spins | Verdict::Alone | Verdict::Still | Verdict::Sliced => self.in_vain = 0,
+            Verdict::Spins | Verdict::Alone | Verdict::Still => self.in_vain = 0,
             Verdict::First | Verdict::Computes | Verdict::Elsewhere => self.in_vain += 1,
-            Verdict::None | Verdict::Stale | Verdict::Overdue | Verdict::Calls => {}
+            Verdict::None | Verdict::Stale | Verdict::Overdue => {}
         }
         let lost = self.in_vain >= HOPELESS;
         if lost {
@@ -284,11 +282,7 @@ impl Episode {
             }
             Verdict::Alone => self.slow_down(),
             Verdict::Elsewhere => self.cannot_interrupt(watched, from, now),
-            Verdict::First | Verdict::Still | Verdict::Spins | Verdict::Overdue | Verdict::Sliced => self.awkward = Run::NONE,
-            Verdict::Calls => {
-                self.awkward = Run::NONE;
-                self.period = self.period.max(CALLS);
-            }
+            Verdict::First | Verdict::Still | Verdict::Spins | Verdict::Overdue => self.awkward = Run::NONE,
             Verdict::None | Verdict::Stale => {}
         }
         self.interrupt(watched, aim, now);

@@ -7,7 +7,7 @@
 //! A system call that the interrupted code is about to make, or that the kernel has cut short and makes again, is not left: it may sleep, and who sleeps is handed
 //! off.
 //!
-//! What may not live here: when to leave ([`super::slice`]).
+//! What may not live here: when to leave ([`super::signal`]), what a loop with a call looks like ([`super::spin`]).
 use core::ffi::CStr;
 
 use libc::ucontext_t;
@@ -40,6 +40,11 @@ const LEAVES: [&CStr; 105] = [
     c"snprintf", c"vsnprintf", c"sprintf", c"vsprintf", c"__snprintf_chk", c"__vsnprintf_chk", c"__sprintf_chk", c"__vsprintf_chk",
     c"strtol", c"strtoul", c"strtod",
 ];
+/// Those of them that move bytes and return how many: more than none, and whoever called them gets on.
+const TRANSFERS: [&CStr; 18] = [
+    c"read", c"write", c"pread", c"pread64", c"pwrite", c"pwrite64", c"readv", c"writev", c"preadv", c"pwritev", c"recv", c"recvfrom",
+    c"recvmsg", c"recvmmsg", c"send", c"sendto", c"sendmsg", c"sendmmsg",
+];
 /// Functions of the allocator: where one of them has been called, nothing is left.
 const ALLOCATOR: [&CStr; 11] = [
     c"malloc", c"free", c"calloc", c"realloc", c"memalign", c"aligned_alloc", c"posix_memalign", c"valloc", c"pvalloc", c"malloc_trim",
@@ -58,15 +63,28 @@ pub(super) struct Calls {
     kernel: Vec<Described>,
     /// Where [`LEAVES`] begin, sorted.
     leaves: Vec<usize>,
+    transfers: Vec<usize>,
     allocator: Vec<usize>,
+}
+
+/// Which function was called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// One that may be left where it is.
+    Leaf,
+    /// One of the allocator's.
+    Allocator,
+    /// Any other, or the allocator has been called by it, or it is about to sleep.
+    Other,
 }
 
 /// A call from the program's code.
 pub(super) struct Call {
     /// Where the program's code goes on when the function returns.
     pub(super) caller: Point,
-    /// May it be left where it is?
-    pub(super) is_leaf: bool,
+    pub(super) kind: Kind,
+    /// It has moved bytes.
+    pub(super) gets_on: bool,
 }
 
 impl Calls {
@@ -74,6 +92,7 @@ impl Calls {
     pub(super) fn add_library(&mut self, object: &Object) {
         self.leaves.extend(LEAVES.iter().filter_map(|name| object.function(name)));
         self.leaves.sort_unstable();
+        self.transfers = TRANSFERS.iter().filter_map(|name| object.function(name)).collect();
         self.allocator = ALLOCATOR.iter().filter_map(|name| object.function(name)).collect();
         self.described.extend(Described::parts(object));
     }
@@ -115,17 +134,34 @@ impl Calls {
         for depth in 0..FRAMES {
             // SAFETY: as the caller says; what is called stands on the same stack as its caller.
             let (caller, function) = unsafe { unwind::step(part, &at, depth == 0, &is_own) }?;
-            allocates |= self.allocator.contains(&function);
+            let in_allocator = self.allocator.contains(&function);
+            allocates |= in_allocator;
             if is_program(caller.ip) {
                 let never_locks = || self.kernel.iter().any(|part| part.contains(at.ip)) || self.leaves.binary_search(&function).is_ok();
-                let is_leaf = !allocates && !sleeps && never_locks();
-                return Some(Call { caller, is_leaf });
+                let kind = match () {
+                    () if in_allocator => Kind::Allocator,
+                    () if !allocates && !sleeps && never_locks() => Kind::Leaf,
+                    () => Kind::Other,
+                };
+                return Some(Call { caller, kind, gets_on: depth == 0 && self.transfers.contains(&function) && has_succeeded(context) });
             }
             part = self.part(caller.ip)?;
             at = caller;
         }
         None
     }
+}
+
+/// Was the code interrupted right behind a system call that returns more than zero?
+#[cfg(target_arch = "x86_64")]
+fn has_succeeded(context: &ucontext_t) -> bool {
+    let register = |number: libc::c_int| context.uc_mcontext.gregs[number as usize];
+    restart::is_behind_system_call(register(libc::REG_RIP) as usize) && register(libc::REG_RAX) > 0
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn has_succeeded(_: &ucontext_t) -> bool {
+    false
 }
 
 #[cfg(all(test, target_arch = "x86_64"))]

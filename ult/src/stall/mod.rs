@@ -18,7 +18,6 @@
 //! | `signal` | the signal and its handler |
 //! | `frame` | the frame of the signal, moved to the stack of the code that is left |
 //! | `spin` | spinning or computing: comparing samples of registers |
-//! | `slice` | the time of a loop with a call in it |
 //! | `leaf` | functions of the C library in which the program may be left |
 //! | `unwind` | who has called the C library's code that was interrupted |
 //! | `alarm` | a timer that interrupts a worker on which spins follow each other |
@@ -49,7 +48,6 @@ mod objects;
 mod regions;
 mod restart;
 mod signal;
-mod slice;
 mod spin;
 mod standing;
 #[cfg(test)]

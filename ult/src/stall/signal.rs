@@ -31,12 +31,11 @@ use crate::observer::{self, Event};
 use crate::signals;
 
 use super::frame::{self, Frame};
-use super::leaf::Call;
-use super::slice::{At, Next};
-use super::spin::{self, Motion, Sample};
-use super::unwind::Point;
+use super::leaf::{Call, Kind};
+use super::spin::{self, FRAME, Motion, Sample};
+use super::unwind::{Point, RBP};
 use super::watched::{Mode, Watched};
-use super::{TALLY, alarm, clock, count, hooks, objects, regions, restart};
+use super::{TALLY, alarm, count, hooks, objects, regions, restart};
 
 /// What the handler made of a sample. Zero: nothing yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,17 +59,12 @@ pub(super) enum Verdict {
     Overdue = 7,
     /// Program code that stands still: it waits, or has not run since the last sample.
     Still = 8,
-    /// A loop with a call in it that has had its slice; switched out.
-    Sliced = 9,
-    /// Code with calls whose slice is not over.
-    Calls = 10,
 }
 
 impl Verdict {
     pub(super) fn from(value: u32) -> Verdict {
-        use Verdict::{Alone, Calls, Computes, Elsewhere, First, None, Overdue, Sliced, Spins, Stale, Still};
-        let all = [None, Stale, First, Computes, Spins, Alone, Elsewhere, Overdue, Still, Sliced, Calls];
-        all.get(value as usize).copied().unwrap_or(None)
+        use Verdict::{Alone, Computes, Elsewhere, First, None, Overdue, Spins, Stale, Still};
+        [None, Stale, First, Computes, Spins, Alone, Elsewhere, Overdue, Still].get(value as usize).copied().unwrap_or(None)
     }
 }
 
@@ -288,13 +282,13 @@ unsafe fn look_for_others(watched: &'static Watched, context: &ucontext_t) -> Op
     if !watched.is_user() {
         return None;
     }
-    let now = spin::sample(context, watched.turns());
+    let mut now = spin::sample(context, watched.turns());
     // SAFETY: as the caller says.
-    if unsafe { place(watched, &now) == Place::Elsewhere && !is_in_a_leaf(watched, context) } {
-        alarm::start_for_others(watched);
-        return None;
+    if unsafe { place(watched, context, &mut now) }.may_be_left() {
+        return Some(Left { watched, lowest: lowest_of_stack(watched, spin::stack_pointer(context))? });
     }
-    Some(Left { watched, lowest: lowest_of_stack(watched, now.sp)? })
+    alarm::start_for_others(watched);
+    None
 }
 
 /// What the signal is about: a context that is to be left, or nothing.
@@ -348,13 +342,10 @@ unsafe fn sample(watched: &'static Watched, context: &mut ucontext_t, awake: boo
     trap.verdict.store(found as u32, Relaxed);
     // ORDERING: Release pairs with the watcher's Acquire: the verdict is there, the sample is left.
     trap.pending.store(0, Release);
-    match found {
-        Verdict::Spins => alarm::start(watched),
-        // SAFETY: in the handler.
-        Verdict::Sliced if unsafe { watched.slice() }.is_for_alarms() => alarm::start_for_calls(watched),
-        _ => {}
+    if found == Verdict::Spins {
+        alarm::start(watched);
     }
-    matches!(found, Verdict::Spins | Verdict::Overdue | Verdict::Sliced)
+    matches!(found, Verdict::Spins | Verdict::Overdue)
 }
 
 /// What kind of code was interrupted.
@@ -362,15 +353,27 @@ unsafe fn sample(watched: &'static Watched, context: &mut ucontext_t, awake: boo
 pub(super) enum Place {
     /// The program's own.
     Program,
+    /// A function of the C library that the program has called, and that may be left.
+    Leaf,
+    /// The allocator, called by the program.
+    Allocator,
     /// The C library's `sched_yield` or `pthread_spin_lock`, called by the program or where a library was seen waiting.
     Yields,
     /// Any other, or no room on its stack.
     Elsewhere,
 }
 
+impl Place {
+    pub(super) fn may_be_left(self) -> bool {
+        matches!(self, Place::Program | Place::Leaf | Place::Yields)
+    }
+}
+
+/// Where the code was interrupted. What was interrupted in a call of the C library is made a sample of the code that called it.
+///
 /// # Safety
-/// In the handler; `now` is the state of `watched` that it interrupted.
-pub(super) unsafe fn place(watched: &'static Watched, now: &Sample) -> Place {
+/// In the handler; `context` is the state of `watched` that it interrupted, and `now` a sample of it.
+pub(super) unsafe fn place(watched: &'static Watched, context: &ucontext_t, now: &mut Sample) -> Place {
     if !has_room(watched, now.sp) {
         return Place::Elsewhere;
     }
@@ -380,7 +383,61 @@ pub(super) unsafe fn place(watched: &'static Watched, now: &Sample) -> Place {
         let known = objects::is_program_code(caller) || regions::is_known_wait(caller);
         return if known { Place::Yields } else { Place::Elsewhere };
     }
-    if objects::is_program_code(now.ip) { Place::Program } else { Place::Elsewhere }
+    // SAFETY: passed on.
+    let (at, place) = if objects::is_program_code(now.ip) { (Point::of(context), Place::Program) } else { unsafe { called(watched, context, now) } };
+    if place != Place::Elsewhere {
+        // SAFETY: the code that is interrupted, or the one that has called it.
+        let frame = unsafe { frame_of(watched, &at) };
+        now.keeps(&at.saved, &frame);
+    }
+    place
+}
+
+/// [`place`] in code that is not the program's: the caller, and what it has called.
+///
+/// # Safety
+/// As [`place`].
+unsafe fn called(watched: &'static Watched, context: &ucontext_t, now: &mut Sample) -> (Point, Place) {
+    let elsewhere = (Point::of(context), Place::Elsewhere);
+    if crate::mutant!(calls_not_left) {
+        return elsewhere;
+    }
+    let Some(lowest) = lowest_of_stack(watched, now.sp) else { return elsewhere };
+    // SAFETY: passed on.
+    let call = unsafe { objects::call(context, |address| lowest_of_stack(watched, address) == Some(lowest)) };
+    let Some(Call { caller, kind, gets_on }) = call.filter(|call| call.kind != Kind::Other) else { return elsewhere };
+    now.is_of_caller((caller.ip, caller.sp), gets_on);
+    (caller, if kind == Kind::Leaf { Place::Leaf } else { Place::Allocator })
+}
+
+/// Bytes of a frame that are looked at.
+const FRAME_BYTES: usize = FRAME * size_of::<usize>();
+/// Words at the stack pointer that are looked at in a larger frame; the others lie below the frame pointer.
+const LOWEST_WORDS: usize = 8;
+/// A frame that is larger has no frame pointer, as far as can be told.
+const LARGEST_FRAME: usize = 16 << 10;
+
+/// Words of the frame of code that stands at `at`: those at the stack pointer, and those below the frame pointer, if that seems to be one.
+///
+/// # Safety
+/// The code stands there, on this kernel thread.
+unsafe fn frame_of(watched: &'static Watched, at: &Point) -> [usize; FRAME] {
+    let mut frame = [0; FRAME];
+    let start = at.sp.next_multiple_of(size_of::<usize>());
+    let pointer = at.saved[RBP];
+    let has_pointer = (start + FRAME_BYTES..start + LARGEST_FRAME).contains(&pointer) && pointer.is_multiple_of(size_of::<usize>());
+    let end = if has_pointer { pointer } else { start + FRAME_BYTES };
+    let lowest = lowest_of_stack(watched, at.sp);
+    if lowest.is_none() || lowest_of_stack(watched, end) != lowest {
+        return frame;
+    }
+    for (index, word) in frame.iter_mut().enumerate() {
+        let is_low = index < LOWEST_WORDS || !has_pointer;
+        let address = if is_low { start + index * size_of::<usize>() } else { pointer - (index + 1 - LOWEST_WORDS) * size_of::<usize>() };
+        // SAFETY: within the stack that the code stands on, above its stack pointer.
+        *word = unsafe { (address as *const usize).read() };
+    }
+    frame
 }
 
 /// Does a library wait around `sched_yield` or `pthread_spin_lock`, called from where the last sample found it? As calls in
@@ -405,39 +462,33 @@ unsafe fn judge(watched: &'static Watched, context: &ucontext_t, overdue: u32) -
     let mut now = spin::sample(context, watched.turns());
     keep_for_people(watched, &now);
     // SAFETY: passed on.
-    let place = unsafe { place(watched, &now) };
+    let place = unsafe { place(watched, context, &mut now) };
     // SAFETY: in the handler, with `pending` set: nobody else touches the sample.
     let before = now.succeed(unsafe { &mut *trap_sample(watched) });
     let (region, site) = (watched.region(), now.ip);
     // SAFETY: passed on; there is room on the stack, or the place would not have been looked at.
     let insists = place == Place::Elsewhere && has_room(watched, now.sp) && unsafe { insists(&now, &before) };
+    if place == Place::Elsewhere && !insists {
+        count(&TALLY.elsewhere);
+        return Verdict::Elsewhere;
+    }
     if place == Place::Yields || insists {
         count(&TALLY.yields);
         regions::remember_waiter(region);
         return Verdict::Spins;
     }
-    if place == Place::Elsewhere {
-        // SAFETY: passed on.
-        return unsafe { judge_call(watched, context) };
+    let motion = now.since(&before);
+    if motion == Motion::Spins {
+        regions::remember_spinner(region, site);
+    }
+    if place == Place::Allocator {
+        return judge_in_allocator(watched, site, motion);
     }
     if regions::is_known_loop(region, site) {
         return Verdict::Spins;
     }
-    let motion = now.since(&before);
-    if motion != Motion::Spins {
-        // SAFETY: passed on.
-        match unsafe { next(watched, context, place) } {
-            Next::Leave => return sliced(watched),
-            Next::Soon => return Verdict::First,
-            Next::Later if overdue < OVERDUE => return Verdict::Calls,
-            Next::Later | Next::Hunt | Next::Nothing => {}
-        }
-    }
     match motion {
-        Motion::Spins => {
-            regions::remember_spinner(region, site);
-            Verdict::Spins
-        }
+        Motion::Spins => Verdict::Spins,
         Motion::Doubtful if overdue >= DOUBTFUL => Verdict::Overdue,
         _ if overdue >= OVERDUE => Verdict::Overdue,
         Motion::Unknown => Verdict::First,
@@ -449,66 +500,15 @@ unsafe fn judge(watched: &'static Watched, context: &ucontext_t, overdue: u32) -
     }
 }
 
-/// What a sample means that was taken in a library.
-///
-/// # Safety
-/// As [`sample`].
-unsafe fn judge_call(watched: &'static Watched, context: &ucontext_t) -> Verdict {
-    // SAFETY: passed on.
-    match unsafe { next(watched, context, Place::Elsewhere) } {
-        Next::Leave => return sliced(watched),
-        Next::Soon => return Verdict::First,
-        Next::Hunt => alarm::start_hunt(watched),
-        Next::Later | Next::Nothing => {}
+/// A sample that was taken in the allocator, which is not left: a loop around it that waits is left as soon as it is found outside.
+fn judge_in_allocator(watched: &'static Watched, site: usize, motion: Motion) -> Verdict {
+    if regions::is_known_loop(watched.region(), site) {
+        alarm::start(watched);
+    } else if matches!(motion, Motion::Unknown | Motion::Still) {
+        return Verdict::First;
     }
     count(&TALLY.elsewhere);
     Verdict::Elsewhere
-}
-
-fn sliced(watched: &'static Watched) -> Verdict {
-    regions::remember_waiter(watched.region());
-    // SAFETY: in the handler.
-    unsafe { watched.slice() }.is_cut();
-    Verdict::Sliced
-}
-
-/// What is to be done about the time of the interrupted code, which was found at `place`.
-///
-/// # Safety
-/// In the handler, on the record's kernel thread, with the state that it interrupted.
-pub(super) unsafe fn next(watched: &'static Watched, context: &ucontext_t, place: Place) -> Next {
-    if crate::mutant!(calls_not_left) || !has_room(watched, spin::stack_pointer(context)) {
-        return Next::Nothing;
-    }
-    let (at, point) = match place {
-        Place::Program | Place::Yields => (At::Program, Some(Point::of(context))),
-        // SAFETY: passed on.
-        Place::Elsewhere => match unsafe { call(watched, context) } {
-            Some(call) => (if call.is_leaf { At::Leaf } else { At::Library }, Some(call.caller)),
-            None => (At::Library, None),
-        },
-    };
-    // SAFETY: as the caller says.
-    unsafe { watched.slice() }.sample(at, point, watched.turns(), watched.crowd(), clock::now())
-}
-
-/// The program's call of the C library that was interrupted.
-///
-/// # Safety
-/// As [`next`].
-unsafe fn call(watched: &'static Watched, context: &ucontext_t) -> Option<Call> {
-    let lowest = lowest_of_stack(watched, spin::stack_pointer(context))?;
-    // SAFETY: passed on.
-    unsafe { objects::call(context, |address| lowest_of_stack(watched, address) == Some(lowest)) }
-}
-
-/// Was the code interrupted in a function of the C library that the program has called, and in which it may be left?
-///
-/// # Safety
-/// As [`next`].
-pub(super) unsafe fn is_in_a_leaf(watched: &'static Watched, context: &ucontext_t) -> bool {
-    // SAFETY: passed on.
-    has_room(watched, spin::stack_pointer(context)) && unsafe { call(watched, context) }.is_some_and(|call| call.is_leaf)
 }
 
 /// Keeps where the sample was taken for [`super::standing`].

@@ -8,6 +8,7 @@
 //!
 //! Rejected: *the unwinder of the compiler's library*. It asks the loader for its list of objects, and waits for its lock with older C libraries. *Words on the
 //! stack that look like return addresses.* What is left is left for good if the caller is not the program: a guess is not enough.
+use super::spin::KEPT;
 use crate::objects::Object;
 
 /// A part of an object's code, and the table that describes its frames.
@@ -37,12 +38,10 @@ impl Described {
     }
 }
 
-/// Callee-saved registers that are followed: RBX, RBP and R12 to R15.
-const SAVED: usize = 6;
-/// Their numbers in the tables.
-const NUMBERS: [u8; SAVED] = [3, 6, 12, 13, 14, 15];
+/// Callee-saved registers that are followed, RBX, RBP and R12 to R15: their numbers in the tables.
+const NUMBERS: [u8; KEPT] = [3, 6, 12, 13, 14, 15];
 /// The place of RBP among them.
-const RBP: usize = 1;
+pub(super) const RBP: usize = 1;
 /// The number of the stack pointer in the tables.
 const RSP: u8 = 7;
 /// The number of the column for the return address.
@@ -55,12 +54,10 @@ const LARGEST: usize = 64 << 10;
 pub(super) struct Point {
     pub(super) ip: usize,
     pub(super) sp: usize,
-    pub(super) saved: [usize; SAVED],
+    pub(super) saved: [usize; KEPT],
 }
 
 impl Point {
-    pub(super) const NONE: Point = Point { ip: 0, sp: 0, saved: [0; SAVED] };
-
     /// The interrupted state.
     #[cfg(target_arch = "x86_64")]
     pub(super) fn of(context: &libc::ucontext_t) -> Point {
@@ -73,7 +70,7 @@ impl Point {
     /// The interrupted state; what is kept across calls is not looked at.
     #[cfg(not(target_arch = "x86_64"))]
     pub(super) fn of(context: &libc::ucontext_t) -> Point {
-        Point { ip: context.uc_mcontext.pc as usize, sp: context.uc_mcontext.sp as usize, saved: [0; SAVED] }
+        Point { ip: context.uc_mcontext.pc as usize, sp: context.uc_mcontext.sp as usize, saved: [0; KEPT] }
     }
 }
 

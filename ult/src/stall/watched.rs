@@ -16,7 +16,6 @@ use core::sync::atomic::{
 
 use super::alarm::Alarm;
 use super::episode::Episode;
-use super::slice::Slice;
 use super::spin::Sample;
 use super::{is_urgent, regions, signal, watcher};
 use crate::sync::CachePadded;
@@ -59,8 +58,6 @@ pub struct Watched {
     pub(super) notes: Notes,
     pub(super) trap: Trap,
     pub(super) alarm: Alarm,
-    /// The running code's time; the handler's, on the worker's kernel thread.
-    slice: UnsafeCell<Slice>,
 }
 
 /// The watcher's own notes; no other thread reads or writes them.
@@ -91,8 +88,7 @@ pub(super) struct Trap {
 }
 
 // SAFETY: `notes` is touched by the watcher thread alone (`Watched::notes`), `trap.last` and `alarm.last` by the worker's kernel
-// thread alone, in the handler, between an observed and a cleared `pending` or `busy`, `slice` by the same thread in the handler, which does not interrupt
-// itself (all signals are blocked in it); the rest is atomic.
+// thread alone, in the handler, between an observed and a cleared `pending` or `busy`; the rest is atomic.
 unsafe impl Sync for Watched {}
 // SAFETY: as above.
 unsafe impl Send for Watched {}
@@ -133,7 +129,6 @@ impl Watched {
                 last: UnsafeCell::new(Sample::NONE),
             },
             alarm: Alarm::new(),
-            slice: UnsafeCell::new(Slice::NONE),
         }
     }
 
@@ -390,16 +385,6 @@ impl Watched {
     pub(super) unsafe fn notes(&self) -> &mut Episode {
         // SAFETY: as the caller says.
         unsafe { &mut *self.notes.cell.get() }
-    }
-
-    /// The running code's time.
-    ///
-    /// # Safety
-    /// In the monitor's handler, on the record's kernel thread, one reference at a time.
-    #[allow(clippy::mut_from_ref)]
-    pub(super) unsafe fn slice(&self) -> &mut Slice {
-        // SAFETY: as the caller says.
-        unsafe { &mut *self.slice.get() }
     }
 
     /// For tests: a record whose kernel thread `tid` runs the program's code for all that the watcher knows.
