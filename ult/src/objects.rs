@@ -180,6 +180,14 @@ impl Object {
         })
     }
 
+    /// Where the sorted table of this object's call frame information is (`.eh_frame_hdr`), if it has one.
+    pub(crate) fn frames(&self) -> Option<usize> {
+        // SAFETY: as in `code`.
+        let headers = unsafe { core::slice::from_raw_parts(self.headers, self.header_count) };
+        let header = headers.iter().find(|header| header.p_type == libc::PT_GNU_EH_FRAME)?;
+        Some(self.base.wrapping_add(header.p_vaddr as usize))
+    }
+
     /// Does this object use a symbol that it does not define, whose name begins with one of `prefixes`?
     pub(crate) fn refers_to(&self, prefixes: &[&[u8]]) -> bool {
         // SAFETY: tables of an object that the loader has accepted.

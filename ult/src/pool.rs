@@ -328,7 +328,7 @@ fn spawn_kernel_thread(record: &'static Worker) -> std::io::Result<()> {
             return Err(std::io::ErrorKind::OutOfMemory.into());
         };
         // It opens its mask when it is registered, see `first_mask`.
-        let before = signals::set_mask(!0);
+        let before = signals::set_mask(signals::EVERYTHING);
         // ORDERING: Relaxed; creating the thread publishes it.
         record.first_mask.store(first_mask(before), Ordering::Relaxed);
         let mut id: libc::pthread_t = core::mem::zeroed();
@@ -347,10 +347,9 @@ fn spawn_kernel_thread(record: &'static Worker) -> std::io::Result<()> {
 /// The signal mask of a new kernel thread: that of the thread that makes the team. The monitor blocks everything; who stands in for a thread has what the first thread
 /// in the runtime had.
 fn first_mask(makers: u64) -> u64 {
-    let everything_but_two = !0 ^ 0b11 << 31;
     // SAFETY: written before any kernel thread of the pool is started; the first word is the kernel's mask.
     let inherited = if makers | 0b11 << 31 == !0 { unsafe { SIGNALS.0.get().cast::<u64>().read() } } else { makers };
-    inherited & everything_but_two & !signals::faults()
+    inherited & signals::EVERYTHING & !signals::faults()
 }
 
 /// The least stack this process's threads need for their static thread-local storage, in bytes; constant after start-up.

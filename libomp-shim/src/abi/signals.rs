@@ -5,6 +5,7 @@
 //!
 //! Not taken over, because what they set in the kernel is right as it is: `sigsuspend`, `sigwait`, `siginterrupt`, `sigignore`. Whatever sets a handler past the
 //! functions below (the system call itself) has it called where the kernel delivers the signal.
+use core::arch::naked_asm;
 use core::ffi::{c_int, c_void};
 use core::ptr;
 
@@ -194,14 +195,33 @@ unsafe fn change_mask(how: c_int, set: *const u64, old: *mut u64) -> c_int {
     0
 }
 
+/// Calls that wait for others between two changes of the mask make a switch point of the second one, now and then: while signals are blocked the monitor's are,
+/// too. `return_address` is the caller's; nothing but the program's own code may be left here.
+fn poll_for(return_address: usize, how: c_int) {
+    if how != libc::SIG_BLOCK && ult::sched::has_others_here() && ult::stall::is_program_code(return_address) {
+        ult::sched::poll();
+    }
+}
+
 /// `pthread_sigmask` (POSIX.1-2017): the mask of the calling OpenMP thread.
 ///
 /// # Safety
 /// As the C library's function.
 #[unsafe(no_mangle)]
+#[unsafe(naked)]
 pub unsafe extern "C" fn pthread_sigmask(how: c_int, set: *const libc::sigset_t, old: *mut libc::sigset_t) -> c_int {
+    // The return address becomes the fourth argument.
+    #[cfg(target_arch = "x86_64")]
+    naked_asm!("mov rcx, [rsp]", "jmp {serve}", serve = sym of_thread);
+    #[cfg(target_arch = "aarch64")]
+    naked_asm!("mov x3, x30", "b {serve}", serve = sym of_thread);
+}
+
+unsafe extern "C" fn of_thread(how: c_int, set: *const u64, old: *mut u64, return_address: usize) -> c_int {
     // SAFETY: passed on; the first word of a set is the kernel's.
-    unsafe { change_mask(how, set.cast(), old.cast()) }
+    let error = unsafe { change_mask(how, set, old) };
+    poll_for(return_address, how);
+    error
 }
 
 /// `sigprocmask` (POSIX.1-2017), as [`pthread_sigmask`].
@@ -209,7 +229,16 @@ pub unsafe extern "C" fn pthread_sigmask(how: c_int, set: *const libc::sigset_t,
 /// # Safety
 /// As the C library's function.
 #[unsafe(no_mangle)]
+#[unsafe(naked)]
 pub unsafe extern "C" fn sigprocmask(how: c_int, set: *const libc::sigset_t, old: *mut libc::sigset_t) -> c_int {
+    // As above.
+    #[cfg(target_arch = "x86_64")]
+    naked_asm!("mov rcx, [rsp]", "jmp {serve}", serve = sym of_process);
+    #[cfg(target_arch = "aarch64")]
+    naked_asm!("mov x3, x30", "b {serve}", serve = sym of_process);
+}
+
+unsafe extern "C" fn of_process(how: c_int, set: *const u64, old: *mut u64, return_address: usize) -> c_int {
     // SAFETY: as above.
-    result(unsafe { change_mask(how, set.cast(), old.cast()) })
+    result(unsafe { of_thread(how, set, old, return_address) })
 }

@@ -39,4 +39,4 @@ pub(crate) use handler::{kicked, receive};
 pub use handler::send_to_itself;
 pub use queue::Info;
 pub use mask::change_mask;
-pub(crate) use mask::{current_mask, faults, set_mask};
+pub(crate) use mask::{EVERYTHING, current_mask, faults, set_mask};

@@ -20,7 +20,8 @@
 //!
 //! Tried and rejected: one shot per stretch of code, set at each switch (setting a near timer costs as much as the tick);
 //! a shorter period (the signals eat the time: on a virtual machine, where a tick costs 13 us, 30 and 50 us do about as well,
-//! 20 us are three times slower).
+//! 20 us are three times slower; 10 us where the allocator is in the way let loops around `malloc` wait twice as long); *time slices for all code with calls*, by this
+//! timer: a tick costs most of its period on a virtual machine, and code that computes with calls to a library took up to twice the time.
 use core::cell::UnsafeCell;
 use core::mem;
 use core::ptr;
@@ -39,6 +40,8 @@ const PERIOD: u32 = 40_000;
 const TOO_SLOW: u32 = 16 * PERIOD;
 /// Ticks in a row that find no spin before the alarm goes off.
 const MISSES: u32 = 4;
+/// Ticks in a row that find a loop known to wait where it may not be left, in the allocator, before the region gets no alarm any more.
+const HUNT: u32 = 128;
 /// Ticks that find a loop known to wait, per one that makes sure.
 const TRUST: u32 = 32;
 /// The worker has no timer.
@@ -52,6 +55,8 @@ pub(super) struct Alarm {
     timer: AtomicI32,
     running: AtomicU32,
     misses: AtomicU32,
+    /// Ticks in a row that found a loop known to wait in the allocator.
+    hunted: AtomicU32,
     /// Whether the last tick came late.
     late: AtomicU32,
     period: AtomicU32,
@@ -68,6 +73,7 @@ impl Alarm {
             timer: AtomicI32::new(NONE),
             running: AtomicU32::new(0),
             misses: AtomicU32::new(0),
+            hunted: AtomicU32::new(0),
             late: AtomicU32::new(0),
             period: AtomicU32::new(PERIOD),
             trusted: AtomicU32::new(0),
@@ -205,6 +211,7 @@ pub(super) unsafe fn tick(watched: &'static Watched, context: &mut ucontext_t, s
     match found {
         Found::Spin => heard(watched, missed),
         Found::Perhaps => {}
+        Found::Hunted => hunt(watched),
         Found::Nothing => miss(watched),
         Found::Foreign => stop(watched),
     }
@@ -223,6 +230,8 @@ enum Found {
     Spin,
     /// Program code that may be in a loop that waits: the next tick knows more.
     Perhaps,
+    /// A loop that waits, where it may not be left.
+    Hunted,
     /// Code that gets on.
     Nothing,
     /// What is not to be interrupted.
@@ -236,7 +245,8 @@ unsafe fn look(watched: &'static Watched, context: &ucontext_t, slept: bool) -> 
         return Found::Foreign;
     }
     if watched.is_user() && watched.is_wanted() {
-        return look_for_others(watched, context);
+        // SAFETY: passed on.
+        return unsafe { look_for_others(watched, context) };
     }
     if !watched.is_user() || !is_urgent(watched) {
         return Found::Nothing;
@@ -244,7 +254,7 @@ unsafe fn look(watched: &'static Watched, context: &ucontext_t, slept: bool) -> 
     let mut now = spin::sample(context, watched.turns());
     let region = watched.region();
     // SAFETY: passed on.
-    match unsafe { signal::place(watched, &now) } {
+    match unsafe { signal::place(watched, context, &mut now) } {
         // The runtime on its way in or out of the program, or a library that computes, perhaps between two barriers.
         Place::Elsewhere if !restart::is_at_system_call(now.ip) => return Found::Nothing,
         Place::Elsewhere => return Found::Foreign,
@@ -252,7 +262,9 @@ unsafe fn look(watched: &'static Watched, context: &ucontext_t, slept: bool) -> 
             count(&TALLY.yields);
             return Found::Spin;
         }
-        Place::Program => {}
+        Place::Allocator if regions::is_known_loop(region, now.ip) => return Found::Hunted,
+        Place::Allocator => return Found::Nothing,
+        Place::Program | Place::Leaf => {}
     }
     // SAFETY: `busy` keeps others away.
     let before = now.succeed(unsafe { &mut *watched.alarm.last.get() });
@@ -261,6 +273,8 @@ unsafe fn look(watched: &'static Watched, context: &ucontext_t, slept: bool) -> 
         return ask_again(watched, &now, &before, motion);
     }
     match motion {
+        // Between two ticks the code may have run for an instant only, all of it in one call: the watcher finds out.
+        Motion::Spins if now.is_in_call() || before.is_in_call() => Found::Nothing,
         Motion::Spins => {
             regions::remember_spinner(region, now.ip);
             Found::Spin
@@ -271,13 +285,16 @@ unsafe fn look(watched: &'static Watched, context: &ucontext_t, slept: bool) -> 
 }
 
 /// A suspended thread has a signal: whatever the code does, it is left where it may be.
-fn look_for_others(watched: &'static Watched, context: &ucontext_t) -> Found {
-    let now = spin::sample(context, watched.turns());
-    // SAFETY: in the handler.
-    match unsafe { signal::place(watched, &now) } {
+///
+/// # Safety
+/// As [`tick`].
+unsafe fn look_for_others(watched: &'static Watched, context: &ucontext_t) -> Found {
+    let mut now = spin::sample(context, watched.turns());
+    // SAFETY: passed on.
+    match unsafe { signal::place(watched, context, &mut now) } {
         Place::Elsewhere if restart::is_at_system_call(now.ip) => Found::Nothing,
-        Place::Elsewhere => Found::Perhaps,
-        Place::Program | Place::Yields => Found::Spin,
+        Place::Elsewhere | Place::Allocator => Found::Perhaps,
+        Place::Program | Place::Leaf | Place::Yields => Found::Spin,
     }
 }
 
@@ -296,6 +313,8 @@ fn heard(watched: &'static Watched, missed: u32) {
     let alarm = &watched.alarm;
     // ORDERING: Relaxed; the owner's.
     alarm.misses.store(0, Relaxed);
+    // ORDERING: as above.
+    alarm.hunted.store(0, Relaxed);
     // ORDERING: as above.
     let late_again = alarm.late.swap(missed, Relaxed) != 0 && missed != 0;
     if late_again {
@@ -320,6 +339,16 @@ fn slow_down(watched: &'static Watched) {
 fn miss(watched: &'static Watched) {
     // ORDERING: Relaxed; the owner's.
     if watched.alarm.misses.fetch_add(1, Relaxed) + 1 >= MISSES {
+        stop(watched);
+    }
+}
+
+fn hunt(watched: &'static Watched) {
+    // ORDERING: Relaxed; the owner's.
+    if watched.alarm.hunted.fetch_add(1, Relaxed) + 1 >= HUNT {
+        // ORDERING: as above.
+        watched.alarm.hunted.store(0, Relaxed);
+        regions::remember_sleeper(watched.region());
         stop(watched);
     }
 }

@@ -18,6 +18,8 @@
 //! | `signal` | the signal and its handler |
 //! | `frame` | the frame of the signal, moved to the stack of the code that is left |
 //! | `spin` | spinning or computing: comparing samples of registers |
+//! | `leaf` | functions of the C library in which the program may be left |
+//! | `unwind` | who has called the C library's code that was interrupted |
 //! | `alarm` | a timer that interrupts a worker on which spins follow each other |
 //! | `restart` | puts a thread that the signal has woken back to sleep |
 //! | `objects` | which code is the program's |
@@ -41,6 +43,7 @@ mod clock;
 mod episode;
 #[cfg_attr(not(target_arch = "x86_64"), path = "frame_in_place.rs")]
 mod frame;
+mod leaf;
 mod objects;
 mod regions;
 mod restart;
@@ -49,6 +52,7 @@ mod spin;
 mod standing;
 #[cfg(test)]
 mod tests;
+mod unwind;
 mod watched;
 mod watcher;
 

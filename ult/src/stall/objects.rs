@@ -6,7 +6,8 @@
 //! left that brings an allocator of its own, whatever else it is: the scheduler allocates, and would wait for a lock whose holder it has
 //! suspended itself.
 //!
-//! Also kept here: where the C library's functions are that do nothing but wait (`sched_yield`, `pthread_spin_lock`).
+//! Also kept here: where the C library's functions are that do nothing but wait (`sched_yield`, `pthread_spin_lock`), and which of its functions may be left
+//! ([`super::leaf`]).
 //!
 //! Readers are signal handlers: an immutable sorted table behind one pointer. [`refresh`] replaces it when the loader has
 //! loaded or unloaded something that matters; the old table is leaked, because a handler may be reading it. Loads of
@@ -20,6 +21,9 @@ use core::sync::atomic::{
     AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
 };
 
+use libc::ucontext_t;
+
+use super::leaf::{Call, Calls};
 use crate::objects::{self, Object};
 
 /// How the functions of OpenMP runtimes begin.
@@ -30,6 +34,8 @@ const RUNTIME_MARKS: [&CStr; 2] = [c"GOMP_parallel", c"__kmpc_fork_call"];
 const ALLOCATOR_MARK: &CStr = c"malloc";
 /// Whoever defines this is the C library.
 const C_LIBRARY_MARK: &CStr = c"__libc_start_main";
+/// Whoever defines this is the kernel's own object.
+const KERNEL_MARK: &CStr = if cfg!(target_arch = "aarch64") { c"__kernel_clock_gettime" } else { c"__vdso_clock_gettime" };
 /// Functions of the C library that only wait, without a stack frame of their own.
 const WAITS: [&CStr; 2] = [c"sched_yield", c"pthread_spin_lock"];
 /// Bytes from the beginning of such a function within which it waits.
@@ -42,6 +48,7 @@ struct Map {
     waits: [usize; WAITS.len()],
     /// The C library's own code.
     c_library: Vec<(usize, usize)>,
+    calls: Calls,
 }
 
 static MAP: AtomicPtr<Map> = AtomicPtr::new(ptr::null_mut());
@@ -63,6 +70,16 @@ pub fn is_program_code(address: usize) -> bool {
 /// Is `address` in one of the C library's functions that only wait, none of which makes a stack frame?
 pub(super) fn is_wait(address: usize) -> bool {
     map().is_some_and(|map| map.waits.iter().any(|&start| start != 0 && address.wrapping_sub(start) < WAIT_LENGTH))
+}
+
+/// The program's call that was interrupted, if `context` lies in a function of the C library that the program has called. `is_own`: does an address lie in the stack
+/// that the code stands on?
+///
+/// # Safety
+/// In the handler that interrupted the code with this state.
+pub(super) unsafe fn call(context: &ucontext_t, is_own: impl Fn(usize) -> bool) -> Option<Call> {
+    // SAFETY: passed on.
+    map().and_then(|map| unsafe { map.calls.interrupted(context, is_own, is_program_code) })
 }
 
 /// Is `address` in code that is not the C library's, which may hold locks that no thread can do without? Any thread,
@@ -133,11 +150,15 @@ pub(super) fn reset_after_fork() {
 impl Map {
     fn add(&mut self, object: &Object) {
         if RUNTIME_MARKS.iter().any(|mark| object.function(mark).is_some()) {
+            self.calls.add_runtime(object);
             return;
         }
         if object.function(C_LIBRARY_MARK).is_some() {
             self.waits = WAITS.map(|name| object.function(name).unwrap_or(0));
             self.c_library = object.code().collect();
+            self.calls.add_library(object);
+        } else if object.function(KERNEL_MARK).is_some() {
+            self.calls.add_kernel(object);
         }
         // ORDERING: Relaxed; see `treat_as_program`.
         let also = ALSO.load(Relaxed);

@@ -8,7 +8,7 @@
 //! The number of the call is not in the interrupted state; it is read from the instruction that loaded it, right in front
 //! of the call in most C libraries. Where that is not found (C libraries that make all such calls from one place),
 //! the call returns `EINTR`. A relative time limit starts anew, so that the call may last longer by what it had slept,
-//! which is the time the signal took to arrive.
+//! which is the time the signal took to arrive. A call that waits for no time at all has found nothing, and returns that.
 //!
 //! A call that was interrupted by a signal of the program's too is not made again: the handler of that signal is
 //! entered first, and ours interrupts it at its first instruction.
@@ -36,9 +36,25 @@ pub(super) unsafe fn restart(context: &mut ucontext_t) -> bool {
     if call != SYSCALL || !RESTARTABLE.contains(&number) {
         return false;
     }
+    if is_a_look(number, registers) {
+        registers[REG_RAX as usize] = 0;
+        return false;
+    }
     registers[REG_RAX as usize] = number;
     registers[REG_RIP as usize] = rip as i64 - 2;
     true
+}
+
+/// Does the call only look whether something has happened, without waiting? The kernel fails it for a signal only where nothing has, and has said so already
+/// in what the call writes.
+#[cfg(target_arch = "x86_64")]
+fn is_a_look(number: i64, registers: &[libc::greg_t]) -> bool {
+    let limit = match number {
+        libc::SYS_poll => libc::REG_RDX,
+        libc::SYS_epoll_wait | libc::SYS_epoll_pwait => libc::REG_R10,
+        _ => return false,
+    };
+    registers[limit as usize] as i32 == 0
 }
 
 /// Was the code interrupted in a system call, which has returned or is about to be made again? As far as can be told from
@@ -58,6 +74,12 @@ pub(super) fn is_behind_system_call(ip: usize) -> bool {
 /// Elsewhere it is not known.
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) fn is_at_system_call(_: usize) -> bool {
+    true
+}
+
+/// As above.
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) fn is_behind_system_call(_: usize) -> bool {
     true
 }
 

@@ -31,7 +31,9 @@ use crate::observer::{self, Event};
 use crate::signals;
 
 use super::frame::{self, Frame};
-use super::spin::{self, Motion, Sample};
+use super::leaf::{Call, Kind};
+use super::spin::{self, FRAME, Motion, Sample};
+use super::unwind::{Point, RBP};
 use super::watched::{Mode, Watched};
 use super::{TALLY, alarm, count, hooks, objects, regions, restart};
 
@@ -132,12 +134,9 @@ fn install(number: c_int) {
 /// Lets the signal through on the calling kernel thread. Installs the handler at the first call; async-signal-safe afterwards.
 pub(super) fn open_on_this_thread() {
     let Some(number) = number() else { return };
-    // SAFETY: a local, initialised set.
-    unsafe {
-        let mut set: libc::sigset_t = mem::zeroed();
-        libc::sigaddset(&raw mut set, number);
-        libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const set, ptr::null_mut());
-    }
+    let set = 1_u64 << (number - 1);
+    // SAFETY: a local word.
+    unsafe { signals::change_mask(libc::SIG_UNBLOCK, &raw const set, ptr::null_mut()) };
 }
 
 /// `siginfo_t` of a queued signal, as the kernel reads it: the `libc` crate keeps these fields to itself.
@@ -283,13 +282,13 @@ unsafe fn look_for_others(watched: &'static Watched, context: &ucontext_t) -> Op
     if !watched.is_user() {
         return None;
     }
-    let now = spin::sample(context, watched.turns());
+    let mut now = spin::sample(context, watched.turns());
     // SAFETY: as the caller says.
-    if unsafe { place(watched, &now) } == Place::Elsewhere {
-        alarm::start_for_others(watched);
-        return None;
+    if unsafe { place(watched, context, &mut now) }.may_be_left() {
+        return Some(Left { watched, lowest: lowest_of_stack(watched, spin::stack_pointer(context))? });
     }
-    Some(Left { watched, lowest: lowest_of_stack(watched, now.sp)? })
+    alarm::start_for_others(watched);
+    None
 }
 
 /// What the signal is about: a context that is to be left, or nothing.
@@ -354,15 +353,27 @@ unsafe fn sample(watched: &'static Watched, context: &mut ucontext_t, awake: boo
 pub(super) enum Place {
     /// The program's own.
     Program,
+    /// A function of the C library that the program has called, and that may be left.
+    Leaf,
+    /// The allocator, called by the program.
+    Allocator,
     /// The C library's `sched_yield` or `pthread_spin_lock`, called by the program or where a library was seen waiting.
     Yields,
     /// Any other, or no room on its stack.
     Elsewhere,
 }
 
+impl Place {
+    pub(super) fn may_be_left(self) -> bool {
+        matches!(self, Place::Program | Place::Leaf | Place::Yields)
+    }
+}
+
+/// Where the code was interrupted. What was interrupted in a call of the C library is made a sample of the code that called it.
+///
 /// # Safety
-/// In the handler; `now` is the state of `watched` that it interrupted.
-pub(super) unsafe fn place(watched: &'static Watched, now: &Sample) -> Place {
+/// In the handler; `context` is the state of `watched` that it interrupted, and `now` a sample of it.
+pub(super) unsafe fn place(watched: &'static Watched, context: &ucontext_t, now: &mut Sample) -> Place {
     if !has_room(watched, now.sp) {
         return Place::Elsewhere;
     }
@@ -372,7 +383,61 @@ pub(super) unsafe fn place(watched: &'static Watched, now: &Sample) -> Place {
         let known = objects::is_program_code(caller) || regions::is_known_wait(caller);
         return if known { Place::Yields } else { Place::Elsewhere };
     }
-    if objects::is_program_code(now.ip) { Place::Program } else { Place::Elsewhere }
+    // SAFETY: passed on.
+    let (at, place) = if objects::is_program_code(now.ip) { (Point::of(context), Place::Program) } else { unsafe { called(watched, context, now) } };
+    if place != Place::Elsewhere {
+        // SAFETY: the code that is interrupted, or the one that has called it.
+        let frame = unsafe { frame_of(watched, &at) };
+        now.keeps(&at.saved, &frame);
+    }
+    place
+}
+
+/// [`place`] in code that is not the program's: the caller, and what it has called.
+///
+/// # Safety
+/// As [`place`].
+unsafe fn called(watched: &'static Watched, context: &ucontext_t, now: &mut Sample) -> (Point, Place) {
+    let elsewhere = (Point::of(context), Place::Elsewhere);
+    if crate::mutant!(calls_not_left) {
+        return elsewhere;
+    }
+    let Some(lowest) = lowest_of_stack(watched, now.sp) else { return elsewhere };
+    // SAFETY: passed on.
+    let call = unsafe { objects::call(context, |address| lowest_of_stack(watched, address) == Some(lowest)) };
+    let Some(Call { caller, kind, gets_on }) = call.filter(|call| call.kind != Kind::Other) else { return elsewhere };
+    now.is_of_caller((caller.ip, caller.sp), gets_on);
+    (caller, if kind == Kind::Leaf { Place::Leaf } else { Place::Allocator })
+}
+
+/// Bytes of a frame that are looked at.
+const FRAME_BYTES: usize = FRAME * size_of::<usize>();
+/// Words at the stack pointer that are looked at in a larger frame; the others lie below the frame pointer.
+const LOWEST_WORDS: usize = 8;
+/// A frame that is larger has no frame pointer, as far as can be told.
+const LARGEST_FRAME: usize = 16 << 10;
+
+/// Words of the frame of code that stands at `at`: those at the stack pointer, and those below the frame pointer, if that seems to be one.
+///
+/// # Safety
+/// The code stands there, on this kernel thread.
+unsafe fn frame_of(watched: &'static Watched, at: &Point) -> [usize; FRAME] {
+    let mut frame = [0; FRAME];
+    let start = at.sp.next_multiple_of(size_of::<usize>());
+    let pointer = at.saved[RBP];
+    let has_pointer = (start + FRAME_BYTES..start + LARGEST_FRAME).contains(&pointer) && pointer.is_multiple_of(size_of::<usize>());
+    let end = if has_pointer { pointer } else { start + FRAME_BYTES };
+    let lowest = lowest_of_stack(watched, at.sp);
+    if lowest.is_none() || lowest_of_stack(watched, end) != lowest {
+        return frame;
+    }
+    for (index, word) in frame.iter_mut().enumerate() {
+        let is_low = index < LOWEST_WORDS || !has_pointer;
+        let address = if is_low { start + index * size_of::<usize>() } else { pointer - (index + 1 - LOWEST_WORDS) * size_of::<usize>() };
+        // SAFETY: within the stack that the code stands on, above its stack pointer.
+        *word = unsafe { (address as *const usize).read() };
+    }
+    frame
 }
 
 /// Does a library wait around `sched_yield` or `pthread_spin_lock`, called from where the last sample found it? As calls in
@@ -397,7 +462,7 @@ unsafe fn judge(watched: &'static Watched, context: &ucontext_t, overdue: u32) -
     let mut now = spin::sample(context, watched.turns());
     keep_for_people(watched, &now);
     // SAFETY: passed on.
-    let place = unsafe { place(watched, &now) };
+    let place = unsafe { place(watched, context, &mut now) };
     // SAFETY: in the handler, with `pending` set: nobody else touches the sample.
     let before = now.succeed(unsafe { &mut *trap_sample(watched) });
     let (region, site) = (watched.region(), now.ip);
@@ -412,14 +477,18 @@ unsafe fn judge(watched: &'static Watched, context: &ucontext_t, overdue: u32) -
         regions::remember_waiter(region);
         return Verdict::Spins;
     }
+    let motion = now.since(&before);
+    if motion == Motion::Spins {
+        regions::remember_spinner(region, site);
+    }
+    if place == Place::Allocator {
+        return judge_in_allocator(watched, site, motion);
+    }
     if regions::is_known_loop(region, site) {
         return Verdict::Spins;
     }
-    match now.since(&before) {
-        Motion::Spins => {
-            regions::remember_spinner(region, site);
-            Verdict::Spins
-        }
+    match motion {
+        Motion::Spins => Verdict::Spins,
         Motion::Doubtful if overdue >= DOUBTFUL => Verdict::Overdue,
         _ if overdue >= OVERDUE => Verdict::Overdue,
         Motion::Unknown => Verdict::First,
@@ -429,6 +498,17 @@ unsafe fn judge(watched: &'static Watched, context: &ucontext_t, overdue: u32) -
             Verdict::Computes
         }
     }
+}
+
+/// A sample that was taken in the allocator, which is not left: a loop around it that waits is left as soon as it is found outside.
+fn judge_in_allocator(watched: &'static Watched, site: usize, motion: Motion) -> Verdict {
+    if regions::is_known_loop(watched.region(), site) {
+        alarm::start(watched);
+    } else if matches!(motion, Motion::Unknown | Motion::Still) {
+        return Verdict::First;
+    }
+    count(&TALLY.elsewhere);
+    Verdict::Elsewhere
 }
 
 /// Keeps where the sample was taken for [`super::standing`].
@@ -466,8 +546,9 @@ fn has_room(watched: &'static Watched, sp: usize) -> bool {
 /// In the handler that interrupted program code of `watched`, with nothing of it left to do, on the stack of that code.
 unsafe fn give_way(watched: &'static Watched, context: &mut ucontext_t) -> bool {
     watched.set_mode(Mode::Scheduler);
-    // SAFETY: the mask of the interrupted code, which lets the signal through: it has just come.
-    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const context.uc_sigmask, ptr::null_mut()) };
+    // The mask of the interrupted code, which lets the signal through: it has just come.
+    // SAFETY: the first word of a set is the kernel's.
+    signals::set_mask(unsafe { (&raw const context.uc_sigmask).cast::<u64>().read() });
     observer::tell(|| Event::Preempted);
     // SAFETY: the hook's promise (`Hooks::preempt`); mode and place are as it asks.
     let went = hooks().is_some_and(|hooks| unsafe { (hooks.preempt)() });

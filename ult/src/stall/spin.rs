@@ -9,6 +9,10 @@
 //! the interrupted code has executed an instruction, and every loop looks as if it waited. A loop that waits is seen at another instruction sooner or later; so
 //! equal samples count only when there are [`EQUALS`] in a row (most samples of a loop around `pause` are equal).
 //!
+//! *Loops with a call in them.* A call changes every register that calls may change. So a sample that was taken in a function of the C library is one of the code
+//! that called it: its instruction and stack pointer, the registers that calls keep, and some words of its frame. Two such samples, or one of them and one of the
+//! program's own code, are compared by those alone. A call that has moved bytes gets on, whatever else is the same.
+//!
 //! What may not live here: signals and what to do about a spin.
 //!
 //! Tried and rejected: counting general registers alone, with three that may differ. A loop over an array of floats
@@ -60,10 +64,47 @@ pub(super) struct Sample {
     pub(super) turns: u32,
     /// How many before it, in a row, were equal to it.
     equals: u32,
+    /// Taken in a call: where. Zero: in the code itself.
+    inside: usize,
+    /// The call has done something.
+    gets_on: bool,
+    /// What the code keeps across calls: registers, and words of its frame.
+    kept: [usize; KEPT + FRAME],
 }
 
+/// Registers that calls keep.
+pub(super) const KEPT: usize = 6;
+/// Words of a frame that are looked at.
+pub(super) const FRAME: usize = 24;
+
 impl Sample {
-    pub(super) const NONE: Sample = Sample { ip: 0, sp: 0, registers: [0; REGISTERS], vectors: 0, turns: 0, equals: 0 };
+    pub(super) const NONE: Sample = Sample {
+        ip: 0,
+        sp: 0,
+        registers: [0; REGISTERS],
+        vectors: 0,
+        turns: 0,
+        equals: 0,
+        inside: 0,
+        gets_on: false,
+        kept: [0; KEPT + FRAME],
+    };
+
+    /// The sample is one of the code at `ip` with `sp`, which has called what was interrupted. `gets_on`: the call has done something.
+    pub(super) fn is_of_caller(&mut self, (ip, sp): (usize, usize), gets_on: bool) {
+        (self.inside, self.ip, self.sp, self.gets_on) = (self.ip, ip, sp, gets_on);
+    }
+
+    /// What the code keeps across calls: registers, and words of its frame.
+    pub(super) fn keeps(&mut self, registers: &[usize; KEPT], frame: &[usize; FRAME]) {
+        self.kept[..KEPT].copy_from_slice(registers);
+        self.kept[KEPT..].copy_from_slice(frame);
+    }
+
+    /// Was it taken in a call?
+    pub(super) fn is_in_call(&self) -> bool {
+        self.inside != 0
+    }
 
     /// Puts this sample in the place of `last`, which is returned.
     pub(super) fn succeed(&mut self, last: &mut Sample) -> Sample {
@@ -72,7 +113,7 @@ impl Sample {
     }
 
     fn is_equal(&self, other: &Sample) -> bool {
-        (self.ip, self.sp, self.vectors, self.turns) == (other.ip, other.sp, other.vectors, other.turns)
+        (self.ip, self.sp, self.vectors, self.turns, self.inside) == (other.ip, other.sp, other.vectors, other.turns, other.inside)
             && self.registers == other.registers
     }
 
@@ -85,10 +126,13 @@ impl Sample {
             return Motion::Still;
         }
         let near = self.sp == earlier.sp && self.ip.abs_diff(earlier.ip) < WINDOW;
-        if !near || self.vectors != earlier.vectors {
+        let around_call = self.is_in_call() || earlier.is_in_call();
+        if !near || self.gets_on || !around_call && self.vectors != earlier.vectors {
             return Motion::Computes;
         }
-        match self.registers.iter().zip(&earlier.registers).filter(|(a, b)| a != b).count() {
+        let differ = |one: &[usize], other: &[usize]| one.iter().zip(other).filter(|(a, b)| a != b).count();
+        let changed = if around_call { differ(&self.kept, &earlier.kept) } else { differ(&self.registers, &earlier.registers) };
+        match changed {
             0..=WAITS => Motion::Spins,
             changed if changed <= MAY_WAIT => Motion::Doubtful,
             _ => Motion::Computes,
@@ -110,7 +154,7 @@ mod x86_64 {
             *copy = register as usize;
         }
         let vectors = fold(context);
-        Sample { ip: all[REG_RIP as usize] as usize, sp: all[REG_RSP as usize] as usize, registers, vectors, turns, equals: 0 }
+        Sample { ip: all[REG_RIP as usize] as usize, sp: all[REG_RSP as usize] as usize, registers, vectors, turns, ..Sample::NONE }
     }
 
     /// The stack pointer of the interrupted code.
@@ -146,7 +190,7 @@ mod aarch64 {
     pub(in crate::stall) fn sample(context: &ucontext_t, turns: u32) -> Sample {
         let all = &context.uc_mcontext;
         let registers = core::array::from_fn(|i| all.regs[i] as usize);
-        Sample { ip: all.pc as usize, sp: all.sp as usize, registers, vectors: 0, turns, equals: 0 }
+        Sample { ip: all.pc as usize, sp: all.sp as usize, registers, turns, ..Sample::NONE }
     }
 
     /// The stack pointer of the interrupted code.
@@ -168,7 +212,7 @@ mod tests {
     use super::*;
 
     fn at(ip: usize, changed: usize) -> Sample {
-        let mut s = Sample { ip, sp: 0x1000, registers: [7; REGISTERS], vectors: 5, turns: 3, equals: 0 };
+        let mut s = Sample { ip, sp: 0x1000, registers: [7; REGISTERS], vectors: 5, turns: 3, ..Sample::NONE };
         s.registers[..changed].fill(8);
         s
     }
@@ -188,6 +232,25 @@ mod tests {
         assert_eq!(other.since(&at(0x400, 0)), Motion::Computes);
         let deeper = Sample { sp: 0xf00, ..at(0x400, 0) };
         assert_eq!(deeper.since(&at(0x400, 0)), Motion::Computes);
+    }
+
+    /// Taken in a call from `ip`, with so many words changed since then.
+    fn in_call(ip: usize, changed: usize) -> Sample {
+        let mut s = at(0x9000 + changed, REGISTERS);
+        s.is_of_caller((ip, 0x1000), false);
+        s.kept[..changed].fill(9);
+        s
+    }
+
+    #[test]
+    fn around_a_call_only_what_calls_keep_is_compared() {
+        assert_eq!(in_call(0x400, WAITS).since(&in_call(0x404, 0)), Motion::Spins);
+        assert_eq!(in_call(0x400, MAY_WAIT).since(&in_call(0x404, 0)), Motion::Doubtful);
+        assert_eq!(in_call(0x400, MAY_WAIT + 1).since(&in_call(0x404, 0)), Motion::Computes);
+        assert_eq!(at(0x410, 5).since(&in_call(0x404, 0)), Motion::Spins);
+        assert_eq!(in_call(0x400 + WINDOW, 0).since(&in_call(0x400, 0)), Motion::Computes);
+        let moved = Sample { gets_on: true, ..in_call(0x400, 0) };
+        assert_eq!(moved.since(&in_call(0x400, 0)), Motion::Computes);
     }
 
     #[test]

@@ -131,6 +131,7 @@ pub const MUTANTS: &[Mutant] = &[
     mutant("signal_for_running_thread", "a signal is handled by whichever thread runs", &[("signals/main_thread.c", "gcc", 6), ("signals/main_thread.c", "gcc", 17)]),
     mutant("mask_stays_with_worker", "a thread has the signal mask of the one before on its worker", &[("signals/masks.c", "gcc", 6)]),
     mutant("unknown_stacks_are_left", "the monitor interrupts code on stacks that it does not know", &[("spin/foreign_stack.c", "gcc", 6), ("spin/coroutines.c", "gcc", 6)]),
+    mutant("calls_not_left", "the monitor leaves program code only, not the C library's functions that it calls", &[("spin/calls.c", "gcc", 17)]),
     mutant("exceptions_not_saved", "exceptions being handled stay with the worker", &[("cxx/untied_in_catch.cpp", "g++", 4)]),
     // The stall monitor gets programs out of the circle.
     Mutant {

@@ -1,0 +1,466 @@
+//! Who has called the code that a signal has interrupted, by the call frame information of the C library and of the kernel's own object.
+//!
+//! Only those two: they are never unloaded, all of their code is described, and most of it simply. One step reads the tables where they are mapped, allocates
+//! nothing and takes no lock, so it may be made in a signal handler. Of a frame the caller's instruction pointer, stack pointer and callee-saved registers are found;
+//! whatever needs more than that (expressions, values in other registers) ends the search.
+//!
+//! Sources: System V ABI, AMD64 supplement, 3.6.2 and 4.2.4; Linux Standard Base 5.0, 10.6 (`.eh_frame`, `.eh_frame_hdr`); DWARF 5, 6.4.2.
+//!
+//! Rejected: *the unwinder of the compiler's library*. It asks the loader for its list of objects, and waits for its lock with older C libraries. *Words on the
+//! stack that look like return addresses.* What is left is left for good if the caller is not the program: a guess is not enough.
+use super::spin::KEPT;
+use crate::objects::Object;
+
+/// A part of an object's code, and the table that describes its frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Described {
+    code: (usize, usize),
+    table: usize,
+}
+
+impl Described {
+    /// The executable parts of `object`, if it has a table that is sorted.
+    pub(super) fn parts(object: &Object) -> impl Iterator<Item = Described> {
+        let table = object.frames().filter(|&table| is_sorted(table));
+        table.into_iter().flat_map(move |table| object.code().map(move |code| Described { code, table }))
+    }
+
+    /// The function of `object` that begins at `start`, for itself.
+    pub(super) fn function(object: &Object, start: usize) -> Option<(usize, Described)> {
+        let table = object.frames().filter(|&table| is_sorted(table))?;
+        // SAFETY: a table of an object that is mapped.
+        let (entry, _) = unsafe { find(table, start) }?;
+        (entry.start == start).then_some((start, Described { code: (start, start + entry.length), table }))
+    }
+
+    pub(super) fn contains(&self, address: usize) -> bool {
+        (self.code.0..self.code.1).contains(&address)
+    }
+}
+
+/// Callee-saved registers that are followed, RBX, RBP and R12 to R15: their numbers in the tables.
+const NUMBERS: [u8; KEPT] = [3, 6, 12, 13, 14, 15];
+/// The place of RBP among them.
+pub(super) const RBP: usize = 1;
+/// The number of the stack pointer in the tables.
+const RSP: u8 = 7;
+/// The number of the column for the return address.
+const RETURN: u8 = 16;
+/// A frame of the C library that is larger is none that is looked through.
+const LARGEST: usize = 64 << 10;
+
+/// Where code is, and what it keeps across calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Point {
+    pub(super) ip: usize,
+    pub(super) sp: usize,
+    pub(super) saved: [usize; KEPT],
+}
+
+impl Point {
+    /// The interrupted state.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn of(context: &libc::ucontext_t) -> Point {
+        use libc::{REG_R12, REG_R13, REG_R14, REG_R15, REG_RBP, REG_RBX, REG_RIP, REG_RSP};
+        let register = |number: libc::c_int| context.uc_mcontext.gregs[number as usize] as usize;
+        let saved = [REG_RBX, REG_RBP, REG_R12, REG_R13, REG_R14, REG_R15].map(register);
+        Point { ip: register(REG_RIP), sp: register(REG_RSP), saved }
+    }
+
+    /// The interrupted state; what is kept across calls is not looked at.
+    #[cfg(not(target_arch = "x86_64"))]
+    pub(super) fn of(context: &libc::ucontext_t) -> Point {
+        Point { ip: context.uc_mcontext.pc as usize, sp: context.uc_mcontext.sp as usize, saved: [0; KEPT] }
+    }
+}
+
+/// The caller's point, and where the function begins whose code `at` lies in. `interrupted`: `at` is an interrupted instruction, not one behind a call.
+/// `is_own`: does an address lie in the stack that the code stands on?
+///
+/// # Safety
+/// `at` is the state of code that is being executed on this kernel thread, or a caller that this has found; `part` contains it.
+pub(super) unsafe fn step(part: &Described, at: &Point, interrupted: bool, is_own: impl Fn(usize) -> bool) -> Option<(Point, usize)> {
+    if cfg!(not(target_arch = "x86_64")) {
+        return None;
+    }
+    let sought = if interrupted { at.ip } else { at.ip - 1 };
+    // SAFETY: a table of an object that is not unloaded, as the caller says.
+    let (entry, common) = unsafe { find(part.table, sought) }?;
+    let mut rules = Rules::NONE;
+    // SAFETY: as above; the bounds are the entries' own.
+    unsafe {
+        rules.run(common.instructions, &common, usize::MAX)?;
+        rules.initial = rules.rows;
+        rules.run(entry.instructions, &common, sought - entry.start)?;
+    }
+    let frame = rules.frame(at)?;
+    let is_frame = frame > at.sp && frame - at.sp <= LARGEST && frame.is_multiple_of(8) && is_own(frame);
+    let word = |offset: i64| {
+        let address = frame.wrapping_add_signed(offset as isize);
+        let inside = address >= at.sp.saturating_sub(RED_ZONE) && address < frame && address.is_multiple_of(8);
+        // SAFETY: only words between the stack pointer and the caller's frame are read: the stack is mapped there.
+        inside.then(|| unsafe { (address as *const usize).read() })
+    };
+    if !is_frame {
+        return None;
+    }
+    let ip = match rules.rows[usize::from(RETURN)] {
+        Rule::At(offset) => word(offset)?,
+        _ => return None,
+    };
+    let mut saved = at.saved;
+    for (value, number) in saved.iter_mut().zip(NUMBERS) {
+        match rules.rows[usize::from(number)] {
+            Rule::Same => {}
+            Rule::At(offset) => *value = word(offset)?,
+            Rule::Unknown => return None,
+        }
+    }
+    Some((Point { ip, sp: frame, saved }, entry.start))
+}
+
+/// Bytes below the stack pointer that leaf code may use.
+const RED_ZONE: usize = 128;
+
+// ---- rules ----------------------------------------------------------------------------------------------------
+
+/// Where a register of the caller is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    /// Where it was.
+    Same,
+    /// In memory, so far from the frame's address.
+    At(i64),
+    /// Not simply to be found.
+    Unknown,
+}
+
+const COLUMNS: usize = 17;
+/// States that are remembered inside of one another: compilers remember one.
+const DEPTH: usize = 4;
+
+#[derive(Clone, Copy)]
+struct Row {
+    register: u8,
+    offset: i64,
+    rows: [Rule; COLUMNS],
+}
+
+struct Rules {
+    register: u8,
+    offset: i64,
+    rows: [Rule; COLUMNS],
+    initial: [Rule; COLUMNS],
+    remembered: [Row; DEPTH],
+    depth: usize,
+}
+
+impl Rules {
+    const NONE: Rules = Rules {
+        register: u8::MAX,
+        offset: 0,
+        rows: [Rule::Same; COLUMNS],
+        initial: [Rule::Same; COLUMNS],
+        remembered: [Row { register: u8::MAX, offset: 0, rows: [Rule::Same; COLUMNS] }; DEPTH],
+        depth: 0,
+    };
+
+    /// The address of the frame: the caller's stack pointer.
+    fn frame(&self, at: &Point) -> Option<usize> {
+        let base = match self.register {
+            RSP => at.sp,
+            6 => at.saved[RBP],
+            _ => return None,
+        };
+        Some(base.wrapping_add_signed(self.offset as isize))
+    }
+
+    fn set(&mut self, register: u64, rule: Rule) {
+        if let Some(row) = self.rows.get_mut(register as usize) {
+            *row = rule;
+        }
+    }
+
+    /// Follows the instructions as far as the one at `until` bytes from the function's beginning. None for what is not understood.
+    ///
+    /// # Safety
+    /// The bytes are mapped.
+    unsafe fn run(&mut self, (start, end): (usize, usize), common: &Common, until: usize) -> Option<()> {
+        let mut bytes = Bytes { at: start, end };
+        let mut location = 0_usize;
+        while !bytes.is_empty() {
+            // SAFETY: as the caller says.
+            let code = unsafe { bytes.one() }?;
+            let low = u64::from(code & 0x3f);
+            // SAFETY: as the caller says.
+            let advance = unsafe {
+                match code >> 6 {
+                    1 => Some(low),
+                    2 => {
+                        let offset = bytes.unsigned()? as i64 * common.data;
+                        self.set(low, Rule::At(offset));
+                        None
+                    }
+                    3 => {
+                        self.restore(low);
+                        None
+                    }
+                    _ => self.extended(code, &mut bytes, common)?,
+                }
+            };
+            if let Some(delta) = advance {
+                location = location.checked_add((delta * common.code) as usize)?;
+                if location > until {
+                    break;
+                }
+            }
+        }
+        Some(())
+    }
+
+    fn restore(&mut self, register: u64) {
+        let rule = self.initial.get(register as usize).copied().unwrap_or(Rule::Unknown);
+        self.set(register, rule);
+    }
+
+    /// One instruction whose number is not in its upper bits; by how much it moves on, if it does.
+    ///
+    /// # Safety
+    /// As [`run`](Self::run).
+    unsafe fn extended(&mut self, code: u8, bytes: &mut Bytes, common: &Common) -> Option<Option<u64>> {
+        // SAFETY: as the caller says.
+        unsafe {
+            match code {
+                0x00 => {}                                         // nop
+                0x02 => return Some(Some(u64::from(bytes.one()?))), // advance_loc1
+                0x03 => return Some(Some(u64::from(bytes.two()?))), // advance_loc2
+                0x04 => return Some(Some(u64::from(bytes.four()?))), // advance_loc4
+                0x05 => {
+                    // offset_extended
+                    let (register, offset) = (bytes.unsigned()?, bytes.unsigned()? as i64);
+                    self.set(register, Rule::At(offset * common.data));
+                }
+                0x06 => {
+                    let register = bytes.unsigned()?; // restore_extended
+                    self.restore(register);
+                }
+                0x07 => {
+                    let register = bytes.unsigned()?; // undefined
+                    self.set(register, Rule::Unknown);
+                }
+                0x08 => {
+                    let register = bytes.unsigned()?; // same_value
+                    self.set(register, Rule::Same);
+                }
+                0x0a => {
+                    let row = Row { register: self.register, offset: self.offset, rows: self.rows }; // remember_state
+                    *self.remembered.get_mut(self.depth)? = row;
+                    self.depth += 1;
+                }
+                0x0b => {
+                    self.depth = self.depth.checked_sub(1)?; // restore_state
+                    let row = self.remembered[self.depth];
+                    (self.register, self.offset, self.rows) = (row.register, row.offset, row.rows);
+                }
+                0x0c => (self.register, self.offset) = (bytes.unsigned()? as u8, bytes.unsigned()? as i64), // def_cfa
+                0x0d => self.register = bytes.unsigned()? as u8,                                            // def_cfa_register
+                0x0e => self.offset = bytes.unsigned()? as i64,                                             // def_cfa_offset
+                0x0f => {
+                    self.register = u8::MAX; // def_cfa_expression
+                    bytes.skip_block()?;
+                }
+                0x10 | 0x16 => {
+                    let register = bytes.unsigned()?; // expression, val_expression
+                    self.set(register, Rule::Unknown);
+                    bytes.skip_block()?;
+                }
+                0x11 => {
+                    let (register, offset) = (bytes.unsigned()?, bytes.signed()?); // offset_extended_sf
+                    self.set(register, Rule::At(offset * common.data));
+                }
+                0x2e => {
+                    bytes.unsigned()?; // GNU_args_size
+                }
+                _ => return None,
+            }
+        }
+        Some(None)
+    }
+}
+
+// ---- tables ---------------------------------------------------------------------------------------------------
+
+/// The description of one function.
+struct Entry {
+    start: usize,
+    length: usize,
+    instructions: (usize, usize),
+}
+
+/// What the descriptions of many functions have in common.
+struct Common {
+    code: u64,
+    data: i64,
+    instructions: (usize, usize),
+}
+
+/// Of a word: as an offset from its own address, signed, four bytes (`DW_EH_PE_pcrel | DW_EH_PE_sdata4`).
+const RELATIVE: u8 = 0x1b;
+/// Of the sorted table: version, and the encodings of its parts that compilers' linkers use.
+const SORTED: [u8; 4] = [1, RELATIVE, 0x03, 0x3b];
+
+fn is_sorted(table: usize) -> bool {
+    // SAFETY: the loader's word for where the table is; it has at least these bytes.
+    table != 0 && unsafe { (table as *const [u8; 4]).read() } == SORTED
+}
+
+/// The description of the function that `ip` lies in.
+///
+/// # Safety
+/// The table is one of an object that is mapped, and sorted.
+unsafe fn find(table: usize, ip: usize) -> Option<(Entry, Common)> {
+    // SAFETY: the layout of the table: a pointer, the count, pairs of offsets from the table's own address.
+    let (count, pair) = unsafe {
+        let pair = move |index: usize| {
+            let words = ((table + 12 + 8 * index) as *const [i32; 2]).read_unaligned();
+            words.map(|word| table.wrapping_add_signed(word as isize))
+        };
+        (((table + 8) as *const u32).read_unaligned() as usize, pair)
+    };
+    let (mut low, mut high) = (0, count);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if pair(middle)[0] <= ip { low = middle + 1 } else { high = middle }
+    }
+    let [start, entry] = pair(low.checked_sub(1)?);
+    // SAFETY: the table's own word for where the description is.
+    unsafe { read_entry(start, entry, ip) }
+}
+
+/// # Safety
+/// The description of the function at `start` is at `entry`.
+unsafe fn read_entry(start: usize, entry: usize, ip: usize) -> Option<(Entry, Common)> {
+    // SAFETY: the layout of a description: length, where the common part is, beginning and length of the code, the length of more data, the instructions.
+    unsafe {
+        let mut bytes = Bytes { at: entry, end: entry + 8 };
+        let length = bytes.four()? as usize;
+        if length == 0 || length == u32::MAX as usize {
+            return None;
+        }
+        let common = (entry + 4) - bytes.four()? as usize;
+        bytes.end = entry + 4 + length;
+        let common = read_common(common)?;
+        bytes.four()?; // the beginning, which the sorted table has told
+        let covers = bytes.four()? as usize;
+        if ip - start >= covers {
+            return None;
+        }
+        let more = bytes.unsigned()? as usize;
+        bytes.skip(more)?;
+        Some((Entry { start, length: covers, instructions: (bytes.at, bytes.end) }, common))
+    }
+}
+
+/// # Safety
+/// A common part is there.
+unsafe fn read_common(at: usize) -> Option<Common> {
+    // SAFETY: its layout: length, zero, version, a string that says what else is there, factors, the return address's column, data by that string, instructions.
+    unsafe {
+        let mut bytes = Bytes { at, end: at + 8 };
+        let length = bytes.four()? as usize;
+        let is_common = bytes.four()? == 0 && length != u32::MAX as usize;
+        bytes.end = at + 4 + length;
+        let version = bytes.one()?;
+        let text = bytes.at;
+        while bytes.one()? != 0 {}
+        let (code, data, column) = (bytes.unsigned()?, bytes.signed()?, bytes.one()?);
+        if !is_common || version != 1 || column != RETURN || *(text as *const u8) != b'z' {
+            return None;
+        }
+        let more = bytes.unsigned()? as usize;
+        let instructions = (bytes.at + more, bytes.end);
+        for letter in text + 1.. {
+            match *(letter as *const u8) {
+                0 => break,
+                b'R' if bytes.one()? == RELATIVE => {}
+                b'L' => bytes.skip(1)?,
+                b'P' if bytes.one()? & 0x0f == 0x0b => bytes.skip(4)?, // a pointer of four bytes
+                _ => return None, // another layout, or the frame of a signal
+            }
+        }
+        Some(Common { code, data, instructions })
+    }
+}
+
+/// Bytes that are read one behind the other.
+struct Bytes {
+    at: usize,
+    end: usize,
+}
+
+impl Bytes {
+    fn is_empty(&self) -> bool {
+        self.at >= self.end
+    }
+
+    fn skip(&mut self, bytes: usize) -> Option<()> {
+        let at = self.at.checked_add(bytes)?;
+        (at <= self.end).then(|| self.at = at)
+    }
+
+    /// # Safety
+    /// The bytes are mapped, here and below.
+    unsafe fn read<T: Copy>(&mut self) -> Option<T> {
+        let at = self.at;
+        self.skip(size_of::<T>())?;
+        // SAFETY: within the bounds, as the caller says.
+        Some(unsafe { (at as *const T).read_unaligned() })
+    }
+
+    unsafe fn one(&mut self) -> Option<u8> {
+        // SAFETY: passed on.
+        unsafe { self.read() }
+    }
+
+    unsafe fn two(&mut self) -> Option<u16> {
+        // SAFETY: passed on.
+        unsafe { self.read() }
+    }
+
+    unsafe fn four(&mut self) -> Option<u32> {
+        // SAFETY: passed on.
+        unsafe { self.read() }
+    }
+
+    /// A number of seven bits per byte, and the bits that it has.
+    unsafe fn seven(&mut self) -> Option<(u64, u32, u8)> {
+        let (mut value, mut shift) = (0_u64, 0_u32);
+        loop {
+            // SAFETY: passed on.
+            let byte = unsafe { self.one() }?;
+            value |= u64::from(byte & 0x7f).checked_shl(shift)?;
+            shift += 7;
+            if byte & 0x80 == 0 {
+                return Some((value, shift, byte));
+            }
+        }
+    }
+
+    unsafe fn unsigned(&mut self) -> Option<u64> {
+        // SAFETY: passed on.
+        unsafe { self.seven() }.map(|(value, ..)| value)
+    }
+
+    unsafe fn signed(&mut self) -> Option<i64> {
+        // SAFETY: passed on.
+        let (value, shift, last) = unsafe { self.seven() }?;
+        let negative = last & 0x40 != 0 && shift < 64;
+        Some(if negative { (value | u64::MAX << shift) as i64 } else { value as i64 })
+    }
+
+    unsafe fn skip_block(&mut self) -> Option<()> {
+        // SAFETY: passed on.
+        let length = unsafe { self.unsigned() }?;
+        self.skip(length as usize)
+    }
+}
