@@ -28,6 +28,7 @@ use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, AtomicUsize, Ordering}
 use std::collections::BTreeMap;
 
 use crate::arch;
+use crate::kernel_state::State;
 use crate::pool::ForkMutex;
 use crate::signals::queue::Queue;
 use crate::worker::Worker;
@@ -55,6 +56,8 @@ pub struct Identity {
     mask: AtomicU64,
     /// Signals for the thread that came while another one ran.
     pub(crate) signals: Queue,
+    /// What the kernel keeps for the thread.
+    pub(crate) state: State,
     /// [`crate::pool::generation`] in which the record was made: a donor's kernel thread exists in that process only.
     generation: u32,
     /// The storage of a donor, not of a thread that runs by itself.
@@ -73,6 +76,7 @@ impl Identity {
             host: AtomicPtr::new(ptr::null_mut()),
             mask: AtomicU64::new(0),
             signals: Queue::new(),
+            state: State::new(),
             generation: crate::pool::generation(),
             donated,
         }
@@ -210,9 +214,20 @@ pub fn give_back(identity: &'static Identity) {
         crate::fatal("a kernel thread's own storage was given to the pool of donors");
     }
     identity.set_host(None);
+    identity.state.forget();
     if identity.is_of_this_process() {
         POOL.lock().free.push(identity);
     }
+}
+
+/// The donor of this number, lent or not. Any thread, not in a signal handler.
+pub fn of_donor(tid: i32) -> Option<&'static Identity> {
+    POOL.lock().records.values().copied().find(|identity| identity.is_donor(tid))
+}
+
+/// The identity with this thread pointer, if it is a donor's. Any thread, not in a signal handler.
+pub fn of_donors_thread_pointer(fs: usize) -> Option<&'static Identity> {
+    POOL.lock().records.get(&fs).copied().filter(|identity| identity.is_donated())
 }
 
 /// The identity in force on the calling kernel thread: its own storage's, unless it wears another.

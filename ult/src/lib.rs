@@ -10,6 +10,7 @@
 //! | [`fault`] | the handler that turns a stack overflow into a message |
 //! | [`exceptions`] | the C++ exception globals that travel with a suspended stack |
 //! | [`identity`] | the thread-local storage a context runs with: its kernel thread's, or one borrowed from a parked thread |
+//! | [`kernel_state`] | what the kernel keeps per thread, kept for each OpenMP thread: processors, name, nice value, processor time |
 //! | [`loader`] | walks over the loaded objects, and not during a fork |
 //! | [`sanitize`] | what sanitizers of the program are told: stacks, and what comes before what |
 //! | [`park`] | how a kernel thread sleeps and is woken |
@@ -38,6 +39,7 @@ pub mod fault;
 pub mod fork;
 pub mod gang;
 pub mod identity;
+pub mod kernel_state;
 pub mod loader;
 pub mod mutants;
 mod objects;

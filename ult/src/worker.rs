@@ -179,6 +179,8 @@ pub(crate) struct Own {
     pub(crate) sends_itself: i32,
     /// The signal mask of the kernel thread while program code runs.
     pub(crate) kernel_mask: u64,
+    /// What the kernel keeps for it.
+    pub(crate) kernel: crate::kernel_state::Host,
     /// A substitute for the next time.
     pub(crate) substitute: Option<&'static Identity>,
     /// What the last ULT had borrowed here, for the next one that borrows.
@@ -286,6 +288,7 @@ impl Worker {
                 signalled: false,
                 sends_itself: 0,
                 kernel_mask: 0,
+                kernel: crate::kernel_state::Host::NEW,
                 substitute: None,
                 spare: None,
                 stands_since: 0,

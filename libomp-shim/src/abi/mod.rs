@@ -11,13 +11,16 @@
 //! | [`sched_yield`] | code that waits in a loop of its own |
 //! | [`signals`] | code that sets signal handlers and masks |
 //! | [`thread`] | code that asks for the number of its thread |
+//! | [`affinity`], [`thread_name`], [`thread_clock`], [`kernel_state`] | code that changes, or asks for, what the kernel keeps per thread |
 //! | [`thread_attributes`] | code that asks which stack a thread has |
 //! | [`tool`] | tools (OMPT) |
 //! | [`api`] | the `omp_*` routines, C and Fortran names |
+pub mod affinity;
 pub mod api;
 pub mod debugger;
 pub mod gomp;
 pub mod kmpc;
+pub mod kernel_state;
 pub mod mutexes;
 pub mod process;
 pub mod sched_yield;
@@ -25,6 +28,8 @@ pub mod signals;
 pub mod tgt;
 pub mod thread;
 pub mod thread_attributes;
+pub mod thread_clock;
+pub mod thread_name;
 pub mod tool;
 mod missing;
 mod next;

@@ -40,6 +40,9 @@ unsafe extern "C" fn serve(
     }
     // SAFETY: the next definition is the C library's, with this signature; arguments are passed on.
     unsafe {
+        if let Some(result) = super::affinity::set_of(thread, size, mask) {
+            return result;
+        }
         let next = libc::dlsym(libc::RTLD_NEXT, c"pthread_setaffinity_np".as_ptr());
         if next.is_null() {
             return libc::ENOSYS;

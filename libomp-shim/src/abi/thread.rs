@@ -4,13 +4,15 @@
 //! signal that is directed at it comes to the thread (`ult::signals`). Where a thread runs with its kernel thread's own storage, the number is that kernel
 //! thread's.
 //!
-//! `syscall` is taken over for the same question. All else that it is asked for is passed to the kernel as it is.
+//! `syscall` is taken over for the same question, and for what is about the calling thread ([`super::kernel_state`]): a byte for each number says so. All else that
+//! it is asked for is passed to the kernel as it is.
 #[cfg(target_arch = "x86_64")]
 use core::arch::naked_asm;
 use core::ffi::{c_int, c_long, c_void};
 
 use ult::signals::Info;
 
+use super::kernel_state;
 use super::next::Next;
 
 /// `gettid(2)`: the number of the calling OpenMP thread. In a signal handler, too.
@@ -30,14 +32,12 @@ pub extern "C" fn gettid() -> libc::pid_t {
 pub unsafe extern "C" fn syscall(_: c_long) -> c_long {
     naked_asm!(
         ".cfi_startproc",
-        "cmp rdi, {gettid}",
-        "je {of_threads}",
-        "cmp rdi, {tkill}",
-        "je {of_threads}",
-        "cmp rdi, {tgkill}",
-        "je {of_threads}",
-        "cmp rdi, {queue}",
-        "je {of_threads}",
+        "cmp rdi, {length}",
+        "jae 1f",
+        "lea rax, [rip + {table}]",
+        "cmp byte ptr [rax + rdi], 0",
+        "jne {of_threads}",
+        "1:",
         "mov rax, rdi",
         "mov rdi, rsi",
         "mov rsi, rdx",
@@ -53,19 +53,41 @@ pub unsafe extern "C" fn syscall(_: c_long) -> c_long {
         "mov rdi, rax",
         "jmp {fails}",
         ".cfi_endproc",
-        gettid = const libc::SYS_gettid,
-        tkill = const libc::SYS_tkill,
-        tgkill = const libc::SYS_tgkill,
-        queue = const libc::SYS_rt_tgsigqueueinfo,
+        length = const kernel_state::LENGTH,
+        table = sym kernel_state::TAKEN_OVER,
         of_threads = sym of_threads,
         fails = sym fails,
     )
 }
 
-/// The system calls that name a thread by its number.
-extern "C" fn of_threads(call: c_long, first: usize, second: usize, third: usize, fourth: usize) -> c_long {
+/// The system call past this file: a negative error number, or the result.
+///
+/// # Safety
+/// As the system call.
+#[cfg(target_arch = "x86_64")]
+#[unsafe(naked)]
+pub(super) unsafe extern "C" fn direct(_: c_long, _: usize, _: usize, _: usize, _: usize, _: usize) -> c_long {
+    naked_asm!("mov rax, rdi", "mov rdi, rsi", "mov rsi, rdx", "mov rdx, rcx", "mov r10, r8", "mov r8, r9", "syscall", "ret")
+}
+
+/// As above; the fifth argument is left out, which no call has that comes here.
+///
+/// # Safety
+/// As the system call.
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) unsafe fn direct(call: c_long, first: usize, second: usize, third: usize, fourth: usize, _: usize) -> c_long {
+    // SAFETY: passed on.
+    unsafe { ult::arch::system_call(call as usize, [first, second, third, fourth]) as c_long }
+}
+
+/// The system calls that name a thread by its number, or are about the calling one.
+extern "C" fn of_threads(call: c_long, first: usize, second: usize, third: usize, fourth: usize, fifth: usize) -> c_long {
     if call == libc::SYS_gettid {
         return c_long::from(gettid());
+    }
+    if !matches!(call, libc::SYS_tkill | libc::SYS_tgkill | libc::SYS_rt_tgsigqueueinfo) {
+        // SAFETY: the caller of the system call answers for its arguments.
+        return failed(unsafe { kernel_state::call(call, [first, second, third, fourth, fifth]) });
     }
     let (thread, signal) = if call == libc::SYS_tkill { (first, second) } else { (second, third) };
     if thread as i32 == gettid() {
@@ -78,14 +100,14 @@ extern "C" fn of_threads(call: c_long, first: usize, second: usize, third: usize
 }
 
 /// Sets `errno` if the result is the negative of an error.
-fn failed(result: c_long) -> c_long {
+pub(super) fn failed(result: c_long) -> c_long {
     if result < 0 { fails(result) } else { result }
 }
 
 /// `tgkill(2)`, as by [`syscall`].
 #[unsafe(no_mangle)]
 pub extern "C" fn tgkill(process: libc::pid_t, thread: libc::pid_t, signal: c_int) -> c_int {
-    of_threads(libc::SYS_tgkill, process as usize, thread as usize, signal as usize, 0) as c_int
+    of_threads(libc::SYS_tgkill, process as usize, thread as usize, signal as usize, 0, 0) as c_int
 }
 
 type SigQueue = unsafe extern "C" fn(libc::pthread_t, c_int, libc::sigval) -> c_int;

@@ -47,7 +47,7 @@ pub unsafe extern "C" fn pthread_getattr_np(thread: libc::pthread_t, attributes:
 }
 
 /// The thread pointer of a thread: it has the same distance from the thread's name in all threads.
-fn thread_pointer(thread: libc::pthread_t) -> usize {
+pub(super) fn thread_pointer(thread: libc::pthread_t) -> usize {
     // SAFETY: no preconditions.
     let me = unsafe { libc::pthread_self() };
     (thread as usize).wrapping_sub(me as usize).wrapping_add(ult::arch::thread_pointer())

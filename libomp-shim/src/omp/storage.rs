@@ -25,14 +25,17 @@ pub enum Reason {
     Mutexes = 1,
     /// It uses a garbage collector that stops all registered threads by signals and scans the stacks that they have registered.
     Collector = 2,
+    /// It has changed something of a thread that the kernel keeps per thread, and that is not kept for each OpenMP thread.
+    KernelState = 3,
 }
 
 impl Reason {
-    const ALL: [Reason; 2] = [Reason::Mutexes, Reason::Collector];
+    const ALL: [Reason; 3] = [Reason::Mutexes, Reason::Collector, Reason::KernelState];
 
     fn text(self) -> &'static str {
         match self {
             Reason::Mutexes => "the program has mutexes that pass priorities on",
+            Reason::KernelState => "the program has changed rights, scheduling or namespaces of one thread",
             Reason::Collector => "the program uses a garbage collector that stops threads by signals",
         }
     }

@@ -187,8 +187,8 @@ pub(crate) fn enter_program() {
     // SAFETY: own kernel thread.
     unsafe { look::publish_crowd(worker) };
     worker::note_stack(worker);
-    if masks_differ() {
-        take_mask_along(worker);
+    if differ() {
+        take_along(worker);
     }
     back_to_program(worker);
 }
@@ -225,13 +225,19 @@ fn attend_to_signals(worker: &'static Worker) {
     }
 }
 
-/// Threads have set signal masks of their own.
-static MASKS_DIFFER: AtomicBool = AtomicBool::new(false);
+/// Threads have set signal masks of their own, or other state that the kernel keeps per thread.
+static DIFFER: AtomicBool = AtomicBool::new(false);
 
 #[inline]
-fn masks_differ() -> bool {
-    // ORDERING: Relaxed; a thread that has set a mask sees its own store, another one sees it at a later switch.
-    MASKS_DIFFER.load(Ordering::Relaxed)
+fn differ() -> bool {
+    // ORDERING: Relaxed; a thread that has set something sees its own store, another one sees it at a later switch.
+    DIFFER.load(Ordering::Relaxed)
+}
+
+/// A thread has state of its own where the kernel is concerned: workers change it from here on when they go to another thread.
+pub(crate) fn threads_differ() {
+    // ORDERING: Relaxed; see `differ`.
+    DIFFER.store(true, Ordering::Relaxed);
 }
 
 /// The calling thread has set its signal mask to `mask`, which is its own: its worker changes masks when it goes to another thread. Any kernel thread.
@@ -241,14 +247,13 @@ pub fn note_mask(mask: u64) {
         identity.set_mask(mask);
         // SAFETY: own kernel thread; program code runs.
         unsafe { (*worker.own()).kernel_mask = mask };
-        // ORDERING: Relaxed; see `masks_differ`.
-        MASKS_DIFFER.store(true, Ordering::Relaxed);
+        threads_differ();
     }
 }
 
-/// Another thread may run here now: its mask is set, if the kernel thread has another one.
+/// Another thread may run here now: its mask is set, if the kernel thread has another one, and so is what else the kernel keeps for it.
 #[cold]
-fn take_mask_along(worker: &'static Worker) {
+fn take_along(worker: &'static Worker) {
     // SAFETY: own kernel thread, in its scheduler.
     let own = unsafe { &mut *worker.own() };
     let mask = own.role.identity.map_or(own.kernel_mask, Identity::mask);
@@ -256,6 +261,7 @@ fn take_mask_along(worker: &'static Worker) {
         own.kernel_mask = mask;
         crate::signals::set_mask(mask);
     }
+    crate::kernel_state::take_along(worker);
 }
 
 /// [`enter_program`] for a ULT that follows another one, on its worker, with the same gang and region.
@@ -263,6 +269,9 @@ fn enter_program_again(worker: &'static Worker) {
     // SAFETY: own kernel thread.
     unsafe { look::publish_crowd_again(worker) };
     worker::note_stack(worker);
+    if differ() {
+        take_along(worker);
+    }
     back_to_program(worker);
 }
 

@@ -40,13 +40,12 @@ pub fn bind_current_thread(cpus: &[usize]) -> io::Result<()> {
 pub(super) fn bind_to(cpus: &[usize]) -> io::Result<()> {
     let words = words_of(cpus);
     // SAFETY: the pointer and the size in bytes describe `words`, which the kernel only reads.
-    let refused =
-        unsafe { libc::sched_setaffinity(0, size_of_val(&*words), words.as_ptr().cast()) };
-    if refused == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    // Past the C library, whose function notes what the program asks for.
+    let refused = unsafe {
+        crate::arch::system_call(libc::SYS_sched_setaffinity as usize, [0, size_of_val(&*words), words.as_ptr() as usize, 0])
+    };
+    crate::kernel_state::has_been_bound();
+    if refused == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(-refused as i32)) }
 }
 
 /// The processors the calling kernel thread may run on, ascending; empty where the kernel does not tell.

@@ -110,6 +110,7 @@ fn adopt(worker: &'static Worker, identity: impl FnOnce() -> &'static Identity) 
         (*own).role = Role::none(worker);
         (*own).mode_in_force = worker.strand();
         (*own).place = None;
+        (*own).kernel = crate::kernel_state::Host::NEW;
     }
     worker.site.forget();
     word(WORD_WORKER).set(ptr::from_ref(worker) as usize);

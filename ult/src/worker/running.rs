@@ -246,6 +246,7 @@ pub(crate) fn borrow_identity(worker: &'static Worker) -> Option<&'static Identi
 /// after the other do not meet at the pool's lock each time.
 pub(crate) fn give_identity_back(worker: &'static Worker, identity: &'static Identity) {
     identity.set_host(None);
+    identity.state.forget();
     // SAFETY: own kernel thread.
     let spare = unsafe { &mut (*worker.own()).spare };
     match spare {

@@ -1,0 +1,242 @@
+//! The C library's functions about other state that the kernel keeps per thread: nice value, I/O priority, timer slack, personality, file system user
+//! ([`ult::kernel_state`]), and what cannot be kept.
+//!
+//! What cannot be set back, or is not kept, gives threads of new regions kernel threads of their own ([`Reason::KernelState`]). The region that runs keeps its workers: its
+//! other threads on the same one see what was done.
+use core::ffi::{c_int, c_long, c_uint, c_ulong, c_void};
+
+use ult::kernel_state::{self, Setting};
+
+use super::next::Next;
+use super::thread::{direct, failed, gettid};
+use super::{affinity, thread_clock, thread_name};
+use crate::omp::storage::{self, Reason};
+
+/// Threads of new regions share no kernel threads: the caller has done something to its own that is not kept.
+fn not_kept() {
+    if ult::identity::count() != 0 {
+        storage::share_no_more(Reason::KernelState);
+    }
+}
+
+fn is_me(who: usize) -> bool {
+    who as i32 == 0 || who as i32 == gettid()
+}
+
+/// Values of `prctl`'s first argument that change the calling thread for good.
+const FOR_GOOD: [c_int; 8] = [
+    libc::PR_SET_NO_NEW_PRIVS,
+    libc::PR_SET_SECCOMP,
+    libc::PR_CAPBSET_DROP,
+    libc::PR_SET_SECUREBITS,
+    libc::PR_CAP_AMBIENT,
+    libc::PR_SET_SPECULATION_CTRL,
+    libc::PR_SET_TSC,
+    libc::PR_MCE_KILL,
+];
+
+/// System calls that come here from `syscall`: a byte for each number.
+pub(super) static TAKEN_OVER: [u8; LENGTH] = {
+    let mut table = [0; LENGTH];
+    let mut index = 0;
+    while index < CALLS.len() {
+        table[CALLS[index] as usize] = 1;
+        index += 1;
+    }
+    table
+};
+
+/// Numbers in the table; those behind it are passed on.
+pub(super) const LENGTH: usize = 512;
+
+const CALLS: [c_long; 25] = [
+    libc::SYS_gettid,
+    libc::SYS_tkill,
+    libc::SYS_tgkill,
+    libc::SYS_rt_tgsigqueueinfo,
+    libc::SYS_sched_setaffinity,
+    libc::SYS_sched_getaffinity,
+    libc::SYS_prctl,
+    libc::SYS_setpriority,
+    libc::SYS_ioprio_set,
+    libc::SYS_personality,
+    libc::SYS_setfsuid,
+    libc::SYS_setfsgid,
+    libc::SYS_clock_gettime,
+    libc::SYS_getrusage,
+    libc::SYS_capset,
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    libc::SYS_seccomp,
+    libc::SYS_sched_setscheduler,
+    libc::SYS_sched_setparam,
+    libc::SYS_sched_setattr,
+    libc::SYS_set_mempolicy,
+    libc::SYS_perf_event_open,
+    libc::SYS_arch_prctl,
+    libc::SYS_get_robust_list,
+];
+
+/// One of them, but those that name a thread for a signal. Negative error number, or the result.
+///
+/// # Safety
+/// As the system call.
+pub(super) unsafe fn call(number: c_long, arguments: [usize; 5]) -> c_long {
+    let [first, second, third, fourth, fifth] = arguments;
+    // SAFETY: passed on, here and below.
+    let pass_on = || unsafe { direct(number, first, second, third, fourth, fifth) };
+    let keep = |setting: Setting, value: usize| -c_long::from(kernel_state::set(setting, value as i64));
+    // SAFETY: as above.
+    unsafe {
+        match number {
+            libc::SYS_sched_setaffinity => affinity::set(first as _, second, third as *const u8) as c_long,
+            libc::SYS_sched_getaffinity => affinity::get(first as _, second, third as *mut u8) as c_long,
+            libc::SYS_getrusage => thread_clock::usage(first as _, second as *mut libc::rusage) as c_long,
+            libc::SYS_clock_gettime => match thread_clock::nanoseconds(first as _) {
+                Some(ns) if second != 0 => {
+                    (second as *mut libc::timespec).write(libc::timespec { tv_sec: (ns / 1_000_000_000) as _, tv_nsec: (ns % 1_000_000_000) as _ });
+                    0
+                }
+                _ => pass_on(),
+            },
+            libc::SYS_prctl => control(first as c_int, [second, third, fourth, fifth]),
+            libc::SYS_setpriority if first as c_int == libc::PRIO_PROCESS as c_int && is_me(second) => keep(Setting::Nice, third as i32 as usize),
+            libc::SYS_ioprio_set if first == 1 && is_me(second) => keep(Setting::IoPriority, third),
+            libc::SYS_personality if first as u32 != u32::MAX => exchange(Setting::Personality, first as u32 as i64),
+            libc::SYS_setfsuid => exchange(Setting::FsUser, first as u32 as i64),
+            libc::SYS_setfsgid => exchange(Setting::FsGroup, first as u32 as i64),
+            libc::SYS_sched_setscheduler | libc::SYS_sched_setparam | libc::SYS_sched_setattr if !is_me(first) => pass_on(),
+            libc::SYS_perf_event_open if second as i32 != 0 => pass_on(),
+            libc::SYS_setpriority | libc::SYS_ioprio_set | libc::SYS_personality | libc::SYS_get_robust_list => pass_on(),
+            _ => for_good(pass_on()),
+        }
+    }
+}
+
+/// Something was done to the kernel thread that is not kept, if `result` says so.
+fn for_good(result: c_long) -> c_long {
+    if result >= 0 {
+        not_kept();
+    }
+    result
+}
+
+/// Sets it and returns what was before. Minus one asks only.
+fn exchange(setting: Setting, value: i64) -> c_long {
+    let before = setting.get();
+    if value == i64::from(u32::MAX) {
+        return before as c_long;
+    }
+    match kernel_state::set(setting, value) {
+        0 => before as c_long,
+        error => -c_long::from(error),
+    }
+}
+
+/// `prctl(2)`: negative error number, or the result.
+///
+/// # Safety
+/// As the system call.
+unsafe fn control(option: c_int, [second, third, fourth, fifth]: [usize; 4]) -> c_long {
+    // SAFETY: passed on.
+    unsafe {
+        match option {
+            libc::PR_SET_NAME => -c_long::from(thread_name::set(second as *const _)),
+            libc::PR_SET_TIMERSLACK => -c_long::from(kernel_state::set(Setting::TimerSlack, second as i64)),
+            _ => {
+                let result = direct(libc::SYS_prctl, option as usize, second, third, fourth, fifth);
+                if FOR_GOOD.contains(&option) { for_good(result) } else { result }
+            }
+        }
+    }
+}
+
+/// `prctl` (Linux): name and timer slack are the OpenMP thread's.
+///
+/// # Safety
+/// As the C library's function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn prctl(option: c_int, second: c_ulong, third: c_ulong, fourth: c_ulong, fifth: c_ulong) -> c_int {
+    // SAFETY: passed on.
+    failed(unsafe { control(option, [second as usize, third as usize, fourth as usize, fifth as usize]) }) as c_int
+}
+
+/// `setpriority` (POSIX.1-2017); of a thread, as Linux has it.
+#[unsafe(no_mangle)]
+pub extern "C" fn setpriority(which: c_uint, who: libc::id_t, value: c_int) -> c_int {
+    // SAFETY: no memory is passed.
+    failed(unsafe { call(libc::SYS_setpriority, [which as usize, who as usize, value as usize, 0, 0]) }) as c_int
+}
+
+/// `nice` (POSIX.1-2017); of the calling thread, as Linux has it.
+#[unsafe(no_mangle)]
+pub extern "C" fn nice(by: c_int) -> c_int {
+    let wanted = (Setting::Nice.get() + i64::from(by)).clamp(-20, 19);
+    match kernel_state::set(Setting::Nice, wanted) {
+        0 => Setting::Nice.get() as c_int,
+        error => failed(-c_long::from(if error == libc::EACCES { libc::EPERM } else { error })) as c_int,
+    }
+}
+
+/// `setfsuid` (Linux): the user before.
+#[unsafe(no_mangle)]
+pub extern "C" fn setfsuid(user: libc::uid_t) -> c_int {
+    exchange(Setting::FsUser, i64::from(user)) as c_int
+}
+
+/// `setfsgid` (Linux): the group before.
+#[unsafe(no_mangle)]
+pub extern "C" fn setfsgid(group: libc::gid_t) -> c_int {
+    exchange(Setting::FsGroup, i64::from(group)) as c_int
+}
+
+/// `personality` (Linux): the value before.
+#[unsafe(no_mangle)]
+pub extern "C" fn personality(value: c_ulong) -> c_int {
+    failed(exchange(Setting::Personality, i64::from(value as u32))) as c_int
+}
+
+macro_rules! for_good {
+    ($($(#[$doc:meta])* $name:ident, $c_name:literal, ($($argument:ident: $type:ty),*), $is_me:expr;)*) => { $(
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// As the C library's function.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
+            static NEXT: Next = Next::new($c_name);
+            type Function = unsafe extern "C" fn($($type),*) -> c_int;
+            // SAFETY: the next definition is the C library's, with this signature.
+            let next = unsafe { core::mem::transmute::<*const c_void, Option<Function>>(NEXT.address()) };
+            let Some(next) = next else { return failed(-c_long::from(libc::ENOSYS)) as c_int };
+            // SAFETY: passed on.
+            let result = unsafe { next($($argument),*) };
+            if result == 0 && $is_me {
+                not_kept();
+            }
+            result
+        }
+    )* };
+}
+
+for_good! {
+    /// `capset` (Linux): not kept.
+    capset, c"capset", (header: *mut c_void, data: *const c_void), true;
+    /// `unshare` (Linux): not kept.
+    unshare, c"unshare", (flags: c_int), flags != 0;
+    /// `setns` (Linux): not kept.
+    setns, c"setns", (descriptor: c_int, kind: c_int), true;
+    /// `sched_setscheduler` (POSIX.1-2017), of a thread as Linux has it: not kept.
+    sched_setscheduler, c"sched_setscheduler", (tid: libc::pid_t, policy: c_int, parameters: *const c_void), is_me(tid as usize);
+    /// `sched_setparam` (POSIX.1-2017), of a thread as Linux has it: not kept.
+    sched_setparam, c"sched_setparam", (tid: libc::pid_t, parameters: *const c_void), is_me(tid as usize);
+    /// `pthread_setschedparam` (POSIX.1-2017): not kept.
+    pthread_setschedparam, c"pthread_setschedparam", (thread: libc::pthread_t, policy: c_int, parameters: *const c_void), is_self(thread);
+    /// `pthread_setschedprio` (POSIX.1-2017): not kept.
+    pthread_setschedprio, c"pthread_setschedprio", (thread: libc::pthread_t, priority: c_int), is_self(thread);
+}
+
+fn is_self(thread: libc::pthread_t) -> bool {
+    // SAFETY: no preconditions.
+    thread == unsafe { libc::pthread_self() }
+}

@@ -1,0 +1,93 @@
+//! The processor time of each thread.
+//!
+//! The kernel counts for kernel threads. From the first question on, each way back to program code that brings another thread reads the kernel thread's
+//! clock and adds what has passed to the thread that ran. What the scheduler uses in between counts for who ran before.
+//!
+//! A thread that runs with its kernel thread's own storage begins with what that has used; one that runs with a donor's begins with zero.
+use core::ptr;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crate::arch;
+use crate::identity::Identity;
+use crate::sched;
+
+use super::{TIMED, here, is_timed};
+
+/// Nanoseconds of processor time that were counted for a thread.
+pub(super) struct Time(AtomicU64);
+
+impl Time {
+    pub(super) const fn new() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    fn add(&self, ns: u64) {
+        // ORDERING: Relaxed; a number that is handed on with the thread.
+        self.0.fetch_add(ns, Relaxed);
+    }
+
+    fn get(&self) -> u64 {
+        // ORDERING: as above.
+        self.0.load(Relaxed)
+    }
+}
+
+/// Whose time a kernel thread's clock counts, and since when; null: nobody's.
+pub(super) struct Running {
+    identity: *const Identity,
+    since: u64,
+}
+
+impl Running {
+    pub(super) const NONE: Running = Running { identity: ptr::null(), since: 0 };
+}
+
+/// The calling kernel thread's processor time, nanoseconds.
+fn now() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: a valid place for the answer.
+    unsafe { arch::system_call(libc::SYS_clock_gettime as usize, [libc::CLOCK_THREAD_CPUTIME_ID as usize, (&raw mut time) as usize, 0, 0]) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// The thread with `identity` runs on from here.
+pub(super) fn change(running: &mut Running, identity: &'static Identity) {
+    if !is_timed() || ptr::eq(running.identity, identity) || crate::mutant!(clock_of_worker) {
+        return;
+    }
+    charge(running, identity);
+}
+
+fn charge(running: &mut Running, identity: &'static Identity) {
+    let now = now();
+    // SAFETY: null or a record, and records of threads that run here are not freed before.
+    match unsafe { running.identity.as_ref() } {
+        Some(before) => before.state.time.add(now - running.since),
+        // What the kernel thread has used before anybody asked.
+        None if !identity.is_donated() => identity.state.time.add(now),
+        None => {}
+    }
+    (running.identity, running.since) = (identity, now);
+}
+
+/// The processor time of the calling OpenMP thread, nanoseconds; `None` where it has a kernel thread for itself, or is none. Any thread.
+pub fn of_current() -> Option<u64> {
+    let (worker, identity) = here()?;
+    if !is_timed() {
+        // ORDERING: Relaxed; see `is_timed`.
+        TIMED.store(true, Relaxed);
+        sched::threads_differ();
+    }
+    // SAFETY: own kernel thread; program code runs.
+    let running = unsafe { &mut (*worker.own()).kernel.running };
+    if crate::mutant!(clock_of_worker) {
+        return Some(now());
+    }
+    charge(running, identity);
+    Some(identity.state.time.get())
+}
+
+/// The processor time that was counted for the thread with the donor of this number, up to its last switch; `None` if there is no such thread.
+pub fn of_donor(tid: i32) -> Option<u64> {
+    crate::identity::of_donor(tid).map(|identity| identity.state.time.get())
+}

@@ -1,0 +1,197 @@
+//! State that the kernel keeps per thread, kept for each OpenMP thread where threads share kernel threads.
+//!
+//! A program that binds a thread to a processor, names it, or changes its nice value means the OpenMP thread. The kernel does it to the kernel thread, which runs
+//! others too. So the first time a thread asks for such a thing it is noted with its identity; from then on each way back to program code
+//! compares what the running thread wants with what its kernel thread has, and makes the system calls that are needed. A kernel thread has its own state
+//! again where a thread runs that has asked for nothing.
+//!
+//! | room | what lives here |
+//! |---|---|
+//! | `settings` | the numbers and masks that are kept, and their system calls |
+//! | `clock` | the processor time of each thread |
+//!
+//! What may not live here: the C library's functions that are taken over (the layer above). What is kept, what is not, and what it costs:
+//! `docs/kernel-state.md`.
+//!
+//! A program that asks for none of it pays nothing: the flag is the one that is looked at for signal masks.
+use core::ptr;
+use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+
+mod clock;
+mod settings;
+
+pub use clock::{of_current as processor_time, of_donor as processor_time_of_donor};
+pub use settings::{AFFINITY_WORDS, Affinity, NAME_BYTES, Setting};
+
+use crate::identity::Identity;
+use crate::sched;
+use crate::worker::{self, Worker};
+use settings::{Kept, Values};
+
+/// What an identity keeps; null until its thread asks.
+pub(crate) struct State {
+    kept: AtomicPtr<Kept>,
+    time: clock::Time,
+}
+
+impl core::fmt::Debug for State {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("State").field("keeps", &self.kept().is_some()).finish_non_exhaustive()
+    }
+}
+
+impl State {
+    pub(crate) const fn new() -> Self {
+        Self { kept: AtomicPtr::new(ptr::null_mut()), time: clock::Time::new() }
+    }
+
+    fn kept(&self) -> Option<&'static Kept> {
+        // ORDERING: Acquire, pairs with the Release in `keep`.
+        // SAFETY: null, or leaked by `keep`.
+        unsafe { self.kept.load(Acquire).as_ref() }
+    }
+
+    /// What this identity keeps; made now if there is nothing. Stays with the identity for good.
+    fn keep(&self) -> &'static Kept {
+        if let Some(kept) = self.kept() {
+            return kept;
+        }
+        let new = Box::into_raw(Box::new(Kept::new()));
+        // ORDERING: Release pairs with the Acquire in `kept`; Acquire for one that another thread was quicker with.
+        match self.kept.compare_exchange(ptr::null_mut(), new, Release, Acquire) {
+            // SAFETY: leaked just now.
+            Ok(_) => unsafe { &*new },
+            Err(there) => {
+                // SAFETY: made above, and nobody has it; the other one is leaked.
+                unsafe {
+                    drop(Box::from_raw(new));
+                    &*there
+                }
+            }
+        }
+    }
+
+    /// The thread with this identity has ended: the next one has asked for nothing.
+    pub(crate) fn forget(&self) {
+        if let Some(kept) = self.kept() {
+            kept.forget();
+        }
+    }
+}
+
+/// What a kernel thread has, and what it had before threads asked for something else. Its own.
+pub(crate) struct Host {
+    had: Values,
+    has: Values,
+    running: clock::Running,
+}
+
+impl Host {
+    pub(crate) const NEW: Host = Host { had: Values::NONE, has: Values::NONE, running: clock::Running::NONE };
+}
+
+/// The calling thread's own identity and worker, where it is an OpenMP thread that may share its kernel thread.
+fn here() -> Option<(&'static Worker, &'static Identity)> {
+    let worker = worker::current().filter(|worker| !worker.is_in_scheduler())?;
+    Some((worker, worker::identity_in_force()?))
+}
+
+/// Sets `setting` of the calling thread, and keeps it for that thread. Returns zero or an error number. Any thread.
+pub fn set(setting: Setting, value: i64) -> i32 {
+    let Some((worker, identity)) = here() else { return setting.set(value) };
+    // SAFETY: own kernel thread; program code runs.
+    let host = unsafe { &mut (*worker.own()).kernel };
+    host.had.learn(setting, setting.get());
+    let error = setting.set(value);
+    if error == 0 {
+        // As the kernel has it: it may have bounded the value.
+        let value = setting.get();
+        host.has.note(setting, value);
+        identity.state.keep().note(setting, value);
+        sched::threads_differ();
+    }
+    error
+}
+
+/// Restricts the calling thread to processors, and keeps that for it. Zero or an error number. Any thread.
+///
+/// # Safety
+/// As for the system call: `bytes` of a mask are at `mask`.
+pub unsafe fn bind(bytes: usize, mask: *const u8) -> i32 {
+    let Some((worker, identity)) = here() else {
+        // SAFETY: passed on.
+        return unsafe { settings::bind(bytes, mask) };
+    };
+    // SAFETY: own kernel thread; program code runs.
+    let host = unsafe { &mut (*worker.own()).kernel };
+    host.had.learn_affinity();
+    // SAFETY: passed on.
+    let error = unsafe { settings::bind(bytes, mask) };
+    if error == 0 {
+        let now = settings::affinity();
+        host.has.affinity = now;
+        identity.state.keep().note_affinity(&now);
+        sched::threads_differ();
+    }
+    error
+}
+
+/// Restricts the thread with `identity`, which is not the calling one, from its next way back to program code on.
+pub fn bind_other(identity: &'static Identity, affinity: &Affinity) {
+    identity.state.keep().note_affinity(affinity);
+    sched::threads_differ();
+}
+
+/// What the thread with `identity` is restricted to, if it has asked for that.
+pub fn affinity_of(identity: &'static Identity) -> Option<Affinity> {
+    identity.state.kept()?.affinity()
+}
+
+/// Names the calling thread. Zero or an error number. Any thread.
+///
+/// # Safety
+/// A C string.
+pub unsafe fn rename(name: *const u8) -> i32 {
+    // SAFETY: passed on.
+    let Some((worker, identity)) = here() else { return unsafe { settings::rename(name) } };
+    // SAFETY: own kernel thread; program code runs.
+    let host = unsafe { &mut (*worker.own()).kernel };
+    host.had.learn_name();
+    // SAFETY: passed on.
+    let error = unsafe { settings::rename(name) };
+    if error == 0 {
+        let now = settings::name();
+        host.has.name = Some(now);
+        identity.state.keep().note_name(&now);
+        sched::threads_differ();
+    }
+    error
+}
+
+/// The runtime has bound the calling kernel thread: what it had before is no more.
+pub(crate) fn has_been_bound() {
+    if let Some(worker) = worker::current() {
+        // SAFETY: own kernel thread.
+        let host = unsafe { &mut (*worker.own()).kernel };
+        (host.had.affinity, host.has.affinity) = (Affinity::UNKNOWN, Affinity::UNKNOWN);
+    }
+}
+
+/// Another thread may run on `worker` now: the kernel thread gets what that wants, if it has something else. In the scheduler, on the worker's kernel thread.
+pub(crate) fn take_along(worker: &'static Worker) {
+    // SAFETY: own kernel thread, in its scheduler.
+    let own = unsafe { &mut *worker.own() };
+    let Some(identity) = own.role.identity else { return };
+    if !crate::mutant!(settings_stay_with_worker) {
+        settings::change(&mut own.kernel.had, &mut own.kernel.has, identity.state.kept());
+    }
+    clock::change(&mut own.kernel.running, identity);
+}
+
+/// Somebody has asked for a thread's processor time.
+static TIMED: AtomicBool = AtomicBool::new(false);
+
+fn is_timed() -> bool {
+    // ORDERING: Relaxed; who has asked sees its own store, others at a later switch.
+    TIMED.load(Relaxed)
+}

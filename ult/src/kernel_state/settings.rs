@@ -1,0 +1,297 @@
+//! Settings of a thread: numbers, its processors and its name.
+//!
+//! All system calls are made past the C library, whose functions are taken over and come here.
+use core::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+
+use crate::arch;
+
+/// A number that the kernel keeps per thread, and that can be set back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Setting {
+    /// `setpriority(PRIO_PROCESS)`: -20 to 19.
+    Nice,
+    /// `ioprio_set`: class and data.
+    IoPriority,
+    /// `prctl(PR_SET_TIMERSLACK)`, nanoseconds.
+    TimerSlack,
+    /// `personality`.
+    Personality,
+    /// `setfsuid`.
+    FsUser,
+    /// `setfsgid`.
+    FsGroup,
+}
+
+const SETTINGS: usize = 6;
+
+impl Setting {
+    /// All of them.
+    pub const ALL: [Setting; SETTINGS] =
+        [Setting::Nice, Setting::IoPriority, Setting::TimerSlack, Setting::Personality, Setting::FsUser, Setting::FsGroup];
+
+    /// As the calling kernel thread has it.
+    pub fn get(self) -> i64 {
+        const ASK: usize = u32::MAX as usize;
+        // SAFETY: all of these only ask, and pass no memory.
+        unsafe {
+            match self {
+                // The kernel returns 20 - nice.
+                Setting::Nice => 20 - call(libc::SYS_getpriority, [libc::PRIO_PROCESS as usize, 0, 0, 0]),
+                Setting::IoPriority => call(libc::SYS_ioprio_get, [IOPRIO_WHO_PROCESS, 0, 0, 0]),
+                Setting::TimerSlack => call(libc::SYS_prctl, [libc::PR_GET_TIMERSLACK as usize, 0, 0, 0]),
+                Setting::Personality => call(libc::SYS_personality, [ASK, 0, 0, 0]),
+                Setting::FsUser => call(libc::SYS_setfsuid, [ASK, 0, 0, 0]),
+                Setting::FsGroup => call(libc::SYS_setfsgid, [ASK, 0, 0, 0]),
+            }
+        }
+    }
+
+    /// Sets it for the calling kernel thread: zero or an error number.
+    pub fn set(self, value: i64) -> i32 {
+        let value = value as usize;
+        // SAFETY: none of these passes memory.
+        let result = unsafe {
+            match self {
+                Setting::Nice => call(libc::SYS_setpriority, [libc::PRIO_PROCESS as usize, 0, value, 0]),
+                Setting::IoPriority => call(libc::SYS_ioprio_set, [IOPRIO_WHO_PROCESS, 0, value, 0]),
+                Setting::TimerSlack => call(libc::SYS_prctl, [libc::PR_SET_TIMERSLACK as usize, value, 0, 0]),
+                // These return what was before.
+                Setting::Personality => call(libc::SYS_personality, [value, 0, 0, 0]).min(0),
+                Setting::FsUser => call(libc::SYS_setfsuid, [value, 0, 0, 0]).min(0),
+                Setting::FsGroup => call(libc::SYS_setfsgid, [value, 0, 0, 0]).min(0),
+            }
+        };
+        -result as i32
+    }
+}
+
+/// `IOPRIO_WHO_PROCESS`.
+const IOPRIO_WHO_PROCESS: usize = 1;
+
+unsafe fn call(number: libc::c_long, arguments: [usize; 4]) -> i64 {
+    // SAFETY: passed on.
+    unsafe { arch::system_call(number as usize, arguments) as i64 }
+}
+
+/// Words of a mask of processors: 4,096, more than any kernel is built for by default.
+pub const AFFINITY_WORDS: usize = 64;
+
+/// Processors that a thread may run on, as the kernel writes them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Affinity {
+    /// Bytes that the kernel uses; zero: not known.
+    pub bytes: usize,
+    /// Bit `n % 64` of word `n / 64`: processor `n`.
+    pub words: [u64; AFFINITY_WORDS],
+}
+
+impl Affinity {
+    /// Not known.
+    pub const UNKNOWN: Affinity = Affinity { bytes: 0, words: [0; AFFINITY_WORDS] };
+}
+
+/// What the calling kernel thread may run on.
+pub(super) fn affinity() -> Affinity {
+    let mut found = Affinity::UNKNOWN;
+    // SAFETY: the kernel writes into the words.
+    let bytes = unsafe { call(libc::SYS_sched_getaffinity, [0, size_of_val(&found.words), found.words.as_mut_ptr() as usize, 0]) };
+    found.bytes = bytes.max(0) as usize;
+    found
+}
+
+/// Restricts the calling kernel thread: zero or an error number.
+///
+/// # Safety
+/// So many bytes are there.
+pub(super) unsafe fn bind(bytes: usize, mask: *const u8) -> i32 {
+    // SAFETY: passed on.
+    -unsafe { call(libc::SYS_sched_setaffinity, [0, bytes, mask as usize, 0]) } as i32
+}
+
+/// Bytes of a thread's name with the zero at its end.
+pub const NAME_BYTES: usize = 16;
+type Name = [u8; NAME_BYTES];
+
+/// The calling kernel thread's name.
+pub(super) fn name() -> Name {
+    let mut name = [0; NAME_BYTES];
+    // SAFETY: as many bytes as the kernel writes.
+    unsafe { call(libc::SYS_prctl, [libc::PR_GET_NAME as usize, name.as_mut_ptr() as usize, 0, 0]) };
+    name
+}
+
+/// Names the calling kernel thread: zero or an error number.
+///
+/// # Safety
+/// A C string.
+pub(super) unsafe fn rename(name: *const u8) -> i32 {
+    // SAFETY: passed on.
+    -unsafe { call(libc::SYS_prctl, [libc::PR_SET_NAME as usize, name as usize, 0, 0]) } as i32
+}
+
+/// Values that are known.
+pub(super) struct Values {
+    numbers: [Option<i64>; SETTINGS],
+    pub(super) affinity: Affinity,
+    pub(super) name: Option<Name>,
+}
+
+impl Values {
+    pub(super) const NONE: Values = Values { numbers: [None; SETTINGS], affinity: Affinity::UNKNOWN, name: None };
+
+    /// Notes a value unless one is known.
+    pub(super) fn learn(&mut self, setting: Setting, value: i64) {
+        self.numbers[setting as usize].get_or_insert(value);
+    }
+
+    pub(super) fn note(&mut self, setting: Setting, value: i64) {
+        self.numbers[setting as usize] = Some(value);
+    }
+
+    pub(super) fn learn_affinity(&mut self) {
+        if self.affinity.bytes == 0 {
+            self.affinity = affinity();
+        }
+    }
+
+    pub(super) fn learn_name(&mut self) {
+        self.name.get_or_insert_with(name);
+    }
+}
+
+/// What a thread has asked for. Written by that thread, its processors by others of the program too; read where it runs.
+pub(super) struct Kept {
+    /// A bit for each of [`Setting::ALL`], then [`AFFINITY`] and [`NAME`].
+    which: AtomicU32,
+    numbers: [AtomicI64; SETTINGS],
+    bytes: AtomicU32,
+    words: [AtomicU64; AFFINITY_WORDS],
+    name: [AtomicU64; 2],
+}
+
+const AFFINITY: u32 = 1 << SETTINGS;
+const NAME: u32 = 2 << SETTINGS;
+
+impl Kept {
+    pub(super) fn new() -> Self {
+        Self {
+            which: AtomicU32::new(0),
+            numbers: [const { AtomicI64::new(0) }; SETTINGS],
+            bytes: AtomicU32::new(0),
+            words: [const { AtomicU64::new(0) }; AFFINITY_WORDS],
+            name: [const { AtomicU64::new(0) }; 2],
+        }
+    }
+
+    fn has(&self, bit: u32) -> bool {
+        // ORDERING: Acquire, pairs with the Release in `add`: the value is there.
+        self.which.load(Acquire) & bit != 0
+    }
+
+    fn add(&self, bit: u32) {
+        // ORDERING: Release, pairs with the Acquire in `has`.
+        self.which.fetch_or(bit, Release);
+    }
+
+    pub(super) fn forget(&self) {
+        // ORDERING: Relaxed; nobody has the identity.
+        self.which.store(0, Relaxed);
+    }
+
+    pub(super) fn note(&self, setting: Setting, value: i64) {
+        // ORDERING: Relaxed; published by `add`.
+        self.numbers[setting as usize].store(value, Relaxed);
+        self.add(1 << setting as usize);
+    }
+
+    fn number(&self, setting: Setting) -> Option<i64> {
+        // ORDERING: Relaxed; acquired by `has`.
+        self.has(1 << setting as usize).then(|| self.numbers[setting as usize].load(Relaxed))
+    }
+
+    pub(super) fn note_affinity(&self, affinity: &Affinity) {
+        for (kept, &word) in self.words.iter().zip(&affinity.words) {
+            // ORDERING: Relaxed; published by `add`. Who reads while another thread writes reads again at the next switch.
+            kept.store(word, Relaxed);
+        }
+        // ORDERING: as above.
+        self.bytes.store(affinity.bytes as u32, Relaxed);
+        self.add(AFFINITY);
+    }
+
+    pub(super) fn affinity(&self) -> Option<Affinity> {
+        self.has(AFFINITY).then(|| Affinity {
+            // ORDERING: Relaxed; acquired by `has`.
+            bytes: self.bytes.load(Relaxed) as usize,
+            // ORDERING: as above.
+            words: core::array::from_fn(|index| self.words[index].load(Relaxed)),
+        })
+    }
+
+    pub(super) fn note_name(&self, name: &Name) {
+        for (kept, word) in self.name.iter().zip(name.chunks_exact(8)) {
+            // ORDERING: Relaxed; published by `add`.
+            kept.store(u64::from_ne_bytes(word.try_into().unwrap_or_default()), Relaxed);
+        }
+        self.add(NAME);
+    }
+
+    fn name(&self) -> Option<Name> {
+        // ORDERING: Relaxed; acquired by `has`.
+        let words = || [0, 1].map(|index| self.name[index].load(Relaxed).to_ne_bytes());
+        self.has(NAME).then(|| {
+            let [low, high] = words();
+            core::array::from_fn(|index| if index < 8 { low[index] } else { high[index - 8] })
+        })
+    }
+}
+
+/// The calling kernel thread, which `has` these values and `had` those of its own, gets what is `kept`, or its own where nothing is.
+pub(super) fn change(had: &mut Values, has: &mut Values, kept: Option<&Kept>) {
+    for setting in Setting::ALL {
+        let wanted = kept.and_then(|kept| kept.number(setting));
+        if wanted.is_some() {
+            had.learn(setting, setting.get());
+        }
+        let index = setting as usize;
+        let wanted = wanted.or(had.numbers[index]);
+        if let Some(value) = wanted
+            && has.numbers[index].or(had.numbers[index]) != wanted
+        {
+            // Refused where it cannot be set back: then it stays as it is, and the next switch tries again.
+            if setting.set(value) == 0 {
+                has.numbers[index] = wanted;
+            }
+        }
+    }
+    change_affinity(had, has, kept.and_then(Kept::affinity));
+    change_name(had, has, kept.and_then(Kept::name));
+}
+
+fn change_affinity(had: &mut Values, has: &mut Values, wanted: Option<Affinity>) {
+    if wanted.is_some() {
+        had.learn_affinity();
+    }
+    let has_now = if has.affinity.bytes == 0 { had.affinity } else { has.affinity };
+    let wanted = wanted.unwrap_or(had.affinity);
+    if wanted.bytes != 0 && wanted != has_now && !crate::mutant!(affinity_stays_with_worker) {
+        // SAFETY: the mask's own words.
+        unsafe { bind(wanted.bytes, wanted.words.as_ptr().cast()) };
+        has.affinity = wanted;
+    }
+}
+
+fn change_name(had: &mut Values, has: &mut Values, wanted: Option<Name>) {
+    if wanted.is_some() {
+        had.learn_name();
+    }
+    let wanted = wanted.or(had.name);
+    if let Some(name) = wanted
+        && has.name.or(had.name) != wanted
+    {
+        // SAFETY: ends with a zero byte, as the kernel had it.
+        unsafe { rename(name.as_ptr()) };
+        has.name = wanted;
+    }
+}
