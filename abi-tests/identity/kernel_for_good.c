@@ -8,6 +8,8 @@
 #include "check.h"
 
 enum { MOST = 64 };
+static int kept;
+#pragma omp threadprivate(kept)
 
 /* The number of the kernel thread, whatever the runtime says. */
 static long kernel_thread(void)
@@ -24,7 +26,7 @@ int main(void)
     long numbers[MOST] = {0};
     int threads = 0, wrong = 0;
 #pragma omp parallel
-    ;
+    kept = 100 + omp_get_thread_num();
 #pragma omp parallel
 #pragma omp single
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -39,7 +41,7 @@ int main(void)
             syscall(SYS_unshare, 0x200); /* CLONE_FS */
 #pragma omp barrier
 #pragma omp critical
-        wrong += numbers[me] != kernel_thread();
+        wrong += numbers[me] != kernel_thread() || kept != 100 + me;
     }
     for (int t = 0; t < threads; t++)
         for (int u = 0; u < t; u++)

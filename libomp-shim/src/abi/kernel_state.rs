@@ -1,7 +1,7 @@
 //! The C library's functions about other state that the kernel keeps per thread: nice value, I/O priority, timer slack, personality, file system user
 //! ([`ult::kernel_state`]), and what cannot be kept.
 //!
-//! What cannot be set back, or is not kept, gives threads of new regions kernel threads of their own ([`Reason::KernelState`]). The region that runs keeps its workers: its
+//! What cannot be set back, or is not kept, gives threads of new regions kernel threads of their own ([`storage::keep_apart`]). The region that runs keeps its workers: its
 //! other threads on the same one see what was done.
 use core::ffi::{c_int, c_long, c_uint, c_ulong, c_void};
 
@@ -10,12 +10,12 @@ use ult::kernel_state::{self, Setting};
 use super::next::Next;
 use super::thread::{direct, failed, gettid};
 use super::{affinity, thread_clock, thread_name};
-use crate::omp::storage::{self, Reason};
+use crate::omp::storage;
 
-/// Threads of new regions share no kernel threads: the caller has done something to its own that is not kept.
+/// Threads of new regions share no kernel threads: the caller, an OpenMP thread, has done something to its own that is not kept.
 fn not_kept() {
-    if ult::identity::count() != 0 {
-        storage::share_no_more(Reason::KernelState);
+    if kernel_state::is_of_openmp() {
+        storage::keep_apart();
     }
 }
 

@@ -35,7 +35,7 @@ use super::env;
 use super::parallel::{among, spin_for};
 use super::queue;
 use super::report;
-use super::storage::may_share;
+use super::storage::{self, may_share};
 use super::team::{Housing, Team};
 use super::thread::{Here, Thread};
 use super::tool::hook;
@@ -74,7 +74,7 @@ fn housing(here: Here, wanted: u32, region: usize) -> Housing {
     if !may_share() {
         return Housing::Grown;
     }
-    let blocks = ult::stall::is_known_blocker(region);
+    let blocks = ult::stall::is_known_blocker(region) || storage::are_kept_apart();
     let outermost = is_outermost(here);
     if blocks && !(outermost && isolate_residents(here, wanted)) {
         Housing::Grown

@@ -9,7 +9,7 @@
 //! What may not live here: who wears what (`assemble`, `identities`), and how ([`ult::identity`]).
 
 use core::fmt;
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use ult::identity::{Support, support};
 use ult::worker;
@@ -25,17 +25,14 @@ pub enum Reason {
     Mutexes = 1,
     /// It uses a garbage collector that stops all registered threads by signals and scans the stacks that they have registered.
     Collector = 2,
-    /// It has changed something of a thread that the kernel keeps per thread, and that is not kept for each OpenMP thread.
-    KernelState = 3,
 }
 
 impl Reason {
-    const ALL: [Reason; 3] = [Reason::Mutexes, Reason::Collector, Reason::KernelState];
+    const ALL: [Reason; 2] = [Reason::Mutexes, Reason::Collector];
 
     fn text(self) -> &'static str {
         match self {
             Reason::Mutexes => "the program has mutexes that pass priorities on",
-            Reason::KernelState => "the program has changed rights, scheduling or namespaces of one thread",
             Reason::Collector => "the program uses a garbage collector that stops threads by signals",
         }
     }
@@ -48,6 +45,22 @@ static SHARES_NO_MORE: AtomicU32 = AtomicU32::new(0);
 pub fn share_no_more(reason: Reason) {
     // ORDERING: Relaxed, both; a setting: regions that others fork at this moment do not use what the caller is about to make.
     let _ = SHARES_NO_MORE.compare_exchange(0, reason as u32, Ordering::Relaxed, Ordering::Relaxed);
+}
+
+/// A thread has changed something that the kernel keeps per thread, and that is not kept for each OpenMP thread.
+static APART: AtomicBool = AtomicBool::new(false);
+
+/// From the next fork on each thread of a region has a kernel thread of its own, with the storage that it has had until then. Because the calling thread has done something
+/// to its kernel thread that is not kept.
+pub fn keep_apart() {
+    // ORDERING: Relaxed; a setting, as above.
+    APART.store(true, Ordering::Relaxed);
+}
+
+/// Has somebody asked for that?
+pub fn are_kept_apart() -> bool {
+    // ORDERING: Relaxed; as above.
+    APART.load(Ordering::Relaxed)
 }
 
 fn shares_no_more() -> Option<Reason> {
@@ -104,7 +117,11 @@ impl Storage {
 impl fmt::Display for Storage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Borrowed(how) => write!(f, "each thread has its own, borrowed from a parked kernel thread; changed by {how}"),
+            Self::Borrowed(how) => {
+                write!(f, "each thread has its own, borrowed from a parked kernel thread; changed by {how}")?;
+                let apart = if are_kept_apart() { "; a kernel thread for each thread: the program has changed rights, scheduling or namespaces of one" } else { "" };
+                f.write_str(apart)
+            }
             Self::Kernel(why) => write!(f, "a kernel thread for each thread: {why}"),
             Self::Shared => write!(f, "threads on one worker share the worker's: GANGWAY_TLS says so"),
         }

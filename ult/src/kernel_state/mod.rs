@@ -96,6 +96,11 @@ fn here() -> Option<(&'static Worker, &'static Identity)> {
     Some((worker, worker::identity_in_force()?))
 }
 
+/// Is the caller program code of an OpenMP thread, and not a thread of the runtime's or the program's? Any thread.
+pub fn is_of_openmp() -> bool {
+    here().is_some()
+}
+
 /// Sets `setting` of the calling thread, and keeps it for that thread. Returns zero or an error number. Any thread.
 pub fn set(setting: Setting, value: i64) -> i32 {
     let Some((worker, identity)) = here() else { return setting.set(value) };

@@ -103,9 +103,10 @@ impl Awake {
 
     fn now() -> Self {
         let mut usage = core::mem::MaybeUninit::<libc::rusage>::zeroed();
+        // Past the C library, whose function answers for the OpenMP thread.
         // SAFETY: a valid out pointer; all zeros are a value, should the call fail.
         let usage = unsafe {
-            libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
+            crate::arch::system_call(libc::SYS_getrusage as usize, [libc::RUSAGE_THREAD as usize, usage.as_mut_ptr() as usize, 0, 0]);
             usage.assume_init()
         };
         let micros_of = |t: libc::timeval| t.tv_sec as u64 * 1_000_000 + t.tv_usec as u64;
