@@ -279,6 +279,8 @@ fn change_affinity(had: &mut Values, has: &mut Values, wanted: Option<Affinity>)
         // SAFETY: the mask's own words.
         unsafe { bind(wanted.bytes, wanted.words.as_ptr().cast()) };
         has.affinity = wanted;
+        // Workers go from processor to processor with their threads: two may be on the same one, where who spins keeps the other from it.
+        crate::sched::set_cores(1);
     }
 }
 
