@@ -80,46 +80,69 @@ pub fn set_overflow_hint(hint: &'static str) {
     HINT.store(Box::leak(Box::new(hint)), Release);
 }
 
-/// Gives this kernel thread an alternate signal stack if it has none. Cheap when it has one (one system call).
+/// Gives this kernel thread an alternate signal stack if it has none; otherwise returns the one that it has. Cheap when it has one (one system call).
 ///
 /// Without memory for it the thread goes on without: an overflow then ends without the message.
-pub fn enter_kernel_thread() {
-    if current_alternate().ss_flags & libc::SS_DISABLE == 0 {
-        return;
+pub fn enter_kernel_thread() -> Option<libc::stack_t> {
+    let current = current_alternate();
+    if current.ss_flags & libc::SS_DISABLE == 0 {
+        return Some(current);
     }
-    let Some(base) = map_alternate() else { return };
-    let stack = libc::stack_t { ss_sp: base.cast(), ss_flags: 0, ss_size: ALTERNATE };
-    // SAFETY: the range is mapped and stays so until `leave_kernel_thread` on this thread.
-    unsafe { libc::sigaltstack(&raw const stack, ptr::null_mut()) };
+    if let Some(stack) = new_alternate() {
+        set_alternate(&stack);
+    }
+    None
+}
+
+/// A new alternate stack, which stays until `leave_kernel_thread` of the thread that has it; `None` without memory.
+pub(crate) fn new_alternate() -> Option<libc::stack_t> {
+    map_alternate().map(|base| libc::stack_t { ss_sp: base.cast(), ss_flags: 0, ss_size: ALTERNATE })
+}
+
+/// `sigaltstack(2)` past the C library, whose function answers for the OpenMP thread. An error number, or zero. Async-signal-safe.
+///
+/// # Safety
+/// As the system call.
+pub(crate) unsafe fn ask_alternate(new: *const libc::stack_t, old: *mut libc::stack_t) -> i32 {
+    // SAFETY: passed on.
+    -unsafe { crate::arch::system_call(libc::SYS_sigaltstack as usize, [new as usize, old as usize, 0, 0]) } as i32
+}
+
+/// Sets the kernel thread's alternate stack, which is mapped as long as it has it. An error number, or zero.
+pub(crate) fn set_alternate(stack: &libc::stack_t) -> i32 {
+    // SAFETY: a valid description.
+    unsafe { ask_alternate(stack, ptr::null_mut()) }
+}
+
+/// Did [`new_alternate`] make it?
+pub(crate) fn is_ours(stack: &libc::stack_t) -> bool {
+    let base = stack.ss_sp.cast::<u8>();
+    // Ours starts HEADER bytes into a page. Should somebody else's have the same size and start there too, the header is
+    // in the same page as their first byte, so that reading it is safe.
+    // SAFETY: same page as the first byte of the stack.
+    stack.ss_size == ALTERNATE && base as usize % 4096 == HEADER && unsafe { base.wrapping_sub(HEADER).cast::<usize>().read() == MARK }
 }
 
 /// Frees this kernel thread's alternate signal stack if [`enter_kernel_thread`] made it. Not from a signal handler.
 pub fn leave_kernel_thread() {
     let current = current_alternate();
-    let on = current.ss_flags & (libc::SS_DISABLE | libc::SS_ONSTACK) == 0;
     let base = current.ss_sp.cast::<u8>();
-    // Ours starts HEADER bytes into a page. Should somebody else's have the same size and start there too, the header is
-    // in the same page as their first byte, so that reading it is safe.
-    if !on || current.ss_size != ALTERNATE || base as usize % 4096 != HEADER {
+    if current.ss_flags & (libc::SS_DISABLE | libc::SS_ONSTACK) != 0 || !is_ours(&current) {
         return;
     }
     let header = base.wrapping_sub(HEADER);
-    // SAFETY: same page as the first byte of the registered stack; see above. If it carries the mark, `map_alternate`
-    // made it, and nothing runs on it.
+    // SAFETY: `map_alternate` made it, and nothing runs on it.
     unsafe {
-        if header.cast::<usize>().read() != MARK {
-            return;
-        }
         let off = libc::stack_t { ss_sp: ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 };
-        libc::sigaltstack(&raw const off, ptr::null_mut());
+        set_alternate(&off);
         libc::munmap(header.sub(ALTERNATE_GUARD).cast(), ALTERNATE_GUARD + HEADER + ALTERNATE);
     }
 }
 
-fn current_alternate() -> libc::stack_t {
+pub(crate) fn current_alternate() -> libc::stack_t {
     let mut current = libc::stack_t { ss_sp: ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 };
     // SAFETY: only asks.
-    unsafe { libc::sigaltstack(ptr::null(), &raw mut current) };
+    unsafe { ask_alternate(ptr::null(), &raw mut current) };
     current
 }
 

@@ -242,3 +242,14 @@ unsafe extern "C" fn of_process(how: c_int, set: *const u64, old: *mut u64, retu
     // SAFETY: as above.
     result(unsafe { of_thread(how, set, old, return_address) })
 }
+
+/// `sigaltstack` (POSIX.1-2017): the alternate stack of the calling OpenMP thread.
+///
+/// # Safety
+/// As the C library's function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sigaltstack(new: *const libc::stack_t, old: *mut libc::stack_t) -> c_int {
+    let here = 0_u8;
+    // SAFETY: passed on.
+    result(unsafe { ult::kernel_state::set_alternate_stack(new, old, (&raw const here) as usize) })
+}

@@ -137,6 +137,10 @@ fn grown(here: Here, wanted: u32) -> (Box<Team>, u32) {
 
 fn shared(here: Here, wanted: u32) -> (Box<Team>, u32) {
     let team = take_team(here, wanted, Housing::Shared);
+    if worker::uses_identities() {
+        // Before there are workers: the calling thread blocks its signals while it makes them, and those for the process come to the ones that are there.
+        ult::signals::take_over();
+    }
     pool::prepare(wanted as usize - 1);
     ult::stall::start_if_needed();
     ult::stall::keep_up_with_objects();

@@ -8,6 +8,7 @@
 //! | room | what lives here |
 //! |---|---|
 //! | `settings` | the numbers and masks that are kept, and their system calls |
+//! | `alternate` | the alternate signal stack of each thread |
 //! | `clock` | the processor time of each thread |
 //!
 //! What may not live here: the C library's functions that are taken over (the layer above). What is kept, what is not, and what it costs:
@@ -17,9 +18,12 @@
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 
+mod alternate;
 mod clock;
 mod settings;
 
+pub use alternate::set_alternate_stack;
+pub(crate) use alternate::{found as found_alternate_stack, of as alternate_stack_of};
 pub use clock::{of_current as processor_time, of_donor as processor_time_of_donor};
 pub use settings::{AFFINITY_WORDS, Affinity, NAME_BYTES, Setting};
 
@@ -84,10 +88,11 @@ pub(crate) struct Host {
     had: Values,
     has: Values,
     running: clock::Running,
+    alternate: alternate::Host,
 }
 
 impl Host {
-    pub(crate) const NEW: Host = Host { had: Values::NONE, has: Values::NONE, running: clock::Running::NONE };
+    pub(crate) const NEW: Host = Host { had: Values::NONE, has: Values::NONE, running: clock::Running::NONE, alternate: alternate::Host::NEW };
 }
 
 /// The calling thread's own identity and worker, where it is an OpenMP thread that may share its kernel thread.
@@ -191,6 +196,7 @@ pub(crate) fn take_along(worker: &'static Worker) {
         settings::change(&mut own.kernel.had, &mut own.kernel.has, identity.state.kept());
     }
     clock::change(&mut own.kernel.running, identity);
+    alternate::change(&mut own.kernel.alternate, identity);
 }
 
 /// Somebody has asked for a thread's processor time.

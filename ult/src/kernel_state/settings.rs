@@ -3,6 +3,7 @@
 //! All system calls are made past the C library, whose functions are taken over and come here.
 use core::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 
+use super::alternate::{self, Alternate};
 use crate::arch;
 
 /// A number that the kernel keeps per thread, and that can be set back.
@@ -168,6 +169,7 @@ pub(super) struct Kept {
     bytes: AtomicU32,
     words: [AtomicU64; AFFINITY_WORDS],
     name: [AtomicU64; 2],
+    alternate: alternate::Kept,
 }
 
 const AFFINITY: u32 = 1 << SETTINGS;
@@ -181,6 +183,7 @@ impl Kept {
             bytes: AtomicU32::new(0),
             words: [const { AtomicU64::new(0) }; AFFINITY_WORDS],
             name: [const { AtomicU64::new(0) }; 2],
+            alternate: alternate::Kept::new(),
         }
     }
 
@@ -197,12 +200,21 @@ impl Kept {
     pub(super) fn forget(&self) {
         // ORDERING: Relaxed; nobody has the identity.
         self.which.store(0, Relaxed);
+        self.alternate.store(Alternate::NONE);
     }
 
     pub(super) fn note(&self, setting: Setting, value: i64) {
         // ORDERING: Relaxed; published by `add`.
         self.numbers[setting as usize].store(value, Relaxed);
         self.add(1 << setting as usize);
+    }
+
+    pub(super) fn note_alternate(&self, stack: Alternate) {
+        self.alternate.store(stack);
+    }
+
+    pub(super) fn alternate(&self) -> Alternate {
+        self.alternate.load()
     }
 
     fn number(&self, setting: Setting) -> Option<i64> {

@@ -157,7 +157,7 @@ pub fn covers(signal: i32) -> bool {
 
 /// From now on every handler of the program is called by ours, those that are set already and those to come. Once; any thread, not in a signal
 /// handler.
-pub(crate) fn take_over() {
+pub fn take_over() {
     // ORDERING: Release, pairs with `covers`: who sets an action past this looks again (`adopt`).
     if TAKEN_OVER.swap(true, Release) {
         return;

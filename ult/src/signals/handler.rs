@@ -19,6 +19,7 @@ use super::mask;
 use super::queue::Info;
 use crate::arch;
 use crate::identity::Identity;
+use crate::kernel_state;
 use crate::stall::{self, Frame};
 use crate::worker::{self, Worker};
 
@@ -153,10 +154,30 @@ unsafe fn call_there(signal: c_int, frame: Frame) {
         actions::reset(signal);
     }
     // SAFETY: as the caller says; the kernel would have laid its frame down there, whatever lies below.
-    let stays = unsafe { action.has(libc::SA_ONSTACK) || !frame.leave_for(call_moved, signal as usize) };
+    let stays = unsafe { !leave_to_its_stack(frame, action.has(libc::SA_ONSTACK), signal as usize) };
     if stays {
         // SAFETY: as the caller says.
         unsafe { call(signal, action, frame.info, frame.context) };
+    }
+}
+
+/// Goes on with [`call_moved`] where the kernel would have called the handler under one kernel thread per thread. False, with nothing done, if that is here.
+///
+/// # Safety
+/// As [`receive`].
+unsafe fn leave_to_its_stack(frame: Frame, wants_alternate: bool, signal: usize) -> bool {
+    let own = worker::identity_in_force().map(kernel_state::alternate_stack_of).filter(|stack| wants_alternate && stack.bytes != 0);
+    // SAFETY: the kernel's description of the interrupted state.
+    let context = unsafe { &*frame.context };
+    // SAFETY: passed on.
+    unsafe {
+        match own {
+            // The kernel thread has it.
+            Some(stack) if context.uc_stack.ss_sp as usize == stack.start => false,
+            Some(stack) if !stack.contains(frame.stack_pointer()) => frame.leave_on((stack.start, stack.start + stack.bytes), call_moved, signal),
+            // No alternate stack, none wanted, or on it already: below the interrupted code.
+            _ => frame.leave_for(call_moved, signal),
+        }
     }
 }
 

@@ -32,7 +32,7 @@ mod handler;
 mod mask;
 pub(crate) mod queue;
 
-pub use actions::{Action, set_action};
+pub use actions::{Action, set_action, take_over};
 pub use deliver::mask_has_changed;
 pub(crate) use deliver::deliver;
 pub(crate) use handler::{kicked, receive};

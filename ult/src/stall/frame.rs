@@ -76,7 +76,25 @@ impl Frame {
     /// but the interrupted code stands. `leave` does not unwind.
     pub(crate) unsafe fn leave(self, (lowest, room): (usize, usize), leave: Leave, argument: usize) -> bool {
         // SAFETY: passed on.
-        let Some(start) = (unsafe { move_below(self.info, self.context, lowest, room) }) else { return false };
+        let interrupted = unsafe { (*self.context).uc_mcontext.gregs[libc::REG_RSP as usize] } as usize;
+        // SAFETY: passed on.
+        unsafe { self.leave_below(interrupted - RED_ZONE, (lowest, room), leave, argument) }
+    }
+
+    /// [`Frame::leave`] for a handler of the program that wants the alternate stack of its thread, which is not the kernel thread's: from `lowest` up to `top`.
+    ///
+    /// # Safety
+    /// As [`Frame::leave`]; nothing stands on that stack.
+    pub(crate) unsafe fn leave_on(self, (lowest, top): (usize, usize), leave: Leave, argument: usize) -> bool {
+        // SAFETY: passed on.
+        unsafe { self.leave_below(top, (lowest, 0), leave, argument) }
+    }
+
+    /// # Safety
+    /// As [`Frame::leave`]: from `top` on downwards nothing is in use.
+    unsafe fn leave_below(self, top: usize, (lowest, room): (usize, usize), leave: Leave, argument: usize) -> bool {
+        // SAFETY: passed on.
+        let Some(start) = (unsafe { move_below(self.info, self.context, top, (lowest, room)) }) else { return false };
         // SAFETY: the stack pointer comes to where the kernel had put the original's: at the return address, below which all is free down
         // to `room`. The frames of the handler on the alternate stack are given up.
         unsafe {
@@ -124,6 +142,12 @@ impl Frame {
         }
     }
 
+    /// The interrupted code's stack pointer.
+    pub(crate) fn stack_pointer(&self) -> usize {
+        // SAFETY: the kernel's description of the interrupted state.
+        unsafe { (*self.context).uc_mcontext.gregs[libc::REG_RSP as usize] as usize }
+    }
+
     /// Was the code interrupted right behind a system call that has succeeded and had these first arguments?
     pub(crate) fn is_behind_system_call(&self, arguments: [usize; 3]) -> bool {
         use libc::{REG_RAX, REG_RDI, REG_RDX, REG_RIP, REG_RSI};
@@ -139,16 +163,14 @@ impl Frame {
     }
 }
 
-/// Copies the frame; its new address.
+/// Copies the frame below `top`; its new address.
 ///
 /// # Safety
-/// As [`Frame::leave`].
-unsafe fn move_below(info: *const siginfo_t, context: *mut ucontext_t, lowest: usize, room: usize) -> Option<usize> {
+/// As [`Frame::leave_below`].
+unsafe fn move_below(info: *const siginfo_t, context: *mut ucontext_t, top: usize, (lowest, room): (usize, usize)) -> Option<usize> {
     // SAFETY: passed on.
     let frame = unsafe { Extent::of(info, context) }?;
-    // SAFETY: as the caller says.
-    let interrupted = unsafe { (*context).uc_mcontext.gregs[libc::REG_RSP as usize] } as usize;
-    let start = interrupted.checked_sub(RED_ZONE + frame.length)?;
+    let start = top.checked_sub(frame.length)?;
     // A multiple of the alignment away from the original.
     let start = start - start.wrapping_sub(frame.start) % ALIGNMENT;
     if start.checked_sub(room)? < lowest {

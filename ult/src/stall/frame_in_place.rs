@@ -33,11 +33,25 @@ impl Frame {
         false
     }
 
+    /// The handler stays where the kernel has put it.
+    ///
+    /// # Safety
+    /// None here.
+    pub(crate) unsafe fn leave_on(self, _: (usize, usize), _: Leave, _: usize) -> bool {
+        false
+    }
+
     /// Not done here: the call is made again.
     ///
     /// # Safety
     /// None here.
     pub(crate) unsafe fn end_system_call(&self) {}
+
+    /// The interrupted code's stack pointer.
+    pub(crate) fn stack_pointer(&self) -> usize {
+        // SAFETY: the kernel's description of the interrupted state.
+        super::spin::stack_pointer(unsafe { &*self.context })
+    }
 
     /// Not known here.
     pub(crate) fn is_behind_system_call(&self, _: [usize; 3]) -> bool {

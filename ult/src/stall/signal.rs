@@ -573,5 +573,5 @@ unsafe fn give_way(watched: &'static Watched, context: &mut ucontext_t) -> bool 
 /// In the handler whose context this is.
 unsafe fn keep_alternate_stack(context: &mut ucontext_t) {
     // SAFETY: only asks, into the caller's own structure.
-    unsafe { libc::sigaltstack(ptr::null(), &raw mut context.uc_stack) };
+    unsafe { crate::fault::ask_alternate(ptr::null(), &raw mut context.uc_stack) };
 }

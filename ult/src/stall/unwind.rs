@@ -104,13 +104,13 @@ pub(super) unsafe fn step(part: &Described, at: &Point, interrupted: bool, is_ow
     if !is_frame {
         return None;
     }
-    let ip = match rules.rows[usize::from(RETURN)] {
+    let ip = match rules.rows[COLUMNS - 1] {
         Rule::At(offset) => word(offset)?,
         _ => return None,
     };
     let mut saved = at.saved;
-    for (value, number) in saved.iter_mut().zip(NUMBERS) {
-        match rules.rows[usize::from(number)] {
+    for (value, rule) in saved.iter_mut().zip(rules.rows) {
+        match rule {
             Rule::Same => {}
             Rule::At(offset) => *value = word(offset)?,
             Rule::Unknown => return None,
@@ -135,9 +135,16 @@ enum Rule {
     Unknown,
 }
 
-const COLUMNS: usize = 17;
+/// Columns that are followed: [`NUMBERS`], then [`RETURN`]. The handler's stack may be a small one of the program's.
+const COLUMNS: usize = KEPT + 1;
+
+/// The place of a register among them.
+fn column(register: u64) -> Option<usize> {
+    NUMBERS.iter().chain(&[RETURN]).position(|&number| u64::from(number) == register)
+}
+
 /// States that are remembered inside of one another: compilers remember one.
-const DEPTH: usize = 4;
+const DEPTH: usize = 2;
 
 #[derive(Clone, Copy)]
 struct Row {
@@ -176,8 +183,8 @@ impl Rules {
     }
 
     fn set(&mut self, register: u64, rule: Rule) {
-        if let Some(row) = self.rows.get_mut(register as usize) {
-            *row = rule;
+        if let Some(column) = column(register) {
+            self.rows[column] = rule;
         }
     }
 
@@ -219,8 +226,9 @@ impl Rules {
     }
 
     fn restore(&mut self, register: u64) {
-        let rule = self.initial.get(register as usize).copied().unwrap_or(Rule::Unknown);
-        self.set(register, rule);
+        if let Some(column) = column(register) {
+            self.rows[column] = self.initial[column];
+        }
     }
 
     /// One instruction whose number is not in its upper bits; by how much it moves on, if it does.

@@ -262,7 +262,9 @@ fn register() -> &'static Worker {
     worker.serves.store(worker.group(), Ordering::Relaxed);
     // ORDERING: Relaxed; as above.
     GROUPS.fetch_add(1, Ordering::Relaxed);
-    crate::fault::enter_kernel_thread();
+    if let Some(stack) = crate::fault::enter_kernel_thread().filter(|stack| !crate::fault::is_ours(stack)) {
+        crate::kernel_state::found_alternate_stack(worker, &stack);
+    }
     crate::pool::arm_exit_destructor(NonNull::from(worker));
     crate::sched::count_awake(true);
     worker.enter_program();
