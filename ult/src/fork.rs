@@ -107,7 +107,10 @@ impl Seed {
     /// What a ULT that starts on `worker`, the calling kernel thread's, wears.
     pub(crate) fn identity(&self, worker: &'static Worker) -> Dress {
         match self.identity {
-            Some(identity) => Dress::Kept(identity),
+            Some(identity) => {
+                identity.claim(worker);
+                Dress::Kept(identity)
+            }
             None if worker::uses_identities() => worker::borrow_identity(worker).map_or(Dress::Shared, Dress::Borrowed),
             None => Dress::Shared,
         }
@@ -152,7 +155,7 @@ impl Dress {
     pub(crate) fn end(self, worker: &'static Worker) {
         match self {
             Self::Borrowed(identity) => worker::give_identity_back(worker, identity),
-            Self::Kept(identity) => identity.set_host(None),
+            Self::Kept(identity) => identity.release(),
             Self::Shared => {}
         }
     }

@@ -24,7 +24,7 @@
 //!   records of the kernel threads would have to be found from under a donor first.
 
 use core::ptr;
-use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::collections::BTreeMap;
 
 use crate::arch;
@@ -33,6 +33,7 @@ use crate::pool::ForkMutex;
 use crate::signals::queue::Queue;
 use crate::worker::Worker;
 
+mod directory;
 mod donor;
 mod setxid;
 mod support;
@@ -50,14 +51,24 @@ pub struct Identity {
     fs: AtomicUsize,
     /// The number of the donor's kernel thread; zero for storage of a thread that runs by itself.
     donor: AtomicI32,
-    /// The worker that the thread with this storage is on, running or suspended; null: no thread runs with it.
+    /// The worker that the thread with this storage is on, running or suspended; null: no thread runs with it; [`DONOR_HANDLES`].
     host: AtomicPtr<Worker>,
+    /// The next one in the [`directory`].
+    next_donor: AtomicPtr<Identity>,
     /// The signal mask that the thread runs with, see `sched::note_mask`.
     mask: AtomicU64,
+    /// The signals that the donor's kernel thread blocks: those that its maker blocked, without those that its thread has opened since.
+    donor_mask: AtomicU64,
+    /// Signals that the donor's kernel thread lets through although its thread may block them.
+    timer_signals: AtomicU64,
+    /// Handlers of the program that have run in the thread.
+    handled: AtomicU32,
     /// Signals for the thread that came while another one ran.
     pub(crate) signals: Queue,
     /// What the kernel keeps for the thread.
     pub(crate) state: State,
+    /// The worker whose kernel thread is dedicated to this thread; null if none, or if a team has taken it. See `sched::dedicated`.
+    dedicated_worker: AtomicPtr<Worker>,
     /// [`crate::pool::generation`] in which the record was made: a donor's kernel thread exists in that process only.
     generation: u32,
     /// The storage of a donor, not of a thread that runs by itself.
@@ -74,9 +85,14 @@ impl Identity {
             fs: AtomicUsize::new(fs),
             donor: AtomicI32::new(0),
             host: AtomicPtr::new(ptr::null_mut()),
+            next_donor: AtomicPtr::new(ptr::null_mut()),
             mask: AtomicU64::new(0),
+            donor_mask: AtomicU64::new(0),
+            timer_signals: AtomicU64::new(0),
+            handled: AtomicU32::new(0),
             signals: Queue::new(),
             state: State::new(),
+            dedicated_worker: AtomicPtr::new(ptr::null_mut()),
             generation: crate::pool::generation(),
             donated,
         }
@@ -104,15 +120,67 @@ impl Identity {
     /// The worker that a thread with this storage is on. A recent answer; any thread, in a signal handler too.
     pub(crate) fn host(&self) -> Option<&'static Worker> {
         // ORDERING: Acquire, pairs with the Release in `set_host`.
+        let host = self.host.load(Ordering::Acquire);
         // SAFETY: null or a record, and records are never freed.
-        unsafe { self.host.load(Ordering::Acquire).as_ref() }
+        if host == DONOR_HANDLES { None } else { unsafe { host.as_ref() } }
     }
 
-    /// The thread with this storage is on `worker` from here on; `None`: there is no such thread any more.
+    /// The thread with this TLS block is on `worker` from here on. The caller has [claimed](Self::claim) the block, or moves its thread.
     #[inline]
-    pub(crate) fn set_host(&self, worker: Option<&'static Worker>) {
+    pub(crate) fn set_host(&self, worker: &'static Worker) {
         // ORDERING: Release, pairs with the Acquire in `host`.
-        self.host.store(worker.map_or(ptr::null_mut(), |worker| ptr::from_ref(worker).cast_mut()), Ordering::Release);
+        self.host.store(ptr::from_ref(worker).cast_mut(), Ordering::Release);
+    }
+
+    /// Claims the TLS block for a thread that is about to start on `worker`. Waits until the donor has returned from a handler of the program.
+    #[inline]
+    pub(crate) fn claim(&self, worker: &'static Worker) {
+        if self.donated && !self.take(ptr::from_ref(worker).cast_mut()) {
+            self.claim_contended(worker);
+        }
+    }
+
+    #[cold]
+    fn claim_contended(&self, worker: &'static Worker) {
+        // Only DONOR_HANDLES makes the caller wait. A donor of a parent process handles nothing, and any other user is the caller itself.
+        // ORDERING: Relaxed; `take` acquires.
+        while self.is_of_this_process() && self.host.load(Ordering::Relaxed) == DONOR_HANDLES {
+            crate::park::give_core();
+            if self.take(ptr::from_ref(worker).cast_mut()) {
+                return;
+            }
+        }
+    }
+
+    /// Takes the TLS block for `user`: a worker, or [`DONOR_HANDLES`]. False if another user has it.
+    fn take(&self, user: *mut Worker) -> bool {
+        // ORDERING: Acquire, pairs with the Release in `release` and `end_handling`: the storage is as its last user has left it.
+        self.host.compare_exchange(ptr::null_mut(), user, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    /// The thread with this TLS block has ended, and no worker runs with the block. The donor handles the signals that are left in the queue. No effect if no worker has the block.
+    pub(crate) fn release(&'static self) {
+        // ORDERING: Relaxed; the caller has stored the worker, or has received the block from the worker that did.
+        if matches!(self.host.load(Ordering::Relaxed), at if at.is_null() || at == DONOR_HANDLES) {
+            return;
+        }
+        // ORDERING: Release, pairs with the Acquire in `take`.
+        self.host.store(ptr::null_mut(), Ordering::Release);
+        // A sender whose signal this load misses has read the old host. It interrupts this kernel thread, whose handler checks again (`signals::on_kick`).
+        if self.signals.has_news() {
+            crate::signals::notify_host(self);
+        }
+    }
+
+    /// The donor starts to handle signals of its thread. False if the thread is in a region, or the donor handles a signal already.
+    pub(crate) fn begin_handling(&self) -> bool {
+        self.take(DONOR_HANDLES)
+    }
+
+    /// The donor has handled them.
+    pub(crate) fn end_handling(&self) {
+        // ORDERING: Release, pairs with the Acquire in `take`.
+        self.host.store(ptr::null_mut(), Ordering::Release);
     }
 
     /// The signal mask of the thread.
@@ -127,6 +195,63 @@ impl Identity {
         self.mask.store(mask, Ordering::Relaxed);
     }
 
+    /// What the donor's kernel thread blocks.
+    pub(crate) fn donor_mask(&self) -> u64 {
+        // ORDERING: Relaxed; the donor's kernel thread writes it, others see a recent one.
+        self.donor_mask.load(Ordering::Relaxed)
+    }
+
+    /// Notes what the donor's kernel thread blocks. Called by that kernel thread.
+    pub(crate) fn set_donor_mask(&self, mask: u64) {
+        // ORDERING: Relaxed, as above.
+        self.donor_mask.store(mask, Ordering::Relaxed);
+    }
+
+    /// The donor lets the signals of `set` through from its next [`crate::stall::kick`] on.
+    pub(crate) fn add_timer_signals(&self, set: u64) {
+        // ORDERING: Relaxed; the signal that follows orders it before the donor's handler.
+        self.timer_signals.fetch_or(set, Ordering::Relaxed);
+    }
+
+    /// What the donor lets through although its thread may block it.
+    pub(crate) fn timer_signals(&self) -> u64 {
+        // ORDERING: Relaxed, as above.
+        self.timer_signals.load(Ordering::Relaxed)
+    }
+
+    /// The kernel thread of `worker` is dedicated to the thread with this identity.
+    pub(crate) fn set_dedicated_worker(&self, worker: &'static Worker) {
+        // ORDERING: Release, pairs with the Acquire in `take_dedicated_worker`: the worker is dedicated.
+        self.dedicated_worker.store(ptr::from_ref(worker).cast_mut(), Ordering::Release);
+    }
+
+    /// Takes the worker whose kernel thread is dedicated to the thread with this identity, for a team that houses the thread. Any thread.
+    pub fn take_dedicated_worker(&self) -> Option<&'static Worker> {
+        // ORDERING: Acquire, pairs with the Release in `set_dedicated_worker`.
+        // SAFETY: null or a record, and records are never freed.
+        let worker = unsafe { self.dedicated_worker.swap(ptr::null_mut(), Ordering::Acquire).as_ref() };
+        worker.filter(|_| self.is_of_this_process())
+    }
+
+    /// The thread with this identity has ended: the next one has asked for nothing.
+    pub(crate) fn forget_thread(&self) {
+        self.state.forget();
+        // ORDERING: Relaxed; the identity is unused. The kernel thread stays unused, too.
+        self.dedicated_worker.store(ptr::null_mut(), Ordering::Relaxed);
+    }
+
+    /// How many handlers of the program have run in the thread, modulo 2^32.
+    pub(crate) fn handled(&self) -> u32 {
+        // ORDERING: Relaxed; asked by the thread itself.
+        self.handled.load(Ordering::Relaxed)
+    }
+
+    /// A handler of the program begins in the thread.
+    pub(crate) fn count_handler(&self) {
+        // ORDERING: Relaxed; the thread itself, one handler at a time or inside of another.
+        self.handled.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Was the record made in this process, and not before a fork? A donor's kernel thread exists only where it was.
     #[inline]
     pub(crate) fn is_of_this_process(&self) -> bool {
@@ -139,6 +264,9 @@ impl Identity {
         self.donated
     }
 }
+
+/// In place of a worker: the donor runs a handler of the program's.
+const DONOR_HANDLES: *mut Worker = ptr::without_provenance_mut(1);
 
 /// The records, and which donors nobody has borrowed.
 struct Pool {
@@ -202,6 +330,7 @@ fn make_donor() -> Option<&'static Identity> {
     // ORDERING: Relaxed; a statistic.
     DONORS.fetch_add(1, Ordering::Relaxed);
     POOL.lock().enter_donor(identity);
+    directory::insert(identity);
     Some(identity)
 }
 
@@ -213,21 +342,21 @@ pub fn give_back(identity: &'static Identity) {
     if !identity.donated {
         crate::fatal("a kernel thread's own storage was given to the pool of donors");
     }
-    identity.set_host(None);
-    identity.state.forget();
+    identity.forget_thread();
+    identity.release();
     if identity.is_of_this_process() {
         POOL.lock().free.push(identity);
     }
 }
 
-/// The donor of this number, lent or not. Any thread, not in a signal handler.
+/// The donor of this number, lent or not. Any thread, in a signal handler too; looks at all of them.
 pub fn of_donor(tid: i32) -> Option<&'static Identity> {
-    POOL.lock().records.values().copied().find(|identity| identity.is_donor(tid))
+    directory::with_number(tid)
 }
 
-/// The identity with this thread pointer, if it is a donor's. Any thread, not in a signal handler.
+/// The identity with this thread pointer, if it is a donor's. Any thread, in a signal handler too.
 pub fn of_donors_thread_pointer(fs: usize) -> Option<&'static Identity> {
-    POOL.lock().records.get(&fs).copied().filter(|identity| identity.is_donated())
+    directory::with_thread_pointer(fs)
 }
 
 /// The identity in force on the calling kernel thread: its own storage's, unless it wears another.
@@ -300,6 +429,7 @@ pub fn count() -> usize {
 pub(crate) unsafe fn forget_after_fork() {
     // SAFETY: as the caller says.
     unsafe { POOL.forget(Pool::new()) };
+    directory::clear_after_fork();
     // ORDERING: Relaxed; single-threaded.
     DONORS.store(0, Ordering::Relaxed);
 }

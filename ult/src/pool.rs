@@ -10,7 +10,7 @@
 
 use core::cell::UnsafeCell;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, Once, TryLockError};
 
 use crate::observer::{self, Event};
@@ -264,8 +264,13 @@ pub fn isolate(worker: &'static Worker) {
 pub fn acquire(count: usize, into: &mut Vec<&'static Worker>) {
     {
         let mut idle = IDLE.lock();
-        let keep = idle.single.len().saturating_sub(count);
-        into.extend(idle.single.drain(keep..).rev());
+        // Those that were started before have too little of a stack.
+        let needs_stack = sched::jobs_run_on_own_stacks();
+        for at in (0..idle.single.len()).rev() {
+            if into.len() < count && (!needs_stack || idle.single[at].runs_on_kernel_stack()) {
+                into.push(idle.single.remove(at));
+            }
+        }
     }
     while into.len() < count {
         match start_worker(false) {
@@ -283,7 +288,34 @@ pub fn assign(worker: &'static Worker, assignment: Assignment) {
     worker.wake();
 }
 
+/// A shared worker in place of `dedicated`, for the threads that leave that: a new one beyond the limit, or an old one if there has been a new one before. `None` if the
+/// system refuses.
+pub(crate) fn replacement_of(dedicated: &Worker) -> Option<&'static Worker> {
+    // ORDERING: Relaxed; a count by itself.
+    if SHARED.load(Ordering::Relaxed) > limit() {
+        let mut others = (0..worker::table_len()).filter_map(worker::at).filter(|&w| !core::ptr::eq(w, dedicated));
+        return others.find(|w| w.is_shared() && !w.is_standing_in() && !w.is_dedicated());
+    }
+    // ORDERING: as above.
+    SHARED.fetch_add(1, Ordering::Relaxed);
+    match start_worker(true) {
+        Ok(worker) => {
+            IDLE.lock().shared.push(worker);
+            Some(worker)
+        }
+        Err(_) => {
+            // ORDERING: as above.
+            SHARED.fetch_sub(1, Ordering::Relaxed);
+            None
+        }
+    }
+}
+
+/// The worker's assignment has ended. A dedicated worker does not return to the pool, because its kernel thread was changed for good.
 fn give_back(worker: &'static Worker) {
+    if worker.is_dedicated() {
+        return;
+    }
     let mut idle = IDLE.lock();
     if worker.is_shared() { idle.shared.push(worker) } else { idle.single.push(worker) }
 }
@@ -295,15 +327,25 @@ pub(crate) fn initialise() {
         create_exit_key();
         // SAFETY: once, before the hook that reads it is installed; a valid out pointer.
         unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, core::ptr::null(), SIGNALS.0.get()) };
+        register_fork_handlers();
+    });
+}
+
+/// Registers the pool's fork handlers, once. Prepare handlers that are registered later run earlier, and may use the pool. Any thread.
+pub fn register_fork_handlers() {
+    static REGISTERED: AtomicBool = AtomicBool::new(false);
+    // ORDERING: Relaxed; a flag by itself. It is set first, because the function that registers may call this one.
+    if !REGISTERED.load(Ordering::Relaxed) && !REGISTERED.swap(true, Ordering::Relaxed) {
         // SAFETY: the handler is async-signal-safe as `after_fork_in_child` documents.
         unsafe { libc::pthread_atfork(Some(before_fork), Some(after_fork_in_parent), Some(after_fork_in_child)) };
-    });
+    }
 }
 
 fn start_worker(shared: bool) -> std::io::Result<&'static Worker> {
     initialise();
     let record = worker::take_record();
     record.share(shared);
+    record.set_runs_on_kernel_stack(!shared && sched::jobs_run_on_own_stacks());
     if let Err(error) = spawn_kernel_thread(record) {
         worker::put_back_record(record);
         return Err(error);
@@ -313,7 +355,7 @@ fn start_worker(shared: bool) -> std::io::Result<&'static Worker> {
     Ok(record)
 }
 
-/// Kernel stack of a worker: its home loop only, user code runs on ULT stacks.
+/// Kernel stack of a worker: its home loop, user code runs on ULT stacks; but see [`Worker::runs_on_kernel_stack`].
 const HOME_STACK: usize = 256 << 10;
 
 fn spawn_kernel_thread(record: &'static Worker) -> std::io::Result<()> {
@@ -322,19 +364,20 @@ fn spawn_kernel_thread(record: &'static Worker) -> std::io::Result<()> {
         let mut attributes: libc::pthread_attr_t = core::mem::zeroed();
         libc::pthread_attr_init(&mut attributes);
         libc::pthread_attr_setdetachstate(&mut attributes, libc::PTHREAD_CREATE_DETACHED);
-        let least = HOME_STACK + minimal_stack(&attributes);
+        let program = if record.runs_on_kernel_stack() { sched::runner_stack_size() } else { 0 };
+        let least = HOME_STACK + program + minimal_stack(&attributes);
         let Some(stack) = KernelStack::for_thread(&mut attributes, least) else {
             libc::pthread_attr_destroy(&mut attributes);
             return Err(std::io::ErrorKind::OutOfMemory.into());
         };
         // It opens its mask when it is registered, see `first_mask`.
-        let before = signals::set_mask(signals::EVERYTHING);
-        // ORDERING: Relaxed; creating the thread publishes it.
-        record.first_mask.store(first_mask(before), Ordering::Relaxed);
         let mut id: libc::pthread_t = core::mem::zeroed();
         let argument = core::ptr::from_ref(record).cast_mut().cast();
-        let result = libc::pthread_create(&mut id, &attributes, kernel_thread_main, argument);
-        signals::set_mask(before);
+        let result = signals::with_all_blocked(|before| {
+            // ORDERING: Relaxed; creating the thread publishes it.
+            record.first_mask.store(first_mask(before), Ordering::Relaxed);
+            libc::pthread_create(&mut id, &attributes, kernel_thread_main, argument)
+        });
         libc::pthread_attr_destroy(&mut attributes);
         if result == 0 {
             return Ok(());
@@ -391,11 +434,14 @@ extern "C" fn kernel_thread_main(argument: *mut libc::c_void) -> *mut libc::c_vo
     home(worker)
 }
 
+/// What the names of the pool's kernel threads begin with.
+pub const THREAD_NAME_PREFIX: &str = "gangway-";
+
 fn name_thread(index: u32) {
     use std::io::Write;
     let mut name = [0_u8; 16];
     // What does not fit is left out; the last byte stays zero.
-    let _ = write!(&mut name[..15], "gangway-{index}");
+    let _ = write!(&mut name[..15], "{THREAD_NAME_PREFIX}{index}");
     // SAFETY: a valid, short C string for the calling thread.
     unsafe { libc::pthread_setname_np(libc::pthread_self(), name.as_ptr().cast()) };
 }
@@ -456,6 +502,14 @@ fn await_assignment(worker: &'static Worker) -> Box<Letter> {
 }
 
 fn run_assignment(worker: &'static Worker, Letter { assignment, ult }: &mut Letter) {
+    if worker.runs_on_kernel_stack() {
+        // SAFETY: whoever made the assignment vouches for it; the worker's own kernel thread.
+        unsafe {
+            (assignment.entry)(assignment.argument);
+            (*worker.own()).role = worker::Role::none(worker);
+        }
+        return worker::set_locals(worker::Locals::default());
+    }
     let mut ult = ult.take().unwrap_or_else(|| Box::new(Ult::native()));
     if let Err(error) = ult.furnish(assignment.stack_size, ult_main) {
         crate::fatal(&format!("cannot map a stack of {} KiB for a thread: {error}", assignment.stack_size >> 10));
@@ -556,6 +610,7 @@ unsafe extern "C" fn after_fork_in_child() {
         SEATS.store(0, Ordering::Relaxed);
         // ORDERING: as above.
         FORKERS.store(0, Ordering::Relaxed);
+        crate::signals::forget_after_fork();
         crate::fork::forget_after_fork();
         crate::stall::reset_after_fork();
         worker::forget_after_fork();

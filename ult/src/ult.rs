@@ -60,28 +60,45 @@ impl Ult {
         }
     }
 
-    /// A ULT that starts in `entry` on a stack of `size` bytes.
+    /// A ULT that starts in `entry` on a stack of `size` bytes, with its descriptor at the stack's top, so that only the stack is mapped: a suspended thread may hold
+    /// the lock of the program's allocator, so the scheduler must not allocate here. Given back by [`Ult::retire_runner`].
     ///
     /// # Errors
     /// The operating system's, when no stack can be mapped.
-    pub(crate) fn new(size: usize, entry: unsafe extern "C" fn(usize) -> !) -> std::io::Result<Box<Self>> {
-        let mut ult = Box::new(Self::native());
-        ult.furnish(size, entry)?;
-        Ok(ult)
+    pub(crate) fn on_own_stack(size: usize, entry: unsafe extern "C" fn(usize) -> !) -> std::io::Result<*mut Self> {
+        const DESCRIPTOR_BYTES: usize = size_of::<Ult>().next_multiple_of(64);
+        let stack = stack::take(size)?;
+        // SAFETY: the stack is fresh, mapped, ours alone, and larger than the descriptor; its end is 64-byte aligned.
+        unsafe {
+            let ult = stack.top().sub(DESCRIPTOR_BYTES).cast::<Self>();
+            ult.write(Self::native());
+            (*ult).attach_stack(stack, ult.cast(), entry);
+            Ok(ult)
+        }
     }
 
-    /// Makes a descriptor that has not been used a ULT, as [`Ult::new`] does. Allocates nothing but the stack.
+    /// Gives an unused descriptor a stack of `size` bytes, on which it starts in `entry`. Allocates nothing but the stack.
     ///
     /// # Errors
-    /// As [`Ult::new`].
+    /// As [`Ult::on_own_stack`].
     pub(crate) fn furnish(&mut self, size: usize, entry: unsafe extern "C" fn(usize) -> !) -> std::io::Result<()> {
         let stack = stack::take(size)?;
+        let top = stack.top();
         // SAFETY: the stack is fresh, mapped, and used by nobody else.
-        self.sp = unsafe { arch::prepare(stack.top(), entry) };
+        unsafe { self.attach_stack(stack, top, entry) };
+        Ok(())
+    }
+
+    /// Makes `stack` the ULT's, and lays the first frame for `entry` below `top`.
+    ///
+    /// # Safety
+    /// `stack` is the caller's alone; its first frame goes below `top`.
+    unsafe fn attach_stack(&mut self, stack: Stack, top: *mut u8, entry: unsafe extern "C" fn(usize) -> !) {
+        // SAFETY: as the caller says.
+        self.sp = unsafe { arch::prepare(top, entry) };
         self.trail = Trail::on(stack.mark());
         self.bounds = StackBounds::of(&stack);
         self.stack = Some(stack);
-        Ok(())
     }
 
     /// Where its stack lies.
@@ -89,14 +106,25 @@ impl Ult {
         self.stack.as_ref().map_or(self.native_stack, Stack::bounds)
     }
 
-    /// Frees a ULT that ended or stands idle, and gives its stack back.
+    /// Frees a boxed ULT that ended, and gives its stack back.
     ///
     /// # Safety
-    /// `ult` came from [`Ult::new`] as a raw box, is not the running one and will not be resumed.
+    /// `ult` came from a box, is not the running one and will not be resumed.
     pub(crate) unsafe fn retire(ult: *mut Self) {
         // SAFETY: as the caller says.
         let mut ult = unsafe { Box::from_raw(ult) };
         if let Some(stack) = ult.stack.take() {
+            stack::give(stack);
+        }
+    }
+
+    /// Gives the stack of a ULT that stands idle back, and its descriptor with it.
+    ///
+    /// # Safety
+    /// `ult` came from [`Ult::on_own_stack`], is not the running one and will not be resumed.
+    pub(crate) unsafe fn retire_runner(ult: *mut Self) {
+        // SAFETY: as the caller says; the descriptor is not used once it has been read.
+        if let Some(stack) = unsafe { ult.read() }.stack.take() {
             stack::give(stack);
         }
     }

@@ -52,7 +52,7 @@ pub(crate) use registry::{
     adopt_for_pool, at, forget_after_fork, main_thread, of_kernel_thread, own_thread_pointer, program_thread_ends, put_back_record, table_len, take_record,
 };
 pub use running::{Locals, current, duty, identity_in_force, kernel_thread, locals, locals_of_program, move_to_place, replace_locals, set_duty, set_locals, stack_of_thread, wears_own_storage};
-pub(crate) use running::{borrow_identity, give_identity_back, note_identity, note_stack, play, wear};
+pub(crate) use running::{borrow_identity, forget_worker, give_identity_back, note_identity, note_stack, play, wear};
 
 use crowd::NOBODY;
 use gate::PROGRAM;
@@ -76,6 +76,10 @@ pub struct Worker {
     pub(crate) ults: Deque<Seed>,
     /// Whose ULTs it runs, see [`Worker::accepts`].
     serves: AtomicU32,
+    /// See [`Worker::is_dedicated`].
+    dedicated: AtomicBool,
+    /// See [`Worker::runs_on_kernel_stack`].
+    runs_on_kernel_stack: AtomicBool,
     /// A thread waits here for its next region, behind other code.
     resting: AtomicBool,
     /// It was woken meanwhile.
@@ -175,6 +179,8 @@ pub(crate) struct Own {
     pub(crate) lent: Option<&'static Identity>,
     /// Some thread that is suspended here may have a signal to handle.
     pub(crate) signalled: bool,
+    /// The running thread is in a system call of `signals::under_mask`, which a [`crate::stall::kick`] has to end.
+    pub(crate) in_interruptible_call: bool,
     /// The signal that the running thread is sending to itself; zero: none.
     pub(crate) sends_itself: i32,
     /// The signal mask of the kernel thread while program code runs.
@@ -227,6 +233,13 @@ pub(crate) struct Own {
     place: Option<u32>,
 }
 
+impl Own {
+    /// The TLS block that the kernel thread was made with, even while another worker's context runs with it.
+    pub(crate) fn native_tls_block(&self) -> Option<&'static Identity> {
+        self.lent.or(self.native_identity)
+    }
+}
+
 // SAFETY: everything in `Own` is touched by the worker's own kernel thread alone (`Worker::own`); the rest is
 // atomic.
 unsafe impl Sync for Worker {}
@@ -254,6 +267,8 @@ impl Worker {
             gang_deque: GangDeque::new(),
             ults: Deque::new(32),
             serves: AtomicU32::new(NOBODY),
+            dedicated: AtomicBool::new(false),
+            runs_on_kernel_stack: AtomicBool::new(false),
             resting: AtomicBool::new(false),
             summoned: AtomicBool::new(false),
             restless: CachePadded(Restless {
@@ -286,6 +301,7 @@ impl Worker {
                 native_identity: None,
                 lent: None,
                 signalled: false,
+                in_interruptible_call: false,
                 sends_itself: 0,
                 kernel_mask: 0,
                 kernel: crate::kernel_state::Host::NEW,

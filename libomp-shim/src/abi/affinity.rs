@@ -48,6 +48,7 @@ pub(super) unsafe fn set(tid: libc::pid_t, bytes: usize, mask: *const u8) -> isi
 /// As the system call.
 pub(super) unsafe fn get(tid: libc::pid_t, bytes: usize, mask: *mut u8) -> isize {
     let tid = if is_me(tid) { 0 } else { tid };
+    kernel_state::catch_up();
     match other(tid).and_then(kernel_state::affinity_of) {
         Some(kept) if bytes >= kept.bytes => {
             // SAFETY: as many bytes are there.

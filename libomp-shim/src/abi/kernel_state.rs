@@ -1,26 +1,43 @@
-//! The C library's functions about other state that the kernel keeps per thread: nice value, I/O priority, timer slack, personality, file system user
-//! ([`ult::kernel_state`]), and what cannot be kept.
+//! The C library's functions about other state that the kernel keeps per thread: nice value, I/O priority, timer slack, personality, file system user, memory policy
+//! ([`ult::kernel_state`]), and what cannot be kept. Scheduling is in [`super::scheduling`].
 //!
-//! What cannot be set back, or is not kept, gives threads of new regions kernel threads of their own ([`storage::keep_apart`]). The region that runs keeps its workers: its
-//! other threads on the same one see what was done.
+//! Before an irreversible call the thread gets a dedicated kernel thread ([`ult::sched::dedicate_kernel_thread`]). After it, threads of new regions share no kernel threads
+//! ([`storage::keep_apart`]).
 use core::ffi::{c_int, c_long, c_uint, c_ulong, c_void};
 
 use ult::kernel_state::{self, Setting};
 
 use super::next::Next;
 use super::thread::{direct, failed, gettid};
-use super::{affinity, thread_clock, thread_name};
+use super::{affinity, scheduling, thread_clock, thread_name};
 use crate::omp::storage;
 
 /// Threads of new regions share no kernel threads: the caller, an OpenMP thread, has done something to its own that is not kept.
-fn not_kept() {
+pub(super) fn not_kept() {
     if kernel_state::is_of_openmp() {
         storage::keep_apart();
     }
 }
 
-fn is_me(who: usize) -> bool {
+/// Does the number mean the calling thread?
+pub(super) fn is_me(who: usize) -> bool {
     who as i32 == 0 || who as i32 == gettid()
+}
+
+/// Makes `call`, which sets `settings` of thread `who`. If `who` is a donor, its OpenMP thread gets them, too.
+pub(super) fn of_other(who: usize, settings: &[Setting], call: impl FnOnce() -> c_long) -> c_long {
+    let result = call();
+    if result >= 0
+        && let Some(identity) = ult::identity::of_donor(who as i32)
+    {
+        settings.iter().for_each(|&setting| kernel_state::take_from_donor(identity, setting));
+    }
+    result
+}
+
+/// Sets `setting` of the thread with the number `who`, the calling one or, by `call`, another one.
+fn of_thread(setting: Setting, who: usize, value: i64, call: impl FnOnce() -> c_long) -> c_long {
+    if is_me(who) { -c_long::from(kernel_state::set(setting, value)) } else { of_other(who, &[setting], call) }
 }
 
 /// Values of `prctl`'s first argument that change the calling thread for good.
@@ -49,7 +66,7 @@ pub(super) static TAKEN_OVER: [u8; LENGTH] = {
 /// Numbers in the table; those behind it are passed on.
 pub(super) const LENGTH: usize = 512;
 
-const CALLS: [c_long; 25] = [
+const CALLS: [c_long; 31] = [
     libc::SYS_gettid,
     libc::SYS_tkill,
     libc::SYS_tgkill,
@@ -73,8 +90,14 @@ const CALLS: [c_long; 25] = [
     libc::SYS_sched_setattr,
     libc::SYS_set_mempolicy,
     libc::SYS_perf_event_open,
-    libc::SYS_arch_prctl,
+    ARCH_PRCTL,
     libc::SYS_get_robust_list,
+    libc::SYS_pkey_alloc,
+    libc::SYS_getpriority,
+    libc::SYS_ioprio_get,
+    libc::SYS_sched_getscheduler,
+    libc::SYS_sched_getparam,
+    libc::SYS_sched_getattr,
 ];
 
 /// One of them, but those that name a thread for a signal. Negative error number, or the result.
@@ -85,7 +108,6 @@ pub(super) unsafe fn call(number: c_long, arguments: [usize; 5]) -> c_long {
     let [first, second, third, fourth, fifth] = arguments;
     // SAFETY: passed on, here and below.
     let pass_on = || unsafe { direct(number, first, second, third, fourth, fifth) };
-    let keep = |setting: Setting, value: usize| -c_long::from(kernel_state::set(setting, value as i64));
     // SAFETY: as above.
     unsafe {
         match number {
@@ -100,23 +122,55 @@ pub(super) unsafe fn call(number: c_long, arguments: [usize; 5]) -> c_long {
                 _ => pass_on(),
             },
             libc::SYS_prctl => control(first as c_int, [second, third, fourth, fifth]),
-            libc::SYS_setpriority if first as c_int == libc::PRIO_PROCESS as c_int && is_me(second) => keep(Setting::Nice, third as i32 as usize),
-            libc::SYS_ioprio_set if first == 1 && is_me(second) => keep(Setting::IoPriority, third),
+            libc::SYS_setpriority if first as c_int == libc::PRIO_PROCESS as c_int => of_thread(Setting::Nice, second, third as i32 as i64, pass_on),
+            libc::SYS_ioprio_set if first == 1 => of_thread(Setting::IoPriority, second, third as i64, pass_on),
             libc::SYS_personality if first as u32 != u32::MAX => exchange(Setting::Personality, first as u32 as i64),
             libc::SYS_setfsuid => exchange(Setting::FsUser, first as u32 as i64),
             libc::SYS_setfsgid => exchange(Setting::FsGroup, first as u32 as i64),
-            libc::SYS_sched_setscheduler | libc::SYS_sched_setparam | libc::SYS_sched_setattr if !is_me(first) => pass_on(),
+            libc::SYS_sched_setscheduler | libc::SYS_sched_setparam | libc::SYS_sched_setattr => scheduling::call(number, [first, second, third]),
+            libc::SYS_set_mempolicy => change_kept(&[Setting::MemoryPolicy], pass_on),
             libc::SYS_perf_event_open if second as i32 != 0 => pass_on(),
+            libc::SYS_getpriority | libc::SYS_ioprio_get | libc::SYS_sched_getscheduler | libc::SYS_sched_getparam | libc::SYS_sched_getattr => {
+                kernel_state::catch_up();
+                pass_on()
+            }
+            libc::SYS_pkey_alloc => with_key(pass_on()),
+            ARCH_PRCTL if first == SET_GS => change_kept(&[Setting::GsBase], pass_on),
+            ARCH_PRCTL if !ARCH_FOR_GOOD.contains(&first) => pass_on(),
             libc::SYS_setpriority | libc::SYS_ioprio_set | libc::SYS_personality | libc::SYS_get_robust_list => pass_on(),
-            _ => for_good(pass_on()),
+            _ => for_good(pass_on),
         }
     }
 }
 
-/// Something was done to the kernel thread that is not kept, if `result` says so.
-fn for_good(result: c_long) -> c_long {
+/// `SYS_arch_prctl`; elsewhere a number that no call has.
+#[cfg(target_arch = "x86_64")]
+const ARCH_PRCTL: c_long = libc::SYS_arch_prctl;
+#[cfg(not(target_arch = "x86_64"))]
+const ARCH_PRCTL: c_long = LENGTH as c_long - 1;
+/// `ARCH_SET_GS`.
+const SET_GS: usize = 0x1001;
+/// `ARCH_SET_FS`, `ARCH_SET_CPUID`, and those of shadow stacks. The others ask, or are about the process, as the permission for AMX.
+const ARCH_FOR_GOOD: [usize; 6] = [0x1002, 0x1012, 0x5001, 0x5002, 0x5003, 0x5004];
+
+/// Makes `call`, which changes `settings` of this kernel thread and can be repeated. The settings are kept for the calling thread; if they are unrepresentable, it gets a dedicated
+/// kernel thread for them.
+pub(super) fn change_kept(settings: &[Setting], call: impl Fn() -> c_long) -> c_long {
+    let result = kernel_state::changing(settings, || call() as isize) as c_long;
+    let lost = settings.iter().copied().find(|setting| result >= 0 && setting.get() == Setting::UNREPRESENTABLE);
+    let Some(setting) = lost else { return result };
+    kernel_state::give_up(setting);
+    for_good(call)
+}
+
+/// Makes `call`, which changes this kernel thread irreversibly. Before it, the calling OpenMP thread gets a dedicated kernel thread.
+fn for_good(call: impl FnOnce() -> c_long) -> c_long {
+    let can_share_again = ult::sched::dedicate_kernel_thread();
+    let result = call();
     if result >= 0 {
         not_kept();
+    } else if can_share_again {
+        ult::sched::share_kernel_thread_again();
     }
     result
 }
@@ -142,10 +196,11 @@ unsafe fn control(option: c_int, [second, third, fourth, fifth]: [usize; 4]) -> 
     unsafe {
         match option {
             libc::PR_SET_NAME => -c_long::from(thread_name::set(second as *const _)),
+            libc::PR_GET_NAME => thread_name::get(second as *mut u8) as c_long,
             libc::PR_SET_TIMERSLACK => -c_long::from(kernel_state::set(Setting::TimerSlack, second as i64)),
             _ => {
-                let result = direct(libc::SYS_prctl, option as usize, second, third, fourth, fifth);
-                if FOR_GOOD.contains(&option) { for_good(result) } else { result }
+                let pass_on = || direct(libc::SYS_prctl, option as usize, second, third, fourth, fifth);
+                if FOR_GOOD.contains(&option) { for_good(pass_on) } else { pass_on() }
             }
         }
     }
@@ -159,6 +214,16 @@ unsafe fn control(option: c_int, [second, third, fourth, fifth]: [usize; 4]) -> 
 pub unsafe extern "C" fn prctl(option: c_int, second: c_ulong, third: c_ulong, fourth: c_ulong, fifth: c_ulong) -> c_int {
     // SAFETY: passed on.
     failed(unsafe { control(option, [second as usize, third as usize, fourth as usize, fifth as usize]) }) as c_int
+}
+
+/// `getpriority` (POSIX.1-2017), which can be negative; of a thread, as Linux has it.
+#[unsafe(no_mangle)]
+pub extern "C" fn getpriority(which: c_uint, who: libc::id_t) -> c_int {
+    // SAFETY: no memory is passed. The kernel returns 20 less what is asked for.
+    match unsafe { call(libc::SYS_getpriority, [which as usize, who as usize, 0, 0, 0]) } {
+        found @ 0.. => 20 - found as c_int,
+        error => failed(error) as c_int,
+    }
 }
 
 /// `setpriority` (POSIX.1-2017); of a thread, as Linux has it.
@@ -196,8 +261,23 @@ pub extern "C" fn personality(value: c_ulong) -> c_int {
     failed(exchange(Setting::Personality, i64::from(value as u32))) as c_int
 }
 
+/// Passes on the result of `pkey_alloc`. On success the rights of each thread are kept from here on.
+fn with_key(key: c_long) -> c_long {
+    if key >= 0 {
+        kernel_state::key_was_allocated();
+    }
+    key
+}
+
+/// `pkey_alloc` (Linux): from here on threads that share kernel threads have rights of their own.
+#[unsafe(no_mangle)]
+pub extern "C" fn pkey_alloc(flags: c_uint, rights: c_uint) -> c_int {
+    // SAFETY: no memory is passed.
+    failed(unsafe { call(libc::SYS_pkey_alloc, [flags as usize, rights as usize, 0, 0, 0]) }) as c_int
+}
+
 macro_rules! for_good {
-    ($($(#[$doc:meta])* $name:ident, $c_name:literal, ($($argument:ident: $type:ty),*), $is_me:expr;)*) => { $(
+    ($($(#[$doc:meta])* $name:ident, $c_name:literal, ($($argument:ident: $type:ty),*), $changes:expr;)*) => { $(
         $(#[$doc])*
         ///
         /// # Safety
@@ -210,11 +290,8 @@ macro_rules! for_good {
             let next = unsafe { core::mem::transmute::<*const c_void, Option<Function>>(NEXT.address()) };
             let Some(next) = next else { return failed(-c_long::from(libc::ENOSYS)) as c_int };
             // SAFETY: passed on.
-            let result = unsafe { next($($argument),*) };
-            if result == 0 && $is_me {
-                not_kept();
-            }
-            result
+            let pass_on = || c_long::from(unsafe { next($($argument),*) });
+            (if $changes { for_good(pass_on) } else { pass_on() }) as c_int
         }
     )* };
 }
@@ -226,17 +303,4 @@ for_good! {
     unshare, c"unshare", (flags: c_int), flags != 0;
     /// `setns` (Linux): not kept.
     setns, c"setns", (descriptor: c_int, kind: c_int), true;
-    /// `sched_setscheduler` (POSIX.1-2017), of a thread as Linux has it: not kept.
-    sched_setscheduler, c"sched_setscheduler", (tid: libc::pid_t, policy: c_int, parameters: *const c_void), is_me(tid as usize);
-    /// `sched_setparam` (POSIX.1-2017), of a thread as Linux has it: not kept.
-    sched_setparam, c"sched_setparam", (tid: libc::pid_t, parameters: *const c_void), is_me(tid as usize);
-    /// `pthread_setschedparam` (POSIX.1-2017): not kept.
-    pthread_setschedparam, c"pthread_setschedparam", (thread: libc::pthread_t, policy: c_int, parameters: *const c_void), is_self(thread);
-    /// `pthread_setschedprio` (POSIX.1-2017): not kept.
-    pthread_setschedprio, c"pthread_setschedprio", (thread: libc::pthread_t, priority: c_int), is_self(thread);
-}
-
-fn is_self(thread: libc::pthread_t) -> bool {
-    // SAFETY: no preconditions.
-    thread == unsafe { libc::pthread_self() }
 }

@@ -3,7 +3,7 @@
 //! A process that makes no TLS donor has no handler of ours, and these functions do what the C library's do: actions are set by the C library,
 //! masks by the system call.
 //!
-//! Not taken over, because what they set in the kernel is right as it is: `sigsuspend`, `sigwait`, `siginterrupt`, `sigignore`. Whatever sets a handler past the
+//! Functions that wait are in [`super::signal_waits`]. Not taken over, because what they set in the kernel is right as it is: `siginterrupt`, `sigignore`. Whatever sets a handler past the
 //! functions below (the system call itself) has it called where the kernel delivers the signal.
 use core::arch::naked_asm;
 use core::ffi::{c_int, c_void};
@@ -22,7 +22,7 @@ static SIGNAL: Next = Next::new(c"signal");
 static SYSV_SIGNAL: Next = Next::new(c"__sysv_signal");
 
 /// Sets `errno` where there is an error; 0 or -1.
-fn result(error: c_int) -> c_int {
+pub(super) fn set_errno(error: c_int) -> c_int {
     if error == 0 {
         return 0;
     }
@@ -42,9 +42,12 @@ pub unsafe extern "C" fn sigaction(signal: c_int, new: *const libc::sigaction, o
         if signal == libc::SIGPWR && !new.is_null() {
             look_for_a_collector();
         }
+        if signal == libc::SIGXFSZ && !new.is_null() {
+            storage::look_for_a_java_machine(); // which sets a handler for it when it begins
+        }
         if !actions::covers(signal) {
             let next = core::mem::transmute::<*const c_void, Option<SigAction>>(SIGACTION.address());
-            let Some(next) = next else { return result(libc::ENOSYS) };
+            let Some(next) = next else { return set_errno(libc::ENOSYS) };
             let result = next(signal, new, old);
             if !new.is_null() {
                 actions::adopt(signal);
@@ -58,7 +61,7 @@ pub unsafe extern "C" fn sigaction(signal: c_int, new: *const libc::sigaction, o
                 }
                 0
             }
-            Err(error) => result(error),
+            Err(error) => set_errno(error),
         }
     }
 }
@@ -105,7 +108,7 @@ unsafe fn set_handler(signal: c_int, handler: usize, flags: c_int, next: &Next) 
     match signals::set_action(signal, Some(&Action { handler, flags: flags as u32 as usize, restorer: 0, mask })) {
         Ok(before) => before.handler,
         Err(error) => {
-            result(error);
+            set_errno(error);
             libc::SIG_ERR
         }
     }
@@ -195,6 +198,12 @@ unsafe fn change_mask(how: c_int, set: *const u64, old: *mut u64) -> c_int {
     0
 }
 
+/// The calling thread's mask is `mask` from here on.
+pub(super) fn set_mask(mask: u64) {
+    // SAFETY: a local word.
+    unsafe { change_mask(libc::SIG_SETMASK, &raw const mask, ptr::null_mut()) };
+}
+
 /// Calls that wait for others between two changes of the mask make a switch point of the second one, now and then: while signals are blocked the monitor's are,
 /// too. `return_address` is the caller's; nothing but the program's own code may be left here.
 fn poll_for(return_address: usize, how: c_int) {
@@ -240,7 +249,7 @@ pub unsafe extern "C" fn sigprocmask(how: c_int, set: *const libc::sigset_t, old
 
 unsafe extern "C" fn of_process(how: c_int, set: *const u64, old: *mut u64, return_address: usize) -> c_int {
     // SAFETY: as above.
-    result(unsafe { of_thread(how, set, old, return_address) })
+    set_errno(unsafe { of_thread(how, set, old, return_address) })
 }
 
 /// `sigaltstack` (POSIX.1-2017): the alternate stack of the calling OpenMP thread.
@@ -251,5 +260,5 @@ unsafe extern "C" fn of_process(how: c_int, set: *const u64, old: *mut u64, retu
 pub unsafe extern "C" fn sigaltstack(new: *const libc::stack_t, old: *mut libc::stack_t) -> c_int {
     let here = 0_u8;
     // SAFETY: passed on.
-    result(unsafe { ult::kernel_state::set_alternate_stack(new, old, (&raw const here) as usize) })
+    set_errno(unsafe { ult::kernel_state::set_alternate_stack(new, old, (&raw const here) as usize) })
 }

@@ -14,6 +14,7 @@ use ult::signals::Info;
 
 use super::kernel_state;
 use super::next::Next;
+use super::thread_attributes::thread_pointer;
 
 /// `gettid(2)`: the number of the calling OpenMP thread. In a signal handler, too.
 #[unsafe(no_mangle)]
@@ -95,6 +96,9 @@ extern "C" fn of_threads(call: c_long, first: usize, second: usize, third: usize
         let info = if call == libc::SYS_rt_tgsigqueueinfo { unsafe { (fourth as *const Info).as_ref() } } else { None };
         return failed(c_long::from(-ult::signals::send_to_itself(signal as c_int, info)));
     }
+    if call != libc::SYS_rt_tgsigqueueinfo && ult::signals::send_to_number(thread as i32, signal as c_int) {
+        return 0;
+    }
     // SAFETY: as above. Donors pass on what is sent to them.
     failed(unsafe { ult::arch::system_call(call as usize, [first, second, third, fourth]) } as c_long)
 }
@@ -123,6 +127,9 @@ pub unsafe extern "C" fn pthread_sigqueue(thread: libc::pthread_t, signal: c_int
     // SAFETY: no arguments; then the next definition is the C library's, with this signature.
     unsafe {
         if thread != libc::pthread_self() {
+            if ult::signals::send_to_thread(thread_pointer(thread), signal, Some(value.sival_ptr as usize)) {
+                return 0;
+            }
             let next = core::mem::transmute::<*const c_void, Option<SigQueue>>(NEXT.address());
             return next.map_or(libc::ENOSYS, |next| next(thread, signal, value));
         }
@@ -144,6 +151,9 @@ pub unsafe extern "C" fn pthread_kill(thread: libc::pthread_t, signal: c_int) ->
     // SAFETY: no arguments; then the next definition is the C library's, with this signature.
     unsafe {
         if thread != libc::pthread_self() || matches!(signal, 32 | 33) {
+            if ult::signals::send_to_thread(thread_pointer(thread), signal, None) {
+                return 0;
+            }
             let next = core::mem::transmute::<*const c_void, Option<Kill>>(NEXT.address());
             return next.map_or(libc::ENOSYS, |next| next(thread, signal));
         }

@@ -1,10 +1,13 @@
 //! The C library's functions about the name of a thread, taken over for threads that share kernel threads ([`ult::kernel_state`]).
 use core::ffi::{CStr, c_char, c_int, c_void};
+use std::fs::File;
+use std::io::Read as _;
 
-use ult::identity::Identity;
-use ult::kernel_state::{self, NAME_BYTES};
+use ult::identity::{self, Identity};
+use ult::kernel_state::{self, NAME_BYTES, Name};
 
 use super::next::Next;
+use super::thread_attributes::thread_pointer;
 
 type SetName = unsafe extern "C" fn(libc::pthread_t, *const c_char) -> c_int;
 type GetName = unsafe extern "C" fn(libc::pthread_t, *mut c_char, usize) -> c_int;
@@ -28,6 +31,29 @@ pub(super) unsafe fn set(name: *const c_char) -> c_int {
     error
 }
 
+/// The name of the calling thread: zero or a negative error number. The runtime names its kernel threads for `top -H`. A thread without a name of its own has the program's
+/// name nevertheless, as under libgomp: that of the main thread.
+///
+/// # Safety
+/// `NAME_BYTES` can be written.
+pub(super) unsafe fn get(into: *mut u8) -> isize {
+    kernel_state::catch_up();
+    // SAFETY: as the caller says; the kernel writes `NAME_BYTES`.
+    unsafe {
+        let result = ult::arch::system_call(libc::SYS_prctl as usize, [libc::PR_GET_NAME as usize, into as usize, 0, 0]);
+        // Read only if the kernel has been able to write there.
+        if result == 0 && (*into.cast::<Name>()).starts_with(ult::pool::THREAD_NAME_PREFIX.as_bytes()) && ult::worker::current().is_some() {
+            let mut programs: Name = [0; NAME_BYTES];
+            // Without `/proc` the kernel thread's name stays.
+            if let Ok(bytes @ 1..) = File::open("/proc/self/comm").and_then(|mut file| file.read(&mut programs)) {
+                programs[bytes - 1] = 0; // the end of the line
+                *into.cast::<Name>() = programs;
+            }
+        }
+        result
+    }
+}
+
 /// `pthread_setname_np` (glibc): a thread that shares its kernel thread has its name wherever it runs.
 ///
 /// # Safety
@@ -41,7 +67,16 @@ pub unsafe extern "C" fn pthread_setname_np(thread: libc::pthread_t, name: *cons
             return if libc::strlen(name) < NAME_BYTES { set(name) } else { libc::ERANGE };
         }
         let next = core::mem::transmute::<*const c_void, Option<SetName>>(NEXT.address());
-        next.map_or(libc::ENOSYS, |next| next(thread, name))
+        let error = next.map_or(libc::ENOSYS, |next| next(thread, name));
+        if error == 0
+            && let Some(identity) = identity::of_donors_thread_pointer(thread_pointer(thread))
+        {
+            let mut padded: Name = [0; NAME_BYTES];
+            // The C library has refused a longer one.
+            padded.iter_mut().zip(CStr::from_ptr(name).to_bytes()).for_each(|(to, from)| *to = *from);
+            kernel_state::rename_other(identity, &padded);
+        }
+        error
     }
 }
 
@@ -58,7 +93,7 @@ pub unsafe extern "C" fn pthread_getname_np(thread: libc::pthread_t, into: *mut 
             if bytes < NAME_BYTES {
                 return libc::ERANGE;
             }
-            return -ult::arch::system_call(libc::SYS_prctl as usize, [libc::PR_GET_NAME as usize, into as usize, 0, 0]) as c_int;
+            return -get(into.cast()) as c_int;
         }
         let next = core::mem::transmute::<*const c_void, Option<GetName>>(NEXT.address());
         next.map_or(libc::ENOSYS, |next| next(thread, into, bytes))

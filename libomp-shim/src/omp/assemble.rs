@@ -122,17 +122,28 @@ fn resident(here: Here, wanted: u32) -> (Box<Team>, u32) {
 
 fn grown(here: Here, wanted: u32) -> (Box<Team>, u32) {
     let team = take_team(here, wanted, Housing::Grown);
-    let missing = wanted.saturating_sub(team.attached()) as usize;
-    if missing > 0 {
-        let mut workers = Vec::with_capacity(missing);
-        pool::acquire(missing, &mut workers);
-        if workers.len() < missing {
-            complain_about_threads(missing, workers.len());
+    if team.attached() < wanted {
+        let own: Vec<_> = (team.attached()..wanted).map(|num| dedicated_worker(here, num)).collect();
+        let missing = own.iter().filter(|worker| worker.is_none()).count();
+        let mut others = Vec::with_capacity(missing);
+        pool::acquire(missing, &mut others);
+        if others.len() < missing {
+            complain_about_threads(missing, others.len());
         }
-        house(&team, workers);
+        let mut others = others.into_iter();
+        house(&team, own.into_iter().map_while(|worker| worker.or_else(|| others.next())).collect());
     }
     let size = team.attached().min(wanted);
     (team, size)
+}
+
+/// The dedicated worker of thread `num`, if the thread had one in the region before.
+fn dedicated_worker(here: Here, num: u32) -> Option<&'static Worker> {
+    if num == 0 || !storage::are_kept_apart() || !is_outermost(here) {
+        return None;
+    }
+    // SAFETY: own thread only.
+    unsafe { here.thread.own() }.identities.of_thread(num)?.take_dedicated_worker()
 }
 
 fn shared(here: Here, wanted: u32) -> (Box<Team>, u32) {

@@ -113,14 +113,15 @@ pub fn bind_member(thread: &Thread, plan: &Plan) {
 
 /// The processors that the running thread may use: those of its kernel thread's mask at this moment, but not more than were
 /// found worth using at the start (a cgroup's quota, `KMP_HW_SUBSET`). For a thread that the runtime has bound, those of the start.
-pub fn num_procs(thread: &Thread) -> u32 {
-    let at_start = env::settings().num_procs;
+/// `None`: a thread that has not met OpenMP. Neither allocates nor starts the runtime; 1 if the calling thread is reading the environment.
+pub fn num_procs(thread: Option<&Thread>) -> u32 {
+    let Some(at_start) = env::settings_for_query().map(|settings| settings.num_procs) else { return 1 };
     // SAFETY: own thread only.
-    if unsafe { thread.own() }.place >= 0 {
+    if thread.is_some_and(|thread| unsafe { thread.own() }.place >= 0) {
         return at_start;
     }
-    let now = ult::topology::current_thread_cpus().len() as u32;
-    let is_restricted = (at_start as usize) < ult::topology::usable().len();
+    let now = ult::topology::num_current_thread_cpus() as u32;
+    let is_restricted = (at_start as usize) < ult::topology::num_usable();
     match now {
         0 => at_start,
         now if is_restricted => now.min(at_start),

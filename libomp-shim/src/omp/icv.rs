@@ -23,7 +23,7 @@ use core::fmt;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::counts::CountList;
-use super::env::{Settings, settings};
+use super::env::{Settings, settings_for_query};
 
 /// The largest value that `max-active-levels-var` can take (`omp_get_supported_active_levels`).
 pub const SUPPORTED_ACTIVE_LEVELS: u32 = i32::MAX as u32;
@@ -81,6 +81,11 @@ impl Icv {
         gang: GangSched::Auto,
         invoked_depth: 0,
     };
+
+    /// The variables of an initial task, for a thread that has not met OpenMP. Never starts the runtime; [`Icv::INITIAL`] if the calling thread is reading the environment.
+    pub fn of_process() -> Icv {
+        settings_for_query().map_or(Icv::INITIAL, |settings| settings.initial)
+    }
 
     /// The variables of the implicit tasks of a region that a task with `self` encounters (5.2, section 2.4.1): both
     /// lists move on by one element if there is one. `bind` is what a `proc_bind` clause said, if that is to hold for
@@ -350,7 +355,7 @@ static TEAMS_THREAD_LIMIT: AtomicU32 = AtomicU32::new(u32::MAX);
 
 /// `nteams-var` of the host (`omp_get_max_teams`): 0 = no limit was set.
 pub fn nteams() -> u32 {
-    load_or(&NTEAMS, settings().num_teams)
+    load_or(&NTEAMS, settings_for_query().map_or(0, |settings| settings.num_teams))
 }
 
 /// `omp_set_num_teams`; negative values are taken as 0 (no limit).
@@ -361,7 +366,7 @@ pub fn set_nteams(n: i32) {
 
 /// `teams-thread-limit-var` of the host (`omp_get_teams_thread_limit`): 0 = no limit was set.
 pub fn teams_thread_limit() -> u32 {
-    load_or(&TEAMS_THREAD_LIMIT, settings().teams_thread_limit)
+    load_or(&TEAMS_THREAD_LIMIT, settings_for_query().map_or(0, |settings| settings.teams_thread_limit))
 }
 
 /// `omp_set_teams_thread_limit`; negative values are taken as 0 (no limit).

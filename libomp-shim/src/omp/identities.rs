@@ -21,10 +21,17 @@ impl Identities {
         }
         let at = num as usize - 1;
         while self.lent.len() <= at {
-            self.lent.push(identity::borrow()?);
+            let identity = identity::borrow()?;
+            ult::kernel_state::inherit(identity);
+            self.lent.push(identity);
         }
         if ult::mutant!(identities_swapped) && at == 1 { self.lent.swap(0, 1) }
         Some(self.lent[at])
+    }
+
+    /// That of thread `num` (1 and up), if one is lent to it.
+    pub fn of_thread(&self, num: u32) -> Option<&'static Identity> {
+        self.lent.get(num as usize - 1).copied()
     }
 
     /// Gives all of them back. Nobody wears them any more.

@@ -57,6 +57,18 @@ pub static CRITICAL: CachePadded<Lock> = CachePadded(Lock::new());
 /// The lock behind atomics that no instruction can do.
 pub static ATOMIC: CachePadded<Lock> = CachePadded(Lock::new());
 
+/// Frees the locks of unnamed `critical`s and of atomics in the child of a fork: threads that held them do not exist there. Each reduction of gcc's code holds one for a moment.
+/// A child that was forked inside such a `critical` continues with the lock free. Its threads could not wait for the lock: a nested region would never end.
+pub fn free_after_fork() {
+    if ult::mutant!(child_inherits_locks) {
+        return;
+    }
+    for lock in [&CRITICAL, &ATOMIC] {
+        // ORDERING: Relaxed; the child has one thread.
+        lock.word.store(0, Ordering::Relaxed);
+    }
+}
+
 impl Lock {
     /// A free lock.
     pub const fn new() -> Self {

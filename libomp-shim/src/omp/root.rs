@@ -6,7 +6,7 @@
 
 use core::ffi::{c_int, c_void};
 use core::ptr;
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::Once;
 
 use ult::worker;
@@ -73,7 +73,7 @@ fn prepare() {
         ult::stall::set_signal(signal);
     }
     ult::stall::install(ult::stall::Hooks {
-        preempt: ult::sched::switch_away,
+        preempt: ult::sched::preempt,
         hand_off: ult::sched::hand_off,
         lowest_of_stack: ult::sched::lowest_of_stack,
         urgent: ult::sched::is_urgent,
@@ -81,7 +81,26 @@ fn prepare() {
     ult::fault::set_overflow_hint(
         "a thread or task needs more than it has; set OMP_STACKSIZE (for example OMP_STACKSIZE=64M)",
     );
+    super::storage::look_for_a_java_machine();
     worker::on_thread_exit(leave);
+    register_fork_handlers();
+}
+
+/// Registers the runtime's fork handlers, once. Prepare handlers that are registered later run earlier, and may use the runtime. Any thread, also before the first
+/// OpenMP call. Two threads that register their first handlers at the same time may come in either order.
+pub fn register_fork_handlers() {
+    static REGISTERED: AtomicBool = AtomicBool::new(false);
+    // ORDERING: Relaxed; a flag by itself. It is set first, because registering comes here again.
+    if !REGISTERED.load(Ordering::Relaxed) && !REGISTERED.swap(true, Ordering::Relaxed) {
+        ult::pool::register_fork_handlers();
+        // SAFETY: the handler neither allocates nor waits.
+        unsafe { libc::pthread_atfork(None, None, Some(after_fork_in_child)) };
+    }
+}
+
+extern "C" fn after_fork_in_child() {
+    env::forget_reader_after_fork();
+    super::lock::free_after_fork();
 }
 
 static FINISHES: Once = Once::new();

@@ -25,16 +25,24 @@ pub enum Reason {
     Mutexes = 1,
     /// It uses a garbage collector that stops all registered threads by signals and scans the stacks that they have registered.
     Collector = 2,
+    /// It contains a Java virtual machine, which knows the threads that attach to it by the bounds of their stacks.
+    JavaMachine = 3,
 }
 
 impl Reason {
-    const ALL: [Reason; 2] = [Reason::Mutexes, Reason::Collector];
+    const ALL: [Reason; 3] = [Reason::Mutexes, Reason::Collector, Reason::JavaMachine];
 
     fn text(self) -> &'static str {
         match self {
             Reason::Mutexes => "the program has mutexes that pass priorities on",
             Reason::Collector => "the program uses a garbage collector that stops threads by signals",
+            Reason::JavaMachine => "the program contains a Java virtual machine, which knows threads by their stacks",
         }
+    }
+
+    /// True if a thread must run all of its code, tasks included, on one stack, whose bounds the machine or collector knows.
+    fn is_about_stacks(self) -> bool {
+        matches!(self, Reason::Collector | Reason::JavaMachine)
     }
 }
 
@@ -43,6 +51,9 @@ static SHARES_NO_MORE: AtomicU32 = AtomicU32::new(0);
 
 /// From the next fork on each thread of a region has a kernel thread of its own.
 pub fn share_no_more(reason: Reason) {
+    if reason.is_about_stacks() {
+        ult::sched::run_jobs_on_own_stacks();
+    }
     // ORDERING: Relaxed, both; a setting: regions that others fork at this moment do not use what the caller is about to make.
     let _ = SHARES_NO_MORE.compare_exchange(0, reason as u32, Ordering::Relaxed, Ordering::Relaxed);
 }
@@ -61,6 +72,17 @@ pub fn keep_apart() {
 pub fn are_kept_apart() -> bool {
     // ORDERING: Relaxed; as above.
     APART.load(Ordering::Relaxed)
+}
+
+/// Threads share no more if the process has a Java virtual machine.
+///
+/// HotSpot notes the bounds of a thread's stack when the thread attaches, protects pages at its lower end until it detaches, and reports an overflow for calls from an address below those bounds. A thread
+/// that is attached for several regions, or makes calls from tasks, has to run on one stack. So threads of new regions get kernel threads of their own, and run their
+/// tasks on their own stacks.
+pub fn look_for_a_java_machine() {
+    if ult::loader::function_of_others(c"JNI_CreateJavaVM", c"GOMP_parallel").is_some() {
+        share_no_more(Reason::JavaMachine);
+    }
 }
 
 fn shares_no_more() -> Option<Reason> {

@@ -296,6 +296,47 @@ pub unsafe fn system_call(number: usize, arguments: [usize; 4]) -> isize {
     result
 }
 
+/// As [`system_call`], for calls that take a fifth argument.
+///
+/// # Safety
+/// As [`system_call`].
+pub unsafe fn system_call_of_five(number: usize, arguments: [usize; 5]) -> isize {
+    let result: isize;
+    let [first, second, third, fourth, fifth] = arguments;
+    // SAFETY: as there.
+    unsafe {
+        asm!(
+            "svc #0",
+            in("x8") number,
+            inlateout("x0") first => result,
+            in("x1") second, in("x2") third, in("x3") fourth, in("x4") fifth,
+            options(nostack),
+        );
+    }
+    result
+}
+
+/// This machine has no such segment.
+pub fn gs_base() -> Option<usize> {
+    None
+}
+
+/// Always fails: this machine has no such segment.
+///
+/// # Safety
+/// None is needed.
+pub unsafe fn set_gs_base(_: usize) -> isize {
+    -(libc::ENOSYS as isize)
+}
+
+/// Protection keys of this machine are not carried along.
+pub fn key_rights() -> u32 {
+    0
+}
+
+/// As above.
+pub fn set_key_rights(_: u32) {}
+
 /// A clock that runs at a steady rate, in nanoseconds; it may move in larger steps. For differences on one processor.
 #[inline(always)]
 pub fn ticks() -> u64 {

@@ -3,7 +3,8 @@
 //!
 //! One file per processor, all with the same items: [`switch`], [`prepare`], [`FpState`], [`fp_state`],
 //! [`set_fp_state`], [`FpWords`], [`store_fp_words`], [`load_fp_words`], [`thread_block`], [`thread_pointer`], [`set_thread_pointer`],
-//! [`set_thread_pointer_by_system_call`], [`system_call`], [`pause`], and [`fetch_to_write`]. Nothing else in the crate names a register. A new processor is a
+//! [`set_thread_pointer_by_system_call`], [`gs_base`], [`set_gs_base`], [`key_rights`], [`set_key_rights`], [`system_call`], [`system_call_of_five`], [`pause`], and
+//! [`fetch_to_write`]. Nothing else in the crate names a register. A new processor is a
 //! new file here and two lines in `ult::exceptions`' and `ult::stack`'s documentation, not a redesign.
 //!
 //! What may not live here: any notion of a scheduler, a stack pool, C++ or signals. [`switch`] moves between two stacks
@@ -21,16 +22,16 @@
 mod aarch64;
 #[cfg(target_arch = "aarch64")]
 pub use aarch64::{
-    FpState, FpWords, fetch_to_write, fp_state, load_fp_words, pause, prepare, set_fp_state, set_thread_pointer,
-    set_thread_pointer_by_system_call, store_fp_words, switch, system_call, thread_block, thread_pointer, ticks,
+    FpState, FpWords, fetch_to_write, fp_state, gs_base, key_rights, load_fp_words, pause, prepare, set_fp_state, set_gs_base, set_key_rights,
+    set_thread_pointer, set_thread_pointer_by_system_call, store_fp_words, switch, system_call, system_call_of_five, thread_block, thread_pointer, ticks,
 };
 
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 #[cfg(target_arch = "x86_64")]
 pub use x86_64::{
-    FpState, FpWords, fetch_to_write, fp_state, load_fp_words, pause, prepare, set_fp_state, set_thread_pointer,
-    set_thread_pointer_by_system_call, store_fp_words, switch, system_call, thread_block, thread_pointer, ticks,
+    FpState, FpWords, fetch_to_write, fp_state, gs_base, key_rights, load_fp_words, pause, prepare, set_fp_state, set_gs_base, set_key_rights,
+    set_thread_pointer, set_thread_pointer_by_system_call, store_fp_words, switch, system_call, system_call_of_five, thread_block, thread_pointer, ticks,
 };
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]

@@ -293,6 +293,59 @@ pub unsafe fn system_call(number: usize, arguments: [usize; 4]) -> isize {
     result
 }
 
+/// As [`system_call`], for calls that take a fifth argument.
+///
+/// # Safety
+/// As [`system_call`].
+pub unsafe fn system_call_of_five(number: usize, arguments: [usize; 5]) -> isize {
+    let result: isize;
+    let [first, second, third, fourth, fifth] = arguments;
+    // SAFETY: as there.
+    unsafe {
+        asm!(
+            "syscall",
+            inlateout("rax") number as isize => result,
+            in("rdi") first, in("rsi") second, in("rdx") third, in("r10") fourth, in("r8") fifth,
+            lateout("rcx") _, lateout("r11") _,
+            options(nostack),
+        );
+    }
+    result
+}
+
+/// The base of the GS segment, which belongs to the program; `None` where the kernel does not say. Any thread.
+pub fn gs_base() -> Option<usize> {
+    const GET_GS: usize = 0x1004;
+    let mut base = 0_usize;
+    // SAFETY: the kernel writes one word.
+    let asked = unsafe { system_call(libc::SYS_arch_prctl as usize, [GET_GS, (&raw mut base) as usize, 0, 0]) };
+    (asked == 0).then_some(base)
+}
+
+/// Sets the base of the GS segment of the calling kernel thread: zero or a negative error number.
+///
+/// # Safety
+/// The code that runs next wants it there.
+pub unsafe fn set_gs_base(base: usize) -> isize {
+    const SET_GS: usize = 0x1001;
+    // SAFETY: no memory is passed; the rest is the caller's word.
+    unsafe { system_call(libc::SYS_arch_prctl as usize, [SET_GS, base, 0, 0]) }
+}
+
+/// The calling kernel thread's rights of protection keys. Only where there are keys: the processor has the instruction then.
+pub fn key_rights() -> u32 {
+    let rights: u32;
+    // SAFETY: rdpkru: no memory, flags kept.
+    unsafe { asm!(".byte 0x0f, 0x01, 0xee", in("ecx") 0, out("eax") rights, out("edx") _, options(nomem, nostack, preserves_flags)) };
+    rights
+}
+
+/// Gives the calling kernel thread rights of protection keys. As above; memory under a key that they close must not be touched by what follows.
+pub fn set_key_rights(rights: u32) {
+    // SAFETY: wrpkru: flags kept. The compiler moves no memory access across it.
+    unsafe { asm!(".byte 0x0f, 0x01, 0xef", in("ecx") 0, in("edx") 0, in("eax") rights, options(nostack, preserves_flags)) };
+}
+
 /// A clock that runs at a steady rate, in ticks of a quarter of a nanosecond to a nanosecond. For differences on one processor.
 #[inline(always)]
 pub fn ticks() -> u64 {

@@ -6,7 +6,7 @@
 //!
 //! What lives here: its creation, its only function. What may not: the pool ([`super`]).
 //!
-//! Its stack ([`KernelStack`]) takes about 40 KiB of address space and 8 KiB of touched memory, more when the loaded objects have large
+//! Its stack ([`KernelStack`]) takes about 104 KiB of address space and 8 KiB of touched memory, more when the loaded objects have large
 //! thread-local storage.
 
 use core::ffi::{CStr, c_int, c_void};
@@ -28,6 +28,8 @@ struct Birth {
     identity: &'static Identity,
     /// The signal mask of the maker.
     mask: u64,
+    /// The set of the monitor's signal, by which a donor is kicked.
+    monitor_signal: u64,
     ready: AtomicU32,
 }
 
@@ -35,7 +37,7 @@ struct Birth {
 ///
 /// The donor has the maker's signal mask: it stands for a thread of the maker's team where the kernel is concerned.
 pub(super) fn make(identity: &'static Identity) -> bool {
-    let birth = Birth { identity, mask: signals::current_mask(), ready: AtomicU32::new(0) };
+    let birth = Birth { identity, mask: signals::current_mask(), monitor_signal: crate::stall::signal_as_set(), ready: AtomicU32::new(0) };
     if start(&birth).is_none() {
         return false;
     }
@@ -60,7 +62,7 @@ fn start(birth: &Birth) -> Option<()> {
         let started = KernelStack::for_thread(&mut attributes, least).and_then(|stack| {
             let mut id: libc::pthread_t = core::mem::zeroed();
             let argument = ptr::from_ref(birth).cast_mut().cast();
-            if with_signals_blocked(|| libc::pthread_create(&mut id, &attributes, main, argument) == 0) {
+            if signals::with_all_blocked(|_| libc::pthread_create(&mut id, &attributes, main, argument) == 0) {
                 return Some(());
             }
             stack.unmap();
@@ -71,22 +73,12 @@ fn start(birth: &Birth) -> Option<()> {
     }
 }
 
+/// Bytes for handlers of the program, which a donor runs while its thread is between two regions.
+const FOR_HANDLERS: usize = 64 << 10;
+
 /// Bytes of a donor's stack; its static thread-local storage lies in them.
 pub(super) fn stack_size(attributes: &libc::pthread_attr_t) -> usize {
-    libc::PTHREAD_STACK_MIN + crate::pool::minimal_stack(attributes)
-}
-
-fn with_signals_blocked<T>(action: impl FnOnce() -> T) -> T {
-    // SAFETY: both sets are local and written before they are read.
-    unsafe {
-        let mut blocked: libc::sigset_t = core::mem::zeroed();
-        let mut before: libc::sigset_t = core::mem::zeroed();
-        libc::sigfillset(&mut blocked);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &blocked, &mut before);
-        let result = action();
-        libc::pthread_sigmask(libc::SIG_SETMASK, &before, ptr::null_mut());
-        result
-    }
+    FOR_HANDLERS + libc::PTHREAD_STACK_MIN + crate::pool::minimal_stack(attributes)
 }
 
 unsafe extern "C" {
@@ -105,8 +97,9 @@ extern "C" fn main(argument: *mut c_void) -> *mut c_void {
     leave_restartable_sequences();
     // SAFETY: `make` waits in the frame that holds it until `ready` is set.
     let birth = unsafe { &*argument.cast::<Birth>() };
-    let (word, mask) = (birth.ready.as_ptr() as usize, birth.mask);
-    birth.identity.set_mask(mask);
+    let (word, mask) = (birth.ready.as_ptr() as usize, birth.mask & !birth.monitor_signal);
+    birth.identity.set_mask(birth.mask);
+    birth.identity.set_donor_mask(mask);
     worker::note_identity(birth.identity);
     let tid = worker::kernel_thread();
     // ORDERING: Relaxed, both; ordered by `ready`.

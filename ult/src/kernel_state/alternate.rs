@@ -129,7 +129,7 @@ impl Host {
 /// Another thread runs here now. In the scheduler, on the kernel thread.
 pub(super) fn change(host: &mut Host, identity: &'static Identity) {
     // ORDERING: Relaxed; who has set one sees its own store, others at a later switch.
-    if ANY.load(Relaxed) {
+    if ANY.load(Relaxed) && !crate::mutant!(alternate_stack_stays_with_worker) {
         host.change(of(identity));
     }
 }
@@ -167,7 +167,13 @@ pub(crate) fn found(worker: &'static Worker, stack: &stack_t) {
 pub unsafe fn set_alternate_stack(new: *const stack_t, old: *mut stack_t, sp: usize) -> i32 {
     let Some((worker, identity)) = super::here() else {
         // SAFETY: passed on.
-        return unsafe { fault::ask_alternate(new, old) };
+        let error = unsafe { fault::ask_alternate(new, old) };
+        // The stack for the message about overflows is the runtime's.
+        // SAFETY: as the caller says; the kernel has written it.
+        if let Some(told) = unsafe { old.as_mut() }.filter(|told| error == 0 && fault::is_ours(told)) {
+            *told = Alternate::NONE.to_c();
+        }
+        return error;
     };
     let has = of(identity);
     let stands_there = has.contains(sp);

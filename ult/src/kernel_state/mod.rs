@@ -7,9 +7,11 @@
 //!
 //! | room | what lives here |
 //! |---|---|
-//! | `settings` | the numbers and masks that are kept, and their system calls |
+//! | `numbers` | the settings that are one number each, and their system calls |
+//! | `settings` | what is kept: those numbers, processors, the name |
 //! | `alternate` | the alternate signal stack of each thread |
 //! | `clock` | the processor time of each thread |
+//! | `keys` | the rights of protection keys |
 //!
 //! What may not live here: the C library's functions that are taken over (the layer above). What is kept, what is not, and what it costs:
 //! `docs/kernel-state.md`.
@@ -20,12 +22,17 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering::Acquire, Ordering::Rel
 
 mod alternate;
 mod clock;
+mod keys;
+mod numbers;
 mod settings;
 
 pub use alternate::set_alternate_stack;
 pub(crate) use alternate::{found as found_alternate_stack, of as alternate_stack_of};
 pub use clock::{of_current as processor_time, of_donor as processor_time_of_donor};
-pub use settings::{AFFINITY_WORDS, Affinity, NAME_BYTES, Setting};
+pub use keys::key_was_allocated;
+pub(crate) use keys::{rights_are_in_frame, save_rights};
+pub use numbers::Setting;
+pub use settings::{AFFINITY_WORDS, Affinity, NAME_BYTES, Name};
 
 use crate::identity::Identity;
 use crate::sched;
@@ -36,6 +43,9 @@ use settings::{Kept, Values};
 pub(crate) struct State {
     kept: AtomicPtr<Kept>,
     time: clock::Time,
+    rights: keys::Rights,
+    /// Another thread has changed the kept settings since the last [`catch_up`] of this thread.
+    is_behind: AtomicBool,
 }
 
 impl core::fmt::Debug for State {
@@ -46,7 +56,14 @@ impl core::fmt::Debug for State {
 
 impl State {
     pub(crate) const fn new() -> Self {
-        Self { kept: AtomicPtr::new(ptr::null_mut()), time: clock::Time::new() }
+        Self { kept: AtomicPtr::new(ptr::null_mut()), time: clock::Time::new(), rights: keys::Rights::new(), is_behind: AtomicBool::new(false) }
+    }
+
+    /// Another thread has changed what is kept.
+    fn has_been_changed(&self) {
+        // ORDERING: Release, pairs with the Acquire in `catch_up`: what is kept.
+        self.is_behind.store(true, Release);
+        sched::threads_differ();
     }
 
     fn kept(&self) -> Option<&'static Kept> {
@@ -75,8 +92,9 @@ impl State {
         }
     }
 
-    /// The thread with this identity has ended: the next one has asked for nothing.
+    /// Forgets the settings, for [`Identity::forget_thread`].
     pub(crate) fn forget(&self) {
+        self.rights.forget();
         if let Some(kept) = self.kept() {
             kept.forget();
         }
@@ -88,11 +106,21 @@ pub(crate) struct Host {
     had: Values,
     has: Values,
     running: clock::Running,
+    rights: keys::Holder,
     alternate: alternate::Host,
 }
 
 impl Host {
-    pub(crate) const NEW: Host = Host { had: Values::NONE, has: Values::NONE, running: clock::Running::NONE, alternate: alternate::Host::NEW };
+    /// The kernel thread gets its own value of `setting` again, if that is known.
+    fn set_back(&mut self, setting: Setting) {
+        if let Some(value) = self.had.number(setting)
+            && setting.set(value) == 0
+        {
+            self.has.note(setting, value);
+        }
+    }
+
+    pub(crate) const NEW: Host = Host { had: Values::NONE, has: Values::NONE, running: clock::Running::NONE, rights: keys::Holder::Unknown, alternate: alternate::Host::NEW };
 }
 
 /// The calling thread's own identity and worker, where it is an OpenMP thread that may share its kernel thread.
@@ -108,19 +136,77 @@ pub fn is_of_openmp() -> bool {
 
 /// Sets `setting` of the calling thread, and keeps it for that thread. Returns zero or an error number. Any thread.
 pub fn set(setting: Setting, value: i64) -> i32 {
-    let Some((worker, identity)) = here() else { return setting.set(value) };
+    -changing(&[setting], || -(setting.set(value) as isize)) as i32
+}
+
+/// Makes `call`, which changes `settings` of this kernel thread, then records the new values for the calling thread and, where possible, its donor. A value that is
+/// [unrepresentable](Setting::UNREPRESENTABLE) is not recorded. Returns what `call` does: a negative error number, or something else. Any thread.
+pub fn changing(settings: &[Setting], call: impl FnOnce() -> isize) -> isize {
+    let Some((worker, identity)) = here() else { return call() };
     // SAFETY: own kernel thread; program code runs.
     let host = unsafe { &mut (*worker.own()).kernel };
-    host.had.learn(setting, setting.get());
-    let error = setting.set(value);
-    if error == 0 {
+    settings.iter().for_each(|&setting| host.had.learn(setting, setting.get()));
+    let result = call();
+    if result < 0 {
+        return result;
+    }
+    for &setting in settings {
         // As the kernel has it: it may have bounded the value.
         let value = setting.get();
-        host.has.note(setting, value);
-        identity.state.keep().note(setting, value);
-        sched::threads_differ();
+        if value != Setting::UNREPRESENTABLE {
+            host.has.note(setting, value);
+            identity.state.keep().note(setting, value);
+            if let Some(tid) = identity.donor_number().filter(|_| setting.is_told_to_others()) {
+                // The donor only answers questions about the thread.
+                let _ = setting.set_of(tid, value);
+            }
+        }
     }
-    error
+    sched::threads_differ();
+    result
+}
+
+/// Undoes [`changing`] on this kernel thread, and forgets the recorded value of `setting`: the calling thread is about to set it on a dedicated kernel thread.
+pub fn give_up(setting: Setting) {
+    let Some((worker, identity)) = here() else { return };
+    // SAFETY: own kernel thread; program code runs.
+    let host = unsafe { &mut (*worker.own()).kernel };
+    identity.state.keep().forget_one(setting);
+    host.set_back(setting);
+}
+
+/// Another thread has changed `setting` of the donor of `identity`: the thread with that identity has it from its next way back to program code on.
+pub fn take_from_donor(identity: &'static Identity, setting: Setting) {
+    let value = identity.donor_number().map_or(Setting::UNREPRESENTABLE, |tid| setting.get_of(tid));
+    if value != Setting::UNREPRESENTABLE {
+        identity.state.keep().note(setting, value);
+        identity.state.has_been_changed();
+    }
+}
+
+/// Applies what other threads have set for the calling thread to its kernel thread, before the calling thread queries the kernel. Any thread.
+pub fn catch_up() {
+    let Some((worker, identity)) = here() else { return };
+    // ORDERING: Acquire, pairs with the Release in `has_been_changed`.
+    if identity.state.is_behind.swap(false, Acquire) {
+        // SAFETY: own kernel thread; program code runs.
+        let host = unsafe { &mut (*worker.own()).kernel };
+        settings::change(&mut host.had, &mut host.has, identity.state.kept());
+    }
+}
+
+/// The calling thread makes a new thread, with `identity`: the new thread starts with the settings of its maker, as a kernel thread does. The identity is unused.
+pub fn inherit(identity: &'static Identity) {
+    if let Some(maker) = here().and_then(|(_, maker)| maker.state.kept()) {
+        identity.state.keep().inherit(maker);
+    }
+    keys::inherit(identity);
+}
+
+/// Sets the name of another thread, which has `identity`. It takes effect when that thread next enters program code or queries the kernel.
+pub fn rename_other(identity: &'static Identity, name: &Name) {
+    identity.state.keep().note_name(name);
+    identity.state.has_been_changed();
 }
 
 /// Restricts the calling thread to processors, and keeps that for it. Zero or an error number. Any thread.
@@ -149,7 +235,7 @@ pub unsafe fn bind(bytes: usize, mask: *const u8) -> i32 {
 /// Restricts the thread with `identity`, which is not the calling one, from its next way back to program code on.
 pub fn bind_other(identity: &'static Identity, affinity: &Affinity) {
     identity.state.keep().note_affinity(affinity);
-    sched::threads_differ();
+    identity.state.has_been_changed();
 }
 
 /// What the thread with `identity` is restricted to, if it has asked for that.
@@ -196,6 +282,7 @@ pub(crate) fn take_along(worker: &'static Worker) {
         settings::change(&mut own.kernel.had, &mut own.kernel.has, identity.state.kept());
     }
     clock::change(&mut own.kernel.running, identity);
+    keys::change(&mut own.kernel.rights, identity);
     alternate::change(&mut own.kernel.alternate, identity);
 }
 

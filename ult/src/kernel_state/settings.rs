@@ -1,79 +1,10 @@
-//! Settings of a thread: numbers, its processors and its name.
+//! What is kept of a thread's settings: numbers ([`super::numbers`]), its processors and its name.
 //!
 //! All system calls are made past the C library, whose functions are taken over and come here.
 use core::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 
 use super::alternate::{self, Alternate};
-use crate::arch;
-
-/// A number that the kernel keeps per thread, and that can be set back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(usize)]
-pub enum Setting {
-    /// `setpriority(PRIO_PROCESS)`: -20 to 19.
-    Nice,
-    /// `ioprio_set`: class and data.
-    IoPriority,
-    /// `prctl(PR_SET_TIMERSLACK)`, nanoseconds.
-    TimerSlack,
-    /// `personality`.
-    Personality,
-    /// `setfsuid`.
-    FsUser,
-    /// `setfsgid`.
-    FsGroup,
-}
-
-const SETTINGS: usize = 6;
-
-impl Setting {
-    /// All of them.
-    pub const ALL: [Setting; SETTINGS] =
-        [Setting::Nice, Setting::IoPriority, Setting::TimerSlack, Setting::Personality, Setting::FsUser, Setting::FsGroup];
-
-    /// As the calling kernel thread has it.
-    pub fn get(self) -> i64 {
-        const ASK: usize = u32::MAX as usize;
-        // SAFETY: all of these only ask, and pass no memory.
-        unsafe {
-            match self {
-                // The kernel returns 20 - nice.
-                Setting::Nice => 20 - call(libc::SYS_getpriority, [libc::PRIO_PROCESS as usize, 0, 0, 0]),
-                Setting::IoPriority => call(libc::SYS_ioprio_get, [IOPRIO_WHO_PROCESS, 0, 0, 0]),
-                Setting::TimerSlack => call(libc::SYS_prctl, [libc::PR_GET_TIMERSLACK as usize, 0, 0, 0]),
-                Setting::Personality => call(libc::SYS_personality, [ASK, 0, 0, 0]),
-                Setting::FsUser => call(libc::SYS_setfsuid, [ASK, 0, 0, 0]),
-                Setting::FsGroup => call(libc::SYS_setfsgid, [ASK, 0, 0, 0]),
-            }
-        }
-    }
-
-    /// Sets it for the calling kernel thread: zero or an error number.
-    pub fn set(self, value: i64) -> i32 {
-        let value = value as usize;
-        // SAFETY: none of these passes memory.
-        let result = unsafe {
-            match self {
-                Setting::Nice => call(libc::SYS_setpriority, [libc::PRIO_PROCESS as usize, 0, value, 0]),
-                Setting::IoPriority => call(libc::SYS_ioprio_set, [IOPRIO_WHO_PROCESS, 0, value, 0]),
-                Setting::TimerSlack => call(libc::SYS_prctl, [libc::PR_SET_TIMERSLACK as usize, value, 0, 0]),
-                // These return what was before.
-                Setting::Personality => call(libc::SYS_personality, [value, 0, 0, 0]).min(0),
-                Setting::FsUser => call(libc::SYS_setfsuid, [value, 0, 0, 0]).min(0),
-                Setting::FsGroup => call(libc::SYS_setfsgid, [value, 0, 0, 0]).min(0),
-            }
-        };
-        -result as i32
-    }
-}
-
-/// `IOPRIO_WHO_PROCESS`.
-const IOPRIO_WHO_PROCESS: usize = 1;
-
-unsafe fn call(number: libc::c_long, arguments: [usize; 4]) -> i64 {
-    // SAFETY: passed on.
-    unsafe { arch::system_call(number as usize, arguments) as i64 }
-}
+use super::numbers::{SETTINGS, Setting, call};
 
 /// Words of a mask of processors: 4,096, more than any kernel is built for by default.
 pub const AFFINITY_WORDS: usize = 64;
@@ -112,7 +43,8 @@ pub(super) unsafe fn bind(bytes: usize, mask: *const u8) -> i32 {
 
 /// Bytes of a thread's name with the zero at its end.
 pub const NAME_BYTES: usize = 16;
-type Name = [u8; NAME_BYTES];
+/// A thread's name, zeros behind it.
+pub type Name = [u8; NAME_BYTES];
 
 /// The calling kernel thread's name.
 pub(super) fn name() -> Name {
@@ -150,6 +82,10 @@ impl Values {
         self.numbers[setting as usize] = Some(value);
     }
 
+    pub(super) fn number(&self, setting: Setting) -> Option<i64> {
+        self.numbers[setting as usize]
+    }
+
     pub(super) fn learn_affinity(&mut self) {
         if self.affinity.bytes == 0 {
             self.affinity = affinity();
@@ -161,7 +97,7 @@ impl Values {
     }
 }
 
-/// What a thread has asked for. Written by that thread, its processors by others of the program too; read where it runs.
+/// What a thread has asked for. Written by that thread and, for some settings, by other threads of the program; read where it runs.
 pub(super) struct Kept {
     /// A bit for each of [`Setting::ALL`], then [`AFFINITY`] and [`NAME`].
     which: AtomicU32,
@@ -203,10 +139,31 @@ impl Kept {
         self.alternate.store(Alternate::NONE);
     }
 
+    /// A new thread begins with what `maker` has asked for, but for the alternate stack (`clone(2)`).
+    pub(super) fn inherit(&self, maker: &Kept) {
+        for setting in Setting::ALL {
+            if let Some(value) = maker.number(setting) {
+                self.note(setting, value);
+            }
+        }
+        if let Some(affinity) = maker.affinity() {
+            self.note_affinity(&affinity);
+        }
+        if let Some(name) = maker.name() {
+            self.note_name(&name);
+        }
+    }
+
     pub(super) fn note(&self, setting: Setting, value: i64) {
         // ORDERING: Relaxed; published by `add`.
         self.numbers[setting as usize].store(value, Relaxed);
         self.add(1 << setting as usize);
+    }
+
+    /// Forgets the value of `setting`.
+    pub(super) fn forget_one(&self, setting: Setting) {
+        // ORDERING: Relaxed; the thread itself, which reads it next.
+        self.which.fetch_and(!(1 << setting as u32), Relaxed);
     }
 
     pub(super) fn note_alternate(&self, stack: Alternate) {

@@ -218,6 +218,13 @@ impl Bench {
         entry
     }
 
+    /// Takes the entry of `ult`, if it is here.
+    pub(super) fn get_up(&mut self, ult: *mut Ult) {
+        if let Some(at) = self.entries.iter().rposition(|entry| entry.ult == ult) {
+            self.take(at);
+        }
+    }
+
     /// Takes the newest context of a thread that has a signal to handle, whatever it waits for; not of the strand `except`.
     pub(super) fn take_signalled(&mut self, except: *const ThreadMode) -> Option<Waiting> {
         let at = self.signalled(except)?;

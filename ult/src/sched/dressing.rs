@@ -26,8 +26,12 @@ pub unsafe fn change_storage(identity: &'static Identity) -> Option<&'static Ide
     let before = role.identity?;
     // Who adopts contexts from here reads the role, and the monitor's handler must not switch in between.
     worker.enter_scheduler();
+    identity.claim(worker);
     // SAFETY: as the caller says.
     unsafe { worker::play(worker, Role { identity: Some(identity), ..role }) };
+    if before.is_donated() {
+        before.release();
+    }
     worker::set_locals(locals);
     exceptions::warm();
     enter_program();

@@ -129,7 +129,7 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) -> bool {
     let wants = |entry: &Waiting| entry.role.is_of_a_region() || (entry.runs_for_a_thread() && entry.is_ready(false));
     let native = theirs.native_identity;
     let is_own = |entry: &Waiting| entry.role.strand == own_strand && wants(entry);
-    let moves_own = running != own_strand && theirs.bench.has(is_own) && lend(theirs);
+    let moves_own = running != own_strand && theirs.bench.has(is_own) && lend(blocked, theirs);
     let may_move = |entry: &Waiting| match entry.role.strand {
         strand if strand == running => false,
         // Where identities ran out, strands share one.
@@ -149,7 +149,7 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) -> bool {
     count_moved(&moving, home, blocked, me);
     for entry in moving {
         if let Some(identity) = entry.role.identity {
-            identity.set_host(Some(me));
+            identity.set_host(me);
         }
         mine.bench.sit(entry);
     }
@@ -159,7 +159,7 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) -> bool {
 }
 
 /// Keeps the number of ULTs that each worker hosts; contexts of one strand move together, those of `home`'s own are no ULT.
-fn count_moved(moved: &[Waiting], home: &'static Worker, from: &'static Worker, to: &'static Worker) {
+pub(super) fn count_moved(moved: &[Waiting], home: &'static Worker, from: &'static Worker, to: &'static Worker) {
     let own_strand = home.strand();
     let is_first = |at: usize| moved[..at].iter().all(|e| e.role.strand != moved[at].role.strand);
     let ults = (0..moved.len()).filter(|&at| moved[at].role.strand != own_strand && is_first(at)).count() as i32;
@@ -171,14 +171,16 @@ fn same(a: Option<&'static Identity>, b: Option<&'static Identity>) -> bool {
     matches!((a, b), (Some(a), Some(b)) if ptr::eq(a, b))
 }
 
-/// Has the kernel thread idle under a borrowed identity, so that its own can be worn elsewhere. False if there is none.
-fn lend(owner: &mut worker::Own) -> bool {
+/// Switches the kernel thread of `worker` to a borrowed TLS block while it idles, so that another worker can run with the kernel thread's own. False if no block can be
+/// borrowed. `owner` is the worker's private data.
+fn lend(worker: &'static Worker, owner: &mut worker::Own) -> bool {
     let Some(own) = owner.native_identity else { return false };
     if owner.lent.is_some() {
         return true;
     }
     match owner.substitute.take().or_else(identity::borrow) {
         Some(substitute) => {
+            substitute.claim(worker);
             owner.lent = Some(own);
             owner.native_identity = Some(substitute);
             true
@@ -217,7 +219,7 @@ fn give_back(me: &'static Worker) {
 }
 
 /// Gives `contexts`, whose stacks have been left, to `home`.
-fn send(home: &'static Worker, contexts: Vec<Waiting>) {
+pub(super) fn send(home: &'static Worker, contexts: Vec<Waiting>) {
     let parcel = Box::into_raw(Box::new(Parcel { contexts, next: ptr::null_mut() }));
     // ORDERING: Relaxed; compared only.
     let mut first = home.returning.load(Ordering::Relaxed);
@@ -271,7 +273,7 @@ fn unpack_cold(worker: &'static Worker) {
                 own.substitute = own.native_identity.replace(lent);
             }
             if let Some(identity) = entry.role.identity {
-                identity.set_host(Some(worker));
+                identity.set_host(worker);
             }
             own.bench.sit(entry);
         }

@@ -176,7 +176,7 @@ fn seek_elsewhere(worker: &'static Worker) -> Option<Next> {
 
 /// The newest ULT that this worker forked without a gang.
 pub(super) fn own_ult(worker: &'static Worker) -> Option<Next> {
-    if worker.ults.is_empty() {
+    if worker.ults.is_empty() || worker.is_dedicated() {
         return None;
     }
     // SAFETY: own kernel thread: the deque's owner.
@@ -191,8 +191,12 @@ fn start(seed: NonNull<Seed>, tag: GangTag) -> Next {
 
 /// Takes a ULT from the gang deque of `victim` for `worker`.
 pub(super) fn take_gang_ult(worker: &Worker, victim: &Worker, wanted: impl Fn(GangTag) -> bool) -> Option<Next> {
+    if worker.is_dedicated() {
+        return None;
+    }
     let at_home = core::ptr::eq(worker, victim);
-    let may_leave = at_home || worker.stands_for().is_some_and(|blocked| core::ptr::eq(blocked, victim));
+    // A dedicated worker starts nothing, so ULTs that were placed there may leave.
+    let may_leave = at_home || victim.is_dedicated() || worker.stands_for().is_some_and(|blocked| core::ptr::eq(blocked, victim));
     // What is queued here runs here, whoever this worker serves by now.
     let may_run = |group: u32| at_home || ((may_leave || group & fork::PLACED == 0) && worker.accepts(group & !fork::PLACED));
     let (seed, tag) = victim.gang_deque.take_if(|tag, group| may_run(group) && wanted(tag))?;
@@ -236,7 +240,7 @@ fn steal_anywhere(worker: &'static Worker) -> Option<Next> {
 }
 
 fn steal_from(worker: &'static Worker, victim: &'static Worker) -> Option<Next> {
-    if victim.gang_deque.is_empty() && victim.ults.is_empty() || !may_help(worker) {
+    if victim.gang_deque.is_empty() && victim.ults.is_empty() || !(may_help(worker) || victim.is_dedicated()) {
         return None;
     }
     worker.restless.steals.add_attempt();
@@ -276,7 +280,7 @@ fn may_help(worker: &Worker) -> bool {
 /// told only while there is no other group: asked when the ULT has been seen, because its group may have come since the last look.
 fn steal_ult(worker: &'static Worker, victim: &'static Worker) -> Option<Next> {
     let may = || worker.may_steal_blindly() || worker.is_of_one_group_with(victim);
-    if victim.ults.is_empty() || !may() {
+    if victim.ults.is_empty() || worker.is_dedicated() || !may() {
         return None;
     }
     loop {
@@ -291,7 +295,7 @@ fn steal_ult(worker: &'static Worker, victim: &'static Worker) -> Option<Next> {
 /// Wakes one sleeping worker that may run ULTs of `group`, if there is one. The caller has passed a full fence since it published them,
 /// which pairs with the one in `park_unless`: they, or the sleeper, are seen.
 pub(crate) fn wake_idle_behind_fence(group: u32) -> bool {
-    everybody().any(|w| w.accepts(group) && w.parker.is_parked() && w.unpark())
+    everybody().any(|w| w.accepts(group) && w.parker.is_parked() && !w.is_dedicated() && w.unpark())
 }
 
 /// Wakes one sleeping worker that would take an offer, if there is one. The caller has passed a full fence since it made the offer.

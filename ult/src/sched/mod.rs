@@ -42,9 +42,10 @@ use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::identity::Identity;
 use crate::observer::{self, Event};
 use crate::ult::{self, Ult};
-use crate::worker::{self, Worker};
+use crate::worker::{self, Role, Worker};
 
 pub(crate) mod bench;
+mod dedicated;
 mod dressing;
 mod handoff;
 mod look;
@@ -64,10 +65,11 @@ pub use patience::{Spin, cores, set_cores};
 pub use polled::{blocks, comes_at_once, may_suspend, wait_polled};
 pub use runner::{promise_stacks, set_runner_stack_size};
 pub(crate) use bench::SOUGHT;
-pub(crate) use runner::{Ended, Task};
+pub(crate) use runner::{Ended, Task, runner_stack_size};
 pub(crate) use urgency::Urgency;
 pub use urgency::is_urgent;
-pub use yielding::{has_others_beside_meeting, has_others_here, insists, let_released_go_first, lowest_of_stack, poll, switch_away, yield_from_program};
+pub use dedicated::{dedicate_kernel_thread, share_kernel_thread_again};
+pub use yielding::{has_others_beside_meeting, has_others_here, insists, let_released_go_first, lowest_of_stack, poll, preempt, switch_away, yield_from_program};
 pub(crate) use yielding::{Insistence, give_way};
 
 use patience::Patience;
@@ -160,6 +162,14 @@ fn wait_cold(wait: &Wait<'_>, place: (u32, bool)) {
         };
         match next(worker) {
             Next::Resume(entry) if entry.ult == me => resume_in_place(worker, &entry),
+            Next::Run(job, role) if runs_on_own_stack(worker, &role) => {
+                run_on_own_stack(worker, me, job, role);
+                set_errno(errno);
+                if wait.yields || (wait.ready)() {
+                    return;
+                }
+                continue;
+            }
             other => leave_for(worker, other),
         }
         set_errno(if crate::mutant!(errno_of_another) { 0 } else { errno });
@@ -170,6 +180,49 @@ fn wait_cold(wait: &Wait<'_>, place: (u32, bool)) {
             return;
         }
     }
+}
+
+/// A waiting thread runs the jobs that it finds on its own stack, not on a runner's stack.
+static ON_OWN_STACKS: AtomicBool = AtomicBool::new(false);
+
+/// From here on a waiting thread runs its jobs by plain calls, on the stack on which it waits: a virtual machine or a collector knows the thread by the bounds of that stack. As under
+/// libgomp, the thread then checks its condition only after such a job has ended or waits.
+pub fn run_jobs_on_own_stacks() {
+    // ORDERING: Relaxed; a setting.
+    ON_OWN_STACKS.store(true, Ordering::Relaxed);
+}
+
+/// True after [`run_jobs_on_own_stacks`].
+pub(crate) fn jobs_run_on_own_stacks() -> bool {
+    // ORDERING: Relaxed; as above.
+    ON_OWN_STACKS.load(Ordering::Relaxed)
+}
+
+/// True if `role` belongs to the waiting thread and jobs run on the stack of the waiting context.
+fn runs_on_own_stack(worker: &'static Worker, role: &Role) -> bool {
+    // SAFETY: own kernel thread.
+    jobs_run_on_own_stacks() && role.strand == unsafe { (*worker.own()).role.strand }
+}
+
+/// Removes the calling context `me` from the suspended contexts, and runs a job on its stack. Called in the scheduler; returns in program code.
+fn run_on_own_stack(worker: &'static Worker, me: *mut Ult, job: Job, role: Role) {
+    // SAFETY: own kernel thread, in its scheduler; the job is for the calling thread, so the identity stays.
+    let (before, locals) = unsafe {
+        let own = worker.own();
+        (*own).bench.get_up(me);
+        let before = (*own).role;
+        worker::play(worker, role);
+        (before, worker::replace_locals(worker::Locals::default()))
+    };
+    enter_program();
+    // SAFETY: whoever made the job vouches for it.
+    unsafe { (job.run)(job.data) };
+    let worker = worker::register_current();
+    enter(worker);
+    // SAFETY: as above; the context goes on in the role in which it waits.
+    unsafe { worker::play(worker, before) };
+    worker::set_locals(locals);
+    enter_program();
 }
 
 /// The calling kernel thread leaves program code for the scheduler.
@@ -229,7 +282,7 @@ fn attend_to_signals(worker: &'static Worker) {
 static DIFFER: AtomicBool = AtomicBool::new(false);
 
 #[inline]
-fn differ() -> bool {
+pub(crate) fn differ() -> bool {
     // ORDERING: Relaxed; a thread that has set something sees its own store, another one sees it at a later switch.
     DIFFER.load(Ordering::Relaxed)
 }
@@ -248,6 +301,13 @@ pub fn note_mask(mask: u64) {
         // SAFETY: own kernel thread; program code runs.
         unsafe { (*worker.own()).kernel_mask = mask };
         threads_differ();
+    }
+}
+
+/// [`note_mask`] before `setcontext` or `swapcontext`, which set this mask next. Does nothing if the thread already has the mask.
+pub fn note_mask_of_context(mask: u64) {
+    if worker::identity_in_force().is_some_and(|identity| identity.mask() != mask) {
+        note_mask(mask);
     }
 }
 

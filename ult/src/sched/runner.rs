@@ -65,8 +65,8 @@ pub fn promise_stacks(threads: usize) -> (usize, usize) {
 const IDLE_RUNNERS: usize = 8;
 
 fn new_runner() -> *mut Ult {
-    match Ult::new(runner_stack_size(), runner_main) {
-        Ok(ult) => Box::into_raw(ult),
+    match Ult::on_own_stack(runner_stack_size(), runner_main) {
+        Ok(ult) => ult,
         Err(error) => crate::fatal(&format!(
             "cannot map a stack of {} KiB for threads and tasks: {error}",
             runner_stack_size() >> 10
@@ -278,7 +278,7 @@ fn stand_idle(worker: &'static Worker, entry: &Waiting) {
         let own = worker.own();
         if (*own).idle_runners.len() >= IDLE_RUNNERS {
             let oldest = (*own).idle_runners.remove(0);
-            Ult::retire(oldest);
+            Ult::retire_runner(oldest);
         }
         let me = (*own).current;
         (*own).idle_runners.push(me);
@@ -295,7 +295,8 @@ pub fn set_runner_stack_size(bytes: usize) {
     RUNNER_STACK.store(bytes, Ordering::Relaxed);
 }
 
-fn runner_stack_size() -> usize {
+/// Usable bytes of the stack of an OpenMP thread or task.
+pub(crate) fn runner_stack_size() -> usize {
     // ORDERING: Relaxed; see `set_runner_stack_size`.
     RUNNER_STACK.load(Ordering::Relaxed)
 }

@@ -24,7 +24,7 @@ const JOBS: u32 = 32;
 /// Leaves the running context for another one of this worker; returns when somebody comes back to it. False if there is
 /// nobody to switch to.
 ///
-/// Returns in the mode `User` of the stall monitor. May be called in a signal handler that interrupted program code, not the runtime's or an allocator's.
+/// Returns in the mode `User` of the stall monitor.
 ///
 /// # Safety
 /// On a registered kernel thread; no lock of the runtime or the C library is held by this kernel thread.
@@ -38,6 +38,18 @@ pub unsafe fn switch_away() -> bool {
     }
     super::enter_program();
     went
+}
+
+/// [`switch_away`] in a signal handler that interrupted program code, not the runtime's or an allocator's: [`crate::stall::Hooks::preempt`].
+///
+/// # Safety
+/// As [`switch_away`].
+pub unsafe fn preempt() -> bool {
+    if let Some(worker) = worker::current() {
+        crate::kernel_state::rights_are_in_frame(worker);
+    }
+    // SAFETY: passed on.
+    unsafe { switch_away() }
 }
 
 /// The lowest address of the running context's own stack, if `sp` lies in that and no signal handler of the program runs there: [`crate::stall::Hooks::lowest_of_stack`].
@@ -161,7 +173,8 @@ fn poll_among_others(worker: &'static Worker) {
         (*own).polls = (*own).polls.wrapping_add(1);
         (*own).polls
     };
-    if polls.is_multiple_of(POLLS) {
+    // The caller may be the program's allocator, holding its lock. The scheduler allocates, and would wait for that lock.
+    if polls.is_multiple_of(POLLS) && !crate::stall::openmp_object_has_allocator() {
         // SAFETY: the caller is a routine of the runtime that holds nothing, called by program code.
         unsafe { yield_from_program() };
     }

@@ -46,6 +46,8 @@ static KEPT: [Kept; SIGNALS] = [const {
 }; SIGNALS];
 /// The kernel's table names our handler for those of the program.
 static TAKEN_OVER: AtomicBool = AtomicBool::new(false);
+/// The set of signals for which the kernel calls our handler even while the program's action is the default one.
+static INTERCEPTED: AtomicU64 = AtomicU64::new(0);
 /// Somebody changes an action.
 static CHANGING: AtomicBool = AtomicBool::new(false);
 
@@ -149,10 +151,15 @@ fn alone<T>(change: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Are the program's handlers for `signal` called by ours? [`set_action`] is the way to set its action then.
-pub fn covers(signal: i32) -> bool {
+/// Are the program's handlers called by ours? In a signal handler, too.
+pub fn are_taken_over() -> bool {
     // ORDERING: Acquire, pairs with the Release in `take_over`.
-    TAKEN_OVER.load(Acquire) && is_taken_over(signal)
+    TAKEN_OVER.load(Acquire)
+}
+
+/// Are the program's handlers for `signal` called by ours? [`set_action`] is the way to set its action then. For the monitor's signal from its first use on.
+pub fn covers(signal: i32) -> bool {
+    is_taken_over(signal) && (are_taken_over() || crate::stall::is_its_signal(signal))
 }
 
 /// From now on every handler of the program is called by ours, those that are set already and those to come. Once; any thread, not in a signal
@@ -177,6 +184,51 @@ pub fn adopt(signal: i32) {
     }
 }
 
+fn is_intercepted(signal: i32) -> bool {
+    // ORDERING: Relaxed; asked while actions are changed, one thread at a time.
+    INTERCEPTED.load(Relaxed) & mask::bit(signal) != 0
+}
+
+/// From now on the kernel calls our handler for `signal` even while its action is the default one. The kernel would take the default action on a kernel thread whose OpenMP
+/// thread may block the signal. Any thread, async-signal-safe; no effect before [`take_over`].
+pub(super) fn intercept_default(signal: i32) {
+    if !covers(signal) {
+        return;
+    }
+    alone(|| {
+        // ORDERING: Relaxed; see `is_intercepted`.
+        INTERCEPTED.fetch_or(mask::bit(signal), Relaxed);
+        if ask_kernel(signal, None).is_ok_and(|action| action.handler == libc::SIG_DFL) {
+            KEPT[signal as usize - 1].store(&Action::NONE);
+            let _ = set_in_kernel(signal, &Action::NONE);
+        }
+    });
+}
+
+/// Takes the default action of a signal that was caught and that the running thread does not block. In a signal handler.
+pub(super) fn take_default(signal: i32) {
+    alone(|| {
+        let Ok(ours) = ask_kernel(signal, Some(&Action::NONE)) else { return };
+        let (process, set) = (super::handler::process() as usize, mask::bit(signal));
+        // SAFETY: no memory; then a local word.
+        unsafe {
+            arch::system_call(libc::SYS_tgkill as usize, [process, crate::worker::kernel_thread() as usize, signal as usize, 0]);
+            mask::change_mask(libc::SIG_UNBLOCK, &raw const set, ptr::null_mut());
+        }
+        // The default action has left the process alive: it was ignored, or the process was stopped and continued.
+        mask::set_mask(!mask::faults());
+        let _ = ask_kernel(signal, Some(&ours));
+    });
+}
+
+/// Has the kernel call our handler for an action of the program.
+fn set_in_kernel(signal: i32, new: &Action) -> Result<Action, i32> {
+    let (flag, restorer) = if new.flags & SA_RESTORER == 0 { restorer_of_others() } else { (new.flags, new.restorer) };
+    // A default action that leaves the program alive must not interrupt its system calls.
+    let restarts = if new.is_handler() { 0 } else { libc::SA_RESTART as usize };
+    ask_kernel(signal, Some(&Action { flags: new.flags | flag | restarts, restorer, ..*new }.through_ours()))
+}
+
 /// `rt_sigaction` as the program sees it: sets its action for `signal`, if there is a `new` one, and returns the one before. For `new` ones from the C library,
 /// whose `restorer` is kept. Any thread, async-signal-safe.
 ///
@@ -196,11 +248,9 @@ pub fn set_action(signal: i32, new: Option<&Action>) -> Result<Action, i32> {
         let Some(new) = new else { return Ok(before) };
         if kernel.is_the_monitor_s() {
             kept.store(new);
-        } else if new.is_handler() {
+        } else if new.is_handler() || new.handler == libc::SIG_DFL && is_intercepted(signal) {
             kept.store(new);
-            let with_restorer = if new.flags & SA_RESTORER == 0 { restorer_of_others() } else { (new.flags, new.restorer) };
-            let new = Action { flags: new.flags | with_restorer.0, restorer: with_restorer.1, ..*new };
-            ask_kernel(signal, Some(&new.through_ours()))?;
+            set_in_kernel(signal, new)?;
         } else {
             ask_kernel(signal, Some(new))?;
         }
@@ -213,4 +263,10 @@ fn restorer_of_others() -> (usize, usize) {
     let all = [libc::SIGSEGV, libc::SIGBUS].into_iter().chain(1..=SIGNALS as i32);
     let known = all.filter_map(|signal| ask_kernel(signal, None).ok()).find(|action| action.flags & SA_RESTORER != 0);
     known.map_or((0, 0), |action| (SA_RESTORER, action.restorer))
+}
+
+/// In the child of a fork no other thread changes an action.
+pub(super) fn forget_after_fork() {
+    // ORDERING: Relaxed; single-threaded.
+    CHANGING.store(false, Relaxed);
 }

@@ -23,8 +23,6 @@ use crate::kernel_state;
 use crate::stall::{self, Frame};
 use crate::worker::{self, Worker};
 
-/// `si_code` of signals that `tgkill` sends.
-const SI_TKILL: i32 = -6;
 /// `si_code` of signals that `kill` sends, which are for the process. Those of `tgkill`, `sigqueue` and timers have smaller ones, the kernel's own larger ones.
 const SI_USER: i32 = 0;
 
@@ -40,9 +38,9 @@ enum Addressee {
     Thread(&'static Identity),
 }
 
-/// The running thread sends a signal to itself: its handler runs before this returns, if the signal is not blocked. `info`: `siginfo_t` as words, for a signal with
-/// information; else it is as of `raise`. An error number, or zero. Any thread, in a signal handler too.
-pub fn send_to_itself(signal: c_int, info: Option<&Info>) -> c_int {
+/// The calling kernel thread sends itself a signal for the running thread: its handler runs before this returns, if the signal is not blocked. `info`: `siginfo_t` as words, for a
+/// signal with information; else it is as of `raise`. An error number, or zero. Any thread, in a signal handler too.
+pub(super) fn by_kernel_to_itself(signal: c_int, info: Option<&Info>) -> c_int {
     let [process, thread, number] = [process() as usize, worker::kernel_thread() as usize, signal as usize];
     let result = match info {
         None => {
@@ -55,8 +53,7 @@ pub fn send_to_itself(signal: c_int, info: Option<&Info>) -> c_int {
         Some(info) => {
             let mut marked = *info;
             marked[0] |= (TO_ITSELF as u64) << 32;
-            // SAFETY: the kernel's structure. It lets a process send itself whatever it likes.
-            unsafe { arch::system_call(libc::SYS_rt_tgsigqueueinfo as usize, [process, thread, number, marked.as_ptr() as usize]) }
+            super::send::queue_in_kernel(thread as i32, &marked)
         }
     };
     -result as c_int
@@ -108,7 +105,7 @@ unsafe fn addressee(signal: c_int, frame: &Frame) -> Addressee {
     }
     let Some(worker) = worker::of_kernel_thread(tid) else { return Addressee::Interrupted };
     // SAFETY: words of the calling kernel thread's own, whatever else it is at.
-    let (sends_itself, native) = unsafe { ((*worker.own()).sends_itself, (*worker.own()).lent.or((*worker.own()).native_identity)) };
+    let (sends_itself, native) = unsafe { ((*worker.own()).sends_itself, (*worker.own()).native_tls_block()) };
     if is_sent_by_itself(signal, frame, tid, sends_itself) {
         return Addressee::Interrupted;
     }
@@ -117,7 +114,7 @@ unsafe fn addressee(signal: c_int, frame: &Frame) -> Addressee {
     let is_native = core::ptr::eq(native, identity);
     let meant = match code {
         _ if !worker.is_of_the_pool() => native,
-        SI_TKILL => native,
+        libc::SI_TKILL => native,
         // From `sigqueue` and timers it may be either's; the program knows this kernel thread only by a thread with its storage.
         code if code < SI_USER && is_native => native,
         _ => main_thread(signal).unwrap_or(identity),
@@ -132,12 +129,12 @@ fn main_thread(signal: c_int) -> Option<&'static Identity> {
 
 /// Was the code interrupted behind the system call by which it has sent this signal to itself? `tgkill` and `rt_tgsigqueueinfo`
 /// have the process, the kernel thread and the signal as their first three arguments, which the kernel keeps. The kernel thread may also stand for the thread
-/// whose own storage it has, so the sender says that it means itself ([`send_to_itself`]). `abort` does not.
+/// whose own storage it has, so the sender says that it means itself ([`by_kernel_to_itself`]). `abort` does not.
 fn is_sent_by_itself(signal: c_int, frame: &Frame, tid: i32, sends_itself: i32) -> bool {
     (sends_itself == signal || signal == libc::SIGABRT) && frame.is_behind_system_call([process() as usize, tid as usize, signal as usize])
 }
 
-fn process() -> i32 {
+pub(super) fn process() -> i32 {
     // SAFETY: no arguments.
     unsafe { arch::system_call(libc::SYS_getpid as usize, [0; 4]) as i32 }
 }
@@ -149,7 +146,7 @@ fn process() -> i32 {
 /// # Safety
 /// As [`receive`].
 unsafe fn call_there(signal: c_int, frame: Frame) {
-    let Some(action) = actions::of_program(signal) else { return };
+    let Some(action) = actions::of_program(signal) else { return actions::take_default(signal) };
     if action.has(libc::SA_RESETHAND) {
         actions::reset(signal);
     }
@@ -157,7 +154,7 @@ unsafe fn call_there(signal: c_int, frame: Frame) {
     let stays = unsafe { !leave_to_its_stack(frame, action.has(libc::SA_ONSTACK), signal as usize) };
     if stays {
         // SAFETY: as the caller says.
-        unsafe { call(signal, action, frame.info, frame.context) };
+        unsafe { call_as_interrupted(signal, action, frame) };
     }
 }
 
@@ -186,22 +183,33 @@ unsafe extern "C" fn call_moved(signal: usize, context: *mut ucontext_t, info: *
     let signal = signal as c_int;
     if let Some(action) = actions::of_program(signal) {
         // SAFETY: the frame that the kernel has made, moved here.
-        unsafe { call(signal, action, info, context) };
+        unsafe { call_as_interrupted(signal, action, Frame { info, context }) };
     }
 }
 
 type Handler = unsafe extern "C" fn(c_int, *mut siginfo_t, *mut ucontext_t);
 
 /// # Safety
-/// The program's action for the signal that the rest tells about.
-unsafe fn call(signal: c_int, action: Action, info: *mut siginfo_t, context: *mut ucontext_t) {
-    let own = if action.has(libc::SA_NODEFER) { 0 } else { mask::bit(signal) };
+/// As [`call`]: with the mask of the code that was interrupted.
+unsafe fn call_as_interrupted(signal: c_int, action: Action, frame: Frame) {
     // SAFETY: the first word of the interrupted code's mask.
-    let interrupted = unsafe { (&raw const (*context).uc_sigmask).cast::<u64>().read() };
-    let handling = worker::current().map(|worker| enter_handler(worker, context as usize));
-    mask::set_mask(interrupted | action.mask | own);
+    let mask = unsafe { (&raw const (*frame.context).uc_sigmask).cast::<u64>().read() };
+    // A thread in `wait_for` or `under_mask` has blocked the monitor's signal. The program's handler must not inherit that.
+    // SAFETY: as the caller says.
+    unsafe { call(signal, action, frame, mask & !stall::signal_as_set()) };
+}
+
+/// # Safety
+/// The program's action for the signal that the frame tells about; `mask` is that of its thread.
+unsafe fn call(signal: c_int, action: Action, frame: Frame, mask: u64) {
+    let own = if action.has(libc::SA_NODEFER) { 0 } else { mask::bit(signal) };
+    let handling = worker::current().map(|worker| enter_handler(worker, frame.context as usize));
+    if let Some(identity) = worker::identity_in_force() {
+        identity.count_handler();
+    }
+    mask::set_mask(mask | action.mask | own);
     // SAFETY: the program's handler; one that was set without `SA_SIGINFO` does not look at the others.
-    unsafe { core::mem::transmute::<usize, Handler>(action.handler)(signal, info, context) };
+    unsafe { core::mem::transmute::<usize, Handler>(action.handler)(signal, frame.info, frame.context) };
     if let Some(before) = handling {
         leave_handler(before);
     }
@@ -211,7 +219,11 @@ unsafe fn call(signal: c_int, action: Action, info: *mut siginfo_t, context: *mu
 /// `siglongjmp`. Such a context is not interrupted. Returns what was noted before.
 fn enter_handler(worker: &'static Worker, sp: usize) -> usize {
     // SAFETY: own kernel thread; program code runs, so the context stays.
-    let noted = unsafe { &mut (*(*worker.own()).current).handler };
+    let noted = unsafe {
+        // The call ends, or is left by `siglongjmp`.
+        (*worker.own()).in_interruptible_call = false;
+        &mut (*(*worker.own()).current).handler
+    };
     if *noted != 0 && *noted > sp { *noted } else { core::mem::replace(noted, sp) }
 }
 
@@ -228,7 +240,7 @@ fn ask_again(worker: &'static Worker) {
     if let Some(identity) = worker::identity_in_force().filter(|identity| !identity.signals.is_empty()) {
         mask::set_mask(!mask::faults());
         identity.signals.are_news_again();
-        stall::kick(&worker.watched);
+        stall::kick(worker.watched.tid(), identity);
     }
 }
 
@@ -239,41 +251,133 @@ fn ask_again(worker: &'static Worker) {
 unsafe fn keep_for(identity: &'static Identity, signal: c_int, frame: Frame) {
     // SAFETY: `siginfo_t` is sixteen words; the frame is as the caller says.
     identity.signals.put(signal, unsafe { &*frame.info.cast::<Info>() });
-    // A thread between two regions handles it when its next region begins.
-    let Some(host) = identity.host() else { return };
-    host.call_for_signals();
-    if host.watched.tid() != worker::kernel_thread() {
-        stall::kick(&host.watched);
-    } else if !host.is_in_scheduler() {
+    let tid = worker::kernel_thread();
+    match identity.host() {
+        Some(host) if host.watched.tid() == tid => {
+            host.call_for_signals();
+            if !host.is_in_scheduler() {
+                // SAFETY: as the caller says.
+                unsafe { stall::leave_soon(&host.watched, frame) };
+            }
+        }
         // SAFETY: as the caller says.
-        unsafe { stall::leave_soon(&host.watched, frame) };
+        None if identity.is_donor(tid) => unsafe { on_donor(identity, frame) },
+        _ => notify_host(identity),
     }
 }
 
-/// Some thread on the worker of the calling kernel thread has a signal in its queue: the interrupted one handles it here, a suspended one as soon as the
-/// interrupted code may be left.
+/// Interrupts the kernel thread that has to look at the thread's queue: the worker that the thread is on, or the donor between two regions. Any
+/// kernel thread, in a signal handler too; touches no thread-local storage.
+pub(crate) fn notify_host(identity: &'static Identity) {
+    match identity.host() {
+        Some(host) => {
+            host.call_for_signals();
+            stall::kick(host.watched.tid(), identity);
+        }
+        None if crate::mutant!(idle_threads_handle_nothing) => {}
+        None => stall::kick(identity.donor_number().unwrap_or(0), identity),
+    }
+}
+
+/// Handles a kick: the sender has queued a signal for the thread `about`. If that thread runs on this worker, its handler runs here. If it is suspended here, it is resumed as soon as
+/// the interrupted code may be switched out.
 ///
 /// # Safety
 /// As [`receive`]. The frame is that of the monitor's signal.
-pub(crate) unsafe fn kicked(frame: Frame) {
-    let Some(worker) = worker::of_kernel_thread(worker::kernel_thread()).filter(|worker| !worker.is_in_scheduler()) else { return };
+pub(crate) unsafe fn on_kick(about: &'static Identity, frame: Frame) {
+    let tid = worker::kernel_thread();
+    if about.is_donor(tid) {
+        // SAFETY: as the caller says.
+        return unsafe { on_donor(about, frame) };
+    }
+    let Some(worker) = worker::of_kernel_thread(tid) else { return };
+    // The thread may have moved or ended since the kick was sent. If this kernel thread has stored the new `host`, it sees it here.
+    if about.signals.has_news() && !about.host().is_some_and(|host| core::ptr::eq(host, worker)) {
+        notify_host(about);
+    }
+    if worker.is_in_scheduler() {
+        return;
+    }
     let identity = worker::identity_in_force().filter(|identity| identity.signals.has_news());
     // SAFETY: as the caller says; the first word of a set is the kernel's.
     let blocked = unsafe { (&raw const (*frame.context).uc_sigmask).cast::<u64>().read() };
-    // Others may have been kicked for as well.
+    // Other threads may have been kicked for as well.
     stall::leave_later(&worker.watched);
-    // SAFETY: as the caller says; `siginfo_t` is sixteen words.
+    // SAFETY: as the caller says.
     unsafe {
         match identity.and_then(|identity| identity.signals.take(blocked)) {
-            Some((signal, info)) => {
-                frame.info.cast::<Info>().write(info);
-                if actions::of_program(signal).is_some_and(|action| !action.has(libc::SA_RESTART)) {
-                    frame.end_system_call();
+            Some((signal, info)) => handle_here(signal, &info, frame),
+            None => {
+                if !(*worker.own()).in_interruptible_call {
+                    stall::restart_interrupted_call(frame);
                 }
-                call_there(signal, frame);
+                stall::leave_soon(&worker.watched, frame);
             }
-            None => stall::leave_soon(&worker.watched, frame),
         }
+    }
+}
+
+/// The interrupted code's thread handles a signal from its queue.
+///
+/// # Safety
+/// As [`receive`]. The frame is that of the monitor's signal.
+unsafe fn handle_here(signal: c_int, info: &Info, frame: Frame) {
+    let Some(action) = actions::of_program(signal) else {
+        // By the kernel, as soon as the interrupted code goes on.
+        by_kernel_to_itself(signal, Some(info));
+        return;
+    };
+    // SAFETY: `siginfo_t` is sixteen words; the rest is as the caller says.
+    unsafe {
+        frame.info.cast::<Info>().write(*info);
+        if !action.has(libc::SA_RESTART) {
+            frame.end_system_call();
+        }
+        call_there(signal, frame);
+    }
+}
+
+// ---- the thread is between two regions ------------------------------------------------------------------------
+
+/// A donor was interrupted. Its kernel thread opens the signals that its OpenMP thread has opened. If that thread is between two regions, the donor handles the signals in its
+/// queue: the TLS block is the donor's own, and the donor has a stack.
+///
+/// # Safety
+/// As [`receive`], on the donor's kernel thread.
+unsafe fn on_donor(identity: &'static Identity, frame: Frame) {
+    // SAFETY: the first word of a set is the kernel's.
+    let blocked = unsafe { &mut *(&raw mut (*frame.context).uc_sigmask).cast::<u64>() };
+    let was_blocked = identity.donor_mask();
+    let still_blocked = was_blocked & identity.mask() & !identity.timer_signals();
+    *blocked &= !(was_blocked & !still_blocked);
+    identity.set_donor_mask(still_blocked);
+    if !identity.signals.has_news() {
+        return;
+    }
+    if !identity.begin_handling() {
+        // The thread is on a worker, or this has interrupted a handler that the donor runs.
+        return notify_host(identity);
+    }
+    worker::forget_worker();
+    while let Some((signal, info)) = identity.signals.take(identity.mask()) {
+        let Some(action) = actions::of_program(signal) else {
+            *blocked &= !mask::bit(signal);
+            by_kernel_to_itself(signal, Some(&info));
+            continue;
+        };
+        if action.has(libc::SA_RESETHAND) {
+            actions::reset(signal);
+        }
+        // SAFETY: as the caller says; `siginfo_t` is sixteen words. With the monitor's signal blocked no second handler starts inside of this one.
+        unsafe {
+            frame.info.cast::<Info>().write(info);
+            call(signal, action, frame, identity.mask() | stall::signal_as_set());
+        }
+        mask::set_mask(!mask::faults());
+    }
+    identity.end_handling();
+    if identity.signals.has_news() {
+        notify_host(identity);
     }
 }
 

@@ -46,3 +46,11 @@ pub(crate) fn set_mask(mask: u64) -> u64 {
     unsafe { change_mask(libc::SIG_SETMASK, &raw const mask, &raw mut before) };
     before
 }
+
+/// Blocks all signals, calls `action` with the previous mask, and restores that. Uses the system call: our `pthread_sigmask` would record this mask as the program's.
+pub(crate) fn with_all_blocked<T>(action: impl FnOnce(u64) -> T) -> T {
+    let before = set_mask(EVERYTHING);
+    let result = action(before);
+    set_mask(before);
+    result
+}

@@ -13,7 +13,7 @@
 //!
 //! Kernel threads of the pool and TLS donors have the signal mask of the thread that made the team, as threads of other
 //! runtimes do. A donor that receives a signal, because it was directed at its number, passes it on to whichever worker hosts
-//! its identity.
+//! its identity. Between two regions none does, and the donor handles it.
 //!
 //! | room | what lives here |
 //! |---|---|
@@ -21,6 +21,8 @@
 //! | `handler` | our handler; who the addressee is |
 //! | `queue` | signals that wait for their addressee |
 //! | `deliver` | sending them once more when the addressee runs |
+//! | `send` | from one thread of the program to another, past the kernel |
+//! | `waits` | threads that wait for signals |
 //! | `mask` | signal masks as the kernel has them |
 //!
 //! What may not live here: the C library's functions that are taken over (the layer above), the monitor's own signal
@@ -31,12 +33,16 @@ mod deliver;
 mod handler;
 mod mask;
 pub(crate) mod queue;
+mod send;
+mod waits;
 
 pub use actions::{Action, set_action, take_over};
-pub use deliver::mask_has_changed;
-pub(crate) use deliver::deliver;
-pub(crate) use handler::{kicked, receive};
-pub use handler::send_to_itself;
+pub use deliver::{register_timer_signal, mask_has_changed};
+pub(crate) use deliver::{deliver, forget_after_fork};
+pub(crate) use handler::{notify_host, on_kick, receive};
 pub use queue::Info;
+pub(crate) use send::queue_in_kernel;
+pub use send::{leave_to_kernel, send_to_itself, send_to_number, send_to_thread};
+pub use waits::{pending, under_mask, wait_for};
 pub use mask::change_mask;
-pub(crate) use mask::{EVERYTHING, current_mask, faults, set_mask};
+pub(crate) use mask::{EVERYTHING, current_mask, faults, set_mask, with_all_blocked};

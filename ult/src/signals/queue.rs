@@ -208,6 +208,23 @@ impl Queue {
         found.or_else(|| self.take_bare(blocked))
     }
 
+    /// The signals that wait. By the kernel thread that runs the addressee, with its signals blocked.
+    pub(super) fn pending_set(&self) -> u64 {
+        // ORDERING: Relaxed; a bit is the whole message.
+        let mut set = self.bare.load(Relaxed);
+        let mut next = reversed(self.list.take());
+        while next != NIL {
+            let (number, node) = (next, node(next));
+            // SAFETY: taken out of the list by us alone, and put back.
+            unsafe {
+                next = *node.next.get();
+                set |= super::mask::bit(*node.signal.get());
+                self.list.push(number);
+            }
+        }
+        set
+    }
+
     fn take_bare(&self, blocked: u64) -> Option<(i32, Info)> {
         // ORDERING: Relaxed; a bit is the whole message.
         let bare = self.bare.load(Relaxed) & !blocked;
@@ -268,6 +285,20 @@ mod tests {
         assert_eq!(taken(&queue, super::super::mask::bit(10)), [(12, 0)]);
         assert!(!queue.has_news() && !queue.is_empty());
         assert_eq!(taken(&queue, 0), [(10, 0)]);
+    }
+
+    #[test]
+    fn pending_set_leaves_the_queue_unchanged() {
+        let queue = Queue::new();
+        for (signal, word) in [(10, 1), (40, 2), (40, 3)] {
+            let mut info = [0; 16];
+            info[1] = word;
+            queue.put(signal, &info);
+        }
+        assert_eq!(queue.pending_set(), super::super::mask::bit(10) | super::super::mask::bit(40));
+        assert!(queue.has_news());
+        assert_eq!(taken(&queue, 0), [(10, 1), (40, 2), (40, 3)]);
+        assert_eq!(queue.pending_set(), 0);
     }
 
     #[test]

@@ -56,11 +56,11 @@ mod unwind;
 mod watched;
 mod watcher;
 
-pub use objects::{is_program_code, keep_up as keep_up_with_objects, refresh as refresh_objects, treat_as_program};
+pub use objects::{is_program_code, keep_up as keep_up_with_objects, refresh as refresh_objects, openmp_object_has_allocator, treat_as_program};
 pub use regions::{is_known_blocker, is_known_spinner, is_known_to_wait, is_known_wait, remember_wait};
 pub(crate) use frame::Frame;
 pub use signal::set_signal;
-pub(crate) use signal::{handler_address, kick, leave_later, leave_soon};
+pub(crate) use signal::{handler_address, is_its_signal, kick, leave_later, leave_soon, restart_interrupted_call, send_again, signal_as_set};
 pub use standing::{Standing, standing};
 pub use watched::{Mode, Watched};
 pub use watcher::{reset_after_fork, start_if_needed};

@@ -46,6 +46,8 @@ struct Map {
     /// Sorted, not overlapping: first address and the one behind the last.
     program: Vec<(usize, usize)>,
     waits: [usize; WAITS.len()],
+    /// Does an object that uses OpenMP define an allocator, other than the one that [`treat_as_program`] chose?
+    openmp_object_has_allocator: bool,
     /// The C library's own code.
     c_library: Vec<(usize, usize)>,
     calls: Calls,
@@ -163,10 +165,18 @@ impl Map {
         // ORDERING: Relaxed; see `treat_as_program`.
         let also = ALSO.load(Relaxed);
         let chosen = object.code().any(|(start, end)| (start..end).contains(&also));
-        if chosen || (object.refers_to(&REGION_CALLS) && object.function(ALLOCATOR_MARK).is_none()) {
-            self.program.extend(object.code());
+        if chosen || object.refers_to(&REGION_CALLS) {
+            match object.function(ALLOCATOR_MARK) {
+                Some(_) if !chosen => self.openmp_object_has_allocator = true,
+                _ => self.program.extend(object.code()),
+            }
         }
     }
+}
+
+/// Does an object that uses OpenMP define an allocator, which may therefore call the runtime? Any thread, async-signal-safe.
+pub fn openmp_object_has_allocator() -> bool {
+    map().is_some_and(|map| map.openmp_object_has_allocator)
 }
 
 fn map() -> Option<&'static Map> {

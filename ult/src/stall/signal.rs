@@ -27,6 +27,7 @@ use std::sync::Once;
 use libc::{siginfo_t, ucontext_t};
 
 use crate::arch;
+use crate::identity::Identity;
 use crate::observer::{self, Event};
 use crate::signals;
 
@@ -95,11 +96,14 @@ pub(super) fn number() -> Option<c_int> {
         // ORDERING: Relaxed; see `set_signal`.
         let wanted = SIGNAL.load(Relaxed);
         let number = if crate::sanitize::sees_races() { 0 } else if wanted != 0 { wanted } else { first_free().unwrap_or(0) };
-        // ORDERING: Relaxed; ordered by `INSTALL`.
-        SIGNAL.store(number, Relaxed);
+        // `SIGNAL` stays 0 during the installation, so that `is_its_signal` does not take this action for the program's.
+        // ORDERING: Relaxed, both; ordered by `INSTALL`.
+        SIGNAL.store(0, Relaxed);
         if number != 0 {
             install(number);
         }
+        // ORDERING: as above.
+        SIGNAL.store(number, Relaxed);
     });
     // ORDERING: Relaxed; ordered by `INSTALL`.
     Some(SIGNAL.load(Relaxed)).filter(|&number| number != 0)
@@ -153,38 +157,68 @@ struct Queued {
 }
 
 const _: () = assert!(size_of::<Queued>() == 128);
-/// In `errno` of our signals, where `sigqueue` writes zero: `value` is a record.
+/// In `errno` of our signals, where `sigqueue` writes zero: `value` is the record of a worker.
 const MARK: c_int = 0x5354_414c;
-/// The same, where a signal lies in a queue ([`kick`]).
+/// The same, where a signal lies in a queue ([`kick`]): `value` is the record of a thread's storage.
 const KICK: c_int = 0x4b49_434b;
 /// `SI_QUEUE`.
 const QUEUED: c_int = -1;
 
 /// Sends the signal to the kernel thread `tid`, whose record is `watched`. False if the kernel refuses.
 pub(super) fn send(watched: &'static Watched, tid: i32) -> bool {
-    number().is_some() && queue(watched, tid, MARK)
+    number().is_some() && queue(ptr::from_ref(watched) as usize, tid, MARK)
 }
 
-/// A thread on the worker with this record has a signal in its queue: the running one handles it, a suspended one as soon as the running code may be left.
-/// Async-signal-safe; touches no thread-local storage. Unlike a signal of the program's, the monitor's is not lost where one waits already.
-pub(crate) fn kick(watched: &'static Watched) {
-    let tid = watched.tid();
+/// The kernel thread `tid` looks at the signals of the thread with this storage: a worker that it is on, or its donor. Async-signal-safe; touches no
+/// thread-local storage. The monitor's signal is a real-time signal: a second one is queued, not merged.
+pub(crate) fn kick(tid: i32, about: &'static Identity) {
     if tid != 0 {
-        queue(watched, tid, KICK);
+        queue(ptr::from_ref(about) as usize, tid, KICK);
     }
 }
 
-fn queue(watched: &'static Watched, tid: i32, mark: c_int) -> bool {
+/// The monitor's signal with this information was taken from the calling kernel thread while it waited for signals: sends it once more, to the handler. False if
+/// it is not the monitor's.
+pub(crate) fn send_again(info: &signals::Info) -> bool {
+    // SAFETY: a structure of plain words of the same size.
+    let queued = unsafe { &*ptr::from_ref(info).cast::<Queued>() };
+    // ORDERING: Relaxed; see `queue`.
+    if queued.signo != SIGNAL.load(Relaxed) || !is_ours(queued) {
+        return false;
+    }
+    signals::queue_in_kernel(crate::worker::kernel_thread(), info);
+    true
+}
+
+/// Restarts a sleeping system call that only the monitor's signal has interrupted.
+///
+/// # Safety
+/// In a handler with this frame.
+pub(crate) unsafe fn restart_interrupted_call(frame: Frame) {
+    // SAFETY: as the caller says.
+    let _ = unsafe { restart::restart(&mut *frame.context) };
+}
+
+/// Is this the signal that the monitor uses? No before it is chosen.
+pub(crate) fn is_its_signal(signal: c_int) -> bool {
+    // ORDERING: Relaxed; see `queue`.
+    SIGNAL.load(Relaxed) == signal
+}
+
+/// The set of the monitor's signal alone; empty without one.
+pub(crate) fn signal_as_set() -> u64 {
+    number().map_or(0, |number| 1 << (number - 1))
+}
+
+fn queue(value: usize, tid: i32, mark: c_int) -> bool {
     // ORDERING: Relaxed; installed before the record's kernel thread began.
     let signo = SIGNAL.load(Relaxed);
-    // SAFETY: no arguments; a valid structure of the kernel's size.
+    // SAFETY: no arguments; plain words of the same size and alignment.
     unsafe {
         let pid = arch::system_call(libc::SYS_getpid as usize, [0; 4]) as libc::pid_t;
         let uid = arch::system_call(libc::SYS_getuid as usize, [0; 4]) as libc::uid_t;
-        let value = ptr::from_ref(watched) as usize;
         let info = Queued { signo, errno: mark, code: QUEUED, pad: 0, pid, uid, value, rest: [0; 12] };
-        let arguments = [pid as usize, tid as usize, signo as usize, (&raw const info) as usize];
-        signo != 0 && arch::system_call(libc::SYS_rt_tgsigqueueinfo as usize, arguments) == 0
+        signo != 0 && signals::queue_in_kernel(tid, &*(&raw const info).cast::<signals::Info>()) == 0
     }
 }
 
@@ -201,7 +235,8 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut siginfo_t, context: *mu
             return signals::receive(signal, frame);
         }
         if queued.errno == KICK {
-            return signals::kicked(frame);
+            // `kick` has put the address of a record there, and records are never freed.
+            return signals::on_kick(&*(queued.value as *const Identity), frame);
         }
         let errno = *libc::__errno_location();
         let left = look(queued, &mut *frame.context);

@@ -290,14 +290,16 @@ fn a_blocked_worker_is_handed_off_once() {
         })
     };
     let mut starts = vec![block(45)]; // there is another hand-off after 50
-    assert_eq!(hand_offs_of(player), 1);
+    let late = starts[0].elapsed().as_millis() >= 50; // on a busy machine
+    assert!(hand_offs_of(player) == 1 || late && hand_offs_of(player) > 1);
     assert!(is_known_blocker(region) && !is_known_spinner(region));
     assert_eq!(counters().interrupts, sent, "a sleeping thread was signalled");
     // Known now: a short sleep is enough.
     starts.extend((0..20).map(|_| block(30)));
     let times = times_of_hand_offs(player);
-    assert_eq!(times.len(), starts.len());
-    let mut after: Vec<u128> = times.iter().zip(&starts).map(|(end, start)| (*end - *start).as_micros()).collect();
+    let first_after = |start: &Instant| times.iter().find(|time| *time >= start).map(|time| (*time - *start).as_micros());
+    let mut after: Vec<u128> = starts.iter().filter_map(first_after).collect();
+    assert_eq!(after.len(), starts.len());
     println!("us until a hand-off: at first {}, then {:?}", after.remove(0), after);
     after.sort_unstable();
     assert!(after[5] < 1000, "{after:?}");

@@ -336,12 +336,8 @@ fn spawn() -> bool {
         libc::pthread_attr_init(&raw mut attributes);
         libc::pthread_attr_setdetachstate(&raw mut attributes, libc::PTHREAD_CREATE_DETACHED);
         libc::pthread_attr_setstacksize(&raw mut attributes, STACK);
-        let (mut all, mut before): (libc::sigset_t, libc::sigset_t) = (mem::zeroed(), mem::zeroed());
-        libc::sigfillset(&raw mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
         let mut id: libc::pthread_t = mem::zeroed();
-        let result = libc::pthread_create(&raw mut id, &raw const attributes, main, ptr::null_mut());
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, ptr::null_mut());
+        let result = crate::signals::with_all_blocked(|_| libc::pthread_create(&raw mut id, &raw const attributes, main, ptr::null_mut()));
         libc::pthread_attr_destroy(&raw mut attributes);
         result == 0
     }

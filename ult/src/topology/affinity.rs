@@ -9,6 +9,8 @@ const WORD_BITS: usize = Word::BITS as usize;
 /// Where the search for the kernel's mask size starts (1024 processors) and gives up (8 million).
 const FIRST_WORDS: usize = 1024 / WORD_BITS;
 const LAST_WORDS: usize = (8 << 20) / WORD_BITS;
+/// Words that [`num_current_thread_cpus`] has on its stack: 16,384 processors (chosen: 2 KiB).
+const WORDS_ON_STACK: usize = 16384 / WORD_BITS;
 
 /// The processors that the main thread or the calling thread may run on, ascending, never empty. The kernel leaves out
 /// processors that are offline.
@@ -53,6 +55,19 @@ pub fn current_thread_cpus() -> Vec<usize> {
     super::belief::mask().unwrap_or_else(|| mask_of(0).unwrap_or_default())
 }
 
+/// Number of processors that the calling thread may run on; 0 if the kernel does not tell. Does not allocate, except where the kernel's mask is larger than
+/// 16,384 processors.
+pub fn num_current_thread_cpus() -> usize {
+    if let Some(len) = super::belief::mask_len() {
+        return len;
+    }
+    let mut words: [Word; WORDS_ON_STACK] = [0; WORDS_ON_STACK];
+    match mask_into(0, &mut words) {
+        Ok(()) => words.iter().map(|word| word.count_ones() as usize).sum(),
+        Err(_) => current_thread_cpus().len(),
+    }
+}
+
 /// The processor the caller runs on at this moment; 0 where the kernel does not tell.
 ///
 /// Asks the kernel directly: the C library's `sched_getcpu` reads the thread block, which is another thread's while
@@ -80,20 +95,20 @@ pub(super) fn seen_on() -> Option<usize> {
 fn mask_of(thread: libc::pid_t) -> io::Result<Vec<usize>> {
     let mut words: Vec<Word> = vec![0; FIRST_WORDS];
     loop {
-        // SAFETY: the pointer and the size in bytes describe `words`, which the kernel may write.
-        let refused = unsafe {
-            libc::sched_getaffinity(thread, size_of_val(&*words), words.as_mut_ptr().cast())
-        };
-        if refused == 0 {
-            return Ok(numbers_of(&words));
-        }
-        let error = io::Error::last_os_error();
+        let Err(error) = mask_into(thread, &mut words) else { return Ok(numbers_of(&words)) };
         // EINVAL: the kernel's mask is larger than ours.
         if error.raw_os_error() != Some(libc::EINVAL) || words.len() >= LAST_WORDS {
             return Err(error);
         }
         words.resize(words.len() * 2, 0);
     }
+}
+
+/// Writes the mask of `thread` (0: the caller) to `words`.
+fn mask_into(thread: libc::pid_t, words: &mut [Word]) -> io::Result<()> {
+    // SAFETY: the pointer and the size in bytes describe `words`, which the kernel may write.
+    let refused = unsafe { libc::sched_getaffinity(thread, size_of_val(words), words.as_mut_ptr().cast()) };
+    if refused == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 fn numbers_of(words: &[Word]) -> Vec<usize> {

@@ -44,6 +44,13 @@ pub(super) fn mask() -> Option<Vec<usize>> {
     Some(own.map_or_else(|| belief.allowed.clone(), |(_, mask)| mask.clone()))
 }
 
+/// How many they are. Does not allocate.
+pub(super) fn mask_len() -> Option<usize> {
+    let belief = BELIEF.get()?;
+    let masks = masks();
+    Some(masks.iter().find(|(thread, _)| *thread == caller()).map_or(belief.allowed.len(), |(_, mask)| mask.len()))
+}
+
 /// Binds the calling kernel thread as far as that can be; `None` where the machine is the real one.
 pub(super) fn bind(cpus: &[usize]) -> Option<io::Result<()>> {
     let belief = BELIEF.get()?;

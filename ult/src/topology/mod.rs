@@ -30,7 +30,7 @@ mod sysfs;
 #[cfg(test)]
 mod tests;
 
-pub use affinity::{bind_current_thread, current_cpu, current_thread_cpus};
+pub use affinity::{bind_current_thread, current_cpu, current_thread_cpus, num_current_thread_cpus};
 pub use belief::believe;
 pub use description::Description;
 
@@ -61,6 +61,11 @@ pub fn usable() -> &'static [Cpu] {
         Some(machine) => machine.cpus.clone(),
         None => sysfs::describe(Path::new("/"), allowed()),
     })
+}
+
+/// Number of usable processors, without reading the topology. Decided at the first call, as [`worker_target`]. Thread-safe.
+pub fn num_usable() -> usize {
+    allowed().len()
 }
 
 /// The CPU quota of the process's control groups in processors (1.5 = one and a half), the smallest on the way to the

@@ -57,6 +57,30 @@ impl Worker {
         self.serves.store(if shared { EVERYBODY } else { NOBODY }, Ordering::Relaxed);
     }
 
+    /// Is its kernel thread dedicated to one OpenMP thread, see [`crate::sched::dedicate_kernel_thread`]?
+    #[inline]
+    pub(crate) fn is_dedicated(&self) -> bool {
+        // ORDERING: Relaxed; its own kernel thread reads what it has stored, or what came before its assignment. Other threads take it as a hint.
+        self.dedicated.load(Ordering::Relaxed)
+    }
+
+    /// Dedicates its kernel thread to one OpenMP thread, or ends that. The caller owns the worker.
+    pub(crate) fn set_dedicated(&self, dedicated: bool) {
+        // ORDERING: Relaxed; as above.
+        self.dedicated.store(dedicated, Ordering::Relaxed);
+    }
+
+    /// Do assignments run on the kernel thread's own stack? That is then as large as an OpenMP thread's, and the C library knows its bounds.
+    pub(crate) fn runs_on_kernel_stack(&self) -> bool {
+        // ORDERING: Relaxed; written before the kernel thread is started.
+        self.runs_on_kernel_stack.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_runs_on_kernel_stack(&self, has: bool) {
+        // ORDERING: Relaxed; as above.
+        self.runs_on_kernel_stack.store(has, Ordering::Relaxed);
+    }
+
     /// The group of a program's kernel thread: ULTs that it and its descendants fork.
     pub fn group(&self) -> u32 {
         self.index() + 1

@@ -117,7 +117,7 @@ fn adopt(worker: &'static Worker, identity: impl FnOnce() -> &'static Identity) 
     set_locals(Locals::default());
     worker.note_kernel_mask();
     if let Some(identity) = identity {
-        identity.set_host(Some(worker));
+        identity.set_host(worker);
         running::note_identity(identity);
     }
     // ORDERING: Relaxed; for a handler on this same kernel thread (`own_thread_pointer`).
@@ -170,7 +170,7 @@ fn abandon_current() {
     unsafe {
         let own = worker.own();
         while let Some(runner) = (*own).idle_runners.pop() {
-            Ult::retire(runner);
+            Ult::retire_runner(runner);
         }
         if !(*own).bench.is_empty() {
             return; // ends inside a wait (pthread_exit from a handler): the record cannot be used again
@@ -179,6 +179,7 @@ fn abandon_current() {
     running::give_spare_identity_back(worker);
     worker.watched.end();
     worker.share(false);
+    worker.set_dedicated(false);
     word(WORD_WORKER).set(0);
     running::forget_identity();
     set_locals(Locals::default());

@@ -13,6 +13,8 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use crate::arch;
 use crate::gang::GangTag;
 use crate::identity::{self, Identity};
+use crate::kernel_state;
+use crate::sched;
 use crate::stack::bounds::StackBounds;
 
 use super::{Role, Worker, register_current};
@@ -72,6 +74,11 @@ pub(crate) fn note_identity(identity: &'static Identity) {
 /// The kernel thread whose storage is in force leaves the runtime.
 pub(super) fn forget_identity() {
     word(WORD_IDENTITY).set(0);
+}
+
+/// The TLS block in force belongs to no worker from here on: a donor runs a handler of the program on its own kernel thread.
+pub(crate) fn forget_worker() {
+    word(WORD_WORKER).set(0);
 }
 
 /// The local words of the running context.
@@ -226,8 +233,11 @@ pub(crate) unsafe fn wear(worker: &'static Worker, identity: &'static Identity) 
         if (*own).worn.is_some_and(|worn| ptr::eq(worn, identity)) {
             return;
         }
+        if sched::differ() {
+            kernel_state::save_rights(worker);
+        }
         identity::wear(identity);
-        identity.set_host(Some(worker));
+        identity.set_host(worker);
         word(WORD_WORKER).set(ptr::from_ref(worker) as usize);
         (*own).worn = Some(identity);
     }
@@ -239,14 +249,16 @@ pub(crate) fn borrow_identity(worker: &'static Worker) -> Option<&'static Identi
     // SAFETY: own kernel thread.
     let spare = unsafe { (*worker.own()).spare.take() };
     // One from before a fork is storage of a thread that does not exist here.
-    spare.filter(|identity| identity.is_of_this_process()).or_else(identity::borrow)
+    let identity = spare.filter(|identity| identity.is_of_this_process()).or_else(identity::borrow)?;
+    identity.claim(worker);
+    Some(identity)
 }
 
 /// Returns what [`borrow_identity`] lent, on whatever worker; nobody wears it. One stays with the worker, so that those who start ULTs one
 /// after the other do not meet at the pool's lock each time.
 pub(crate) fn give_identity_back(worker: &'static Worker, identity: &'static Identity) {
-    identity.set_host(None);
-    identity.state.forget();
+    identity.forget_thread();
+    identity.release();
     // SAFETY: own kernel thread.
     let spare = unsafe { &mut (*worker.own()).spare };
     match spare {

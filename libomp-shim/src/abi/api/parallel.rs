@@ -6,11 +6,21 @@ use crate::omp::binding;
 use crate::omp::env;
 use crate::omp::icv::{Icv, SUPPORTED_ACTIVE_LEVELS, Sched};
 use crate::omp::report;
+use crate::omp::team::Plan;
 use crate::omp::thread::{Here, Thread};
+use crate::omp::tool;
 
-/// The control variables of the running task.
+/// The control variables of the running task, or those of the process on a thread that has not met OpenMP. Neither starts the
+/// runtime nor allocates, so an allocator and a signal handler may call it.
+#[inline]
 pub(super) fn icv() -> Icv {
-    Here::get().task.icv.get()
+    Here::if_known().map_or_else(Icv::of_process, |here| here.task.icv.get())
+}
+
+/// `ask` of the plan of the running team; `outside` on a thread that has not met OpenMP.
+#[inline(always)]
+pub(super) fn plan_value(outside: u32, ask: impl FnOnce(&Plan) -> u32) -> c_int {
+    int(Here::if_known().map_or(outside, |here| ask(here.team().plan())))
 }
 
 /// Changes the control variables of the running task.
@@ -28,7 +38,7 @@ pub(super) fn int(value: u32) -> c_int {
 
 /// The running thread's ancestor at nesting `level` (itself at the present level); `None` outside 0 to that.
 pub(super) fn ancestor(level: c_int) -> Option<&'static Thread> {
-    let mut thread = Here::get().thread;
+    let mut thread = Here::if_known()?.thread;
     let level = u32::try_from(level).ok()?;
     if level > thread.team().plan().level {
         return None;
@@ -40,15 +50,24 @@ pub(super) fn ancestor(level: c_int) -> Option<&'static Thread> {
     Some(thread)
 }
 
+/// `ask` of the ancestor at `level`. On a thread that has not met OpenMP: `outside` for level 0. −1 for a level that does not exist.
+fn ancestor_value(level: c_int, outside: c_int, ask: impl FnOnce(&Thread) -> c_int) -> c_int {
+    match ancestor(level) {
+        Some(thread) => ask(thread),
+        None if level == 0 => outside,
+        None => -1,
+    }
+}
+
 routines! {
     /// `omp_set_num_threads` (18.2.1): threads of the next `parallel` without `num_threads`.
     fn omp_set_num_threads(n: c_int) {
         change_icv(|icv| icv.set_num_threads(n));
     }
 
-    /// `omp_get_num_threads` (18.2.2): threads of the running team.
+    /// `omp_get_num_threads` (18.2.2): threads of the running team. Starts the runtime if a tool may be found: LLVM's tests and tools are initialized by this call.
     fn omp_get_num_threads() -> c_int {
-        int(Here::get().team().size())
+        int(Here::if_known().or_else(|| tool::ompt::may_find_tool().then(Here::get)).map_or(1, |here| here.team().size()))
     }
 
     /// `omp_get_max_threads` (18.2.3): most threads that a `parallel` without `num_threads` would have.
@@ -58,17 +77,18 @@ routines! {
 
     /// `omp_get_thread_num` (18.2.4): `omp_unassigned_thread`, −2, for a free agent, which is no thread of the team (6.0 §21.3).
     fn omp_get_thread_num() -> c_int {
-        Here::get().thread.tid.get().wrapping_add(c_int::from(ult::mutant!(thread_num_wrong_nested) && Here::get().team().plan().level > 1))
+        let Some(here) = Here::if_known() else { return 0 };
+        here.thread.tid.get().wrapping_add(c_int::from(ult::mutant!(thread_num_wrong_nested) && here.team().plan().level > 1))
     }
 
     /// `omp_get_num_procs` (18.7.1): processors that the calling thread may use now, see [`binding::num_procs`].
     fn omp_get_num_procs() -> c_int {
-        int(binding::num_procs(Here::get().thread))
+        int(binding::num_procs(Here::if_known().map(|here| here.thread)))
     }
 
     /// `omp_in_parallel` (18.2.5): is there an active region around?
     fn omp_in_parallel() -> c_int {
-        c_int::from(Here::get().team().plan().active_level > 0)
+        c_int::from(plan_value(0, |plan| plan.active_level) > 0)
     }
 
     /// `omp_set_dynamic` (18.2.6): may teams be smaller than asked for?
@@ -83,7 +103,7 @@ routines! {
 
     /// `omp_get_cancellation` (18.2.8).
     fn omp_get_cancellation() -> c_int {
-        c_int::from(env::settings().cancellation)
+        c_int::from(env::settings_for_query().is_some_and(|settings| settings.cancellation))
     }
 
     /// `omp_set_nested` (18.2.9, deprecated).
@@ -94,7 +114,7 @@ routines! {
     /// `omp_get_nested` (18.2.10, deprecated): would a `parallel` inside a `parallel` be active?
     fn omp_get_nested() -> c_int {
         let most = icv().max_active_levels;
-        c_int::from(most > 1 && most > Here::get().team().plan().active_level)
+        c_int::from(most > 1 && int(most) > plan_value(0, |plan| plan.active_level))
     }
 
     /// `omp_set_schedule` (18.2.11): what `schedule(runtime)` means. A kind that does not exist changes nothing.
@@ -131,22 +151,22 @@ routines! {
 
     /// `omp_get_level` (18.2.17): nested regions around, active or not.
     fn omp_get_level() -> c_int {
-        int(Here::get().team().plan().level)
+        plan_value(0, |plan| plan.level)
     }
 
     /// `omp_get_ancestor_thread_num` (18.2.18): −1 for a level that does not exist.
     fn omp_get_ancestor_thread_num(level: c_int) -> c_int {
-        ancestor(level).map_or(-1, |thread| thread.num() as c_int)
+        ancestor_value(level, 0, |thread| thread.num() as c_int)
     }
 
     /// `omp_get_team_size` (18.2.19): −1 for a level that does not exist.
     fn omp_get_team_size(level: c_int) -> c_int {
-        ancestor(level).map_or(-1, |thread| int(thread.team().size()))
+        ancestor_value(level, 1, |thread| int(thread.team().size()))
     }
 
     /// `omp_get_active_level` (18.2.20): nested active regions around.
     fn omp_get_active_level() -> c_int {
-        int(Here::get().team().plan().active_level)
+        plan_value(0, |plan| plan.active_level)
     }
 }
 

@@ -13,22 +13,22 @@ use crate::omp::thread::{Here, Thread};
 routines! {
     /// `omp_get_max_task_priority` (18.5.1).
     fn omp_get_max_task_priority() -> c_int {
-        env::settings().max_task_priority
+        env::settings_for_query().map_or(0, |settings| settings.max_task_priority)
     }
 
     /// `omp_in_explicit_task` (18.5.2).
     fn omp_in_explicit_task() -> c_int {
-        c_int::from(Here::get().task.is_explicit())
+        c_int::from(Here::if_known().is_some_and(|here| here.task.is_explicit()))
     }
 
     /// `omp_in_final` (18.5.3): is the running task final, or included in one?
     fn omp_in_final() -> c_int {
-        c_int::from(Here::get().task.flags().has(Flags::FINAL))
+        c_int::from(Here::if_known().is_some_and(|here| here.task.flags().has(Flags::FINAL)))
     }
 
     /// `omp_is_free_agent` (6.0 §23.1.4): does a free agent run the enclosing task? So too in a region that one has forked, for its primary thread.
     fn omp_is_free_agent() -> c_int {
-        c_int::from(Here::get().thread.is_free_agent())
+        c_int::from(Here::if_known().is_some_and(|here| here.thread.is_free_agent()))
     }
 
     /// `omp_ancestor_is_free_agent` (6.0 §23.1.5): is the thread that is this one's ancestor at `level` a free agent? No for a level that does not exist.

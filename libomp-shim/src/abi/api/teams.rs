@@ -2,19 +2,18 @@
 
 use core::ffi::c_int;
 
-use super::parallel::int;
+use super::parallel::{int, plan_value};
 use crate::omp::icv;
-use crate::omp::thread::Here;
 
 routines! {
     /// `omp_get_num_teams` (18.4.1): teams of the running league; 1 outside.
     fn omp_get_num_teams() -> c_int {
-        int(Here::get().team().plan().league.0)
+        plan_value(1, |plan| plan.league.0)
     }
 
     /// `omp_get_team_num` (18.4.2).
     fn omp_get_team_num() -> c_int {
-        int(Here::get().team().plan().league.1)
+        plan_value(0, |plan| plan.league.1)
     }
 
     /// `omp_set_num_teams` (18.4.3): most teams of a `teams` without `num_teams`.

@@ -37,7 +37,9 @@ mod types;
 mod value;
 mod vars;
 
-use std::sync::OnceLock;
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::{Once, OnceLock};
 
 use placement::choice::Choice;
 use placement::steal::Amount;
@@ -54,6 +56,7 @@ use super::affinity::topology::{self, Cpu};
 use super::affinity::Places;
 use super::icv::{GangSched, Icv, ProcBind};
 use super::{check, display, report, stats, storage, trace};
+use crate::memory;
 
 /// `max-task-priority-var` where `OMP_MAX_TASK_PRIORITY` does not set it: priorities count as given. The standard's
 /// initial value is 0, with which no program's priorities count before its user has read the manual; as a priority is a
@@ -203,6 +206,10 @@ pub struct Machine {
 }
 
 static SETTINGS: OnceLock<Settings> = OnceLock::new();
+/// The settings, once storage, statistics, checks and trace have been started.
+static STARTED: AtomicPtr<Settings> = AtomicPtr::new(ptr::null_mut());
+/// The thread pointer of the thread that reads the environment, or has read it; 0: none. Only used while [`SETTINGS`] is empty.
+static READER: AtomicUsize = AtomicUsize::new(0);
 
 /// Makes `name` count as set to `value` in the environment. False, with nothing done, when that has been read already.
 pub fn set_default(name: &str, value: &str) -> bool {
@@ -222,21 +229,76 @@ pub fn target_offload(text: &str) -> TargetOffload {
     value
 }
 
-/// The settings of this process, parsed at the first call. Later calls cost one load. Thread-safe. The first call
-/// prints complaints about wrong values, and what `OMP_DISPLAY_ENV` and `KMP_SETTINGS` ask for.
+/// The settings of this process. The first call reads the environment and starts what it asks for; later calls cost one load and a branch. Thread-safe.
+#[inline]
 pub fn settings() -> &'static Settings {
-    SETTINGS.get_or_init(|| {
+    // ORDERING: Acquire, pairs with the Release in `read_and_start`.
+    let started = STARTED.load(Ordering::Acquire);
+    // SAFETY: null, or the settings, which are never moved.
+    unsafe { started.as_ref() }.unwrap_or_else(read_and_start)
+}
+
+#[cold]
+#[inline(never)]
+fn read_and_start() -> &'static Settings {
+    static START: Once = Once::new();
+    let settings = read();
+    START.call_once(|| {
+        storage::at_start(settings);
+        stats::at_start(settings);
+        check::at_start(settings);
+        trace::at_start(settings);
+    });
+    // ORDERING: Release, pairs with the Acquire in `settings`.
+    STARTED.store(ptr::from_ref(settings).cast_mut(), Ordering::Release);
+    settings
+}
+
+/// [`settings`] for routines that only query. Starts nothing. The program's allocator may call it in the middle of an allocation, and a signal handler at any
+/// moment: reading the environment takes memory from [`memory`]'s arena (only if that is full, from the program's allocator). `None` if the calling thread is
+/// reading the environment. Other threads wait for that.
+#[inline]
+pub fn settings_for_query() -> Option<&'static Settings> {
+    SETTINGS.get().or_else(read_unless_reader)
+}
+
+#[cold]
+#[inline(never)]
+fn read_unless_reader() -> Option<&'static Settings> {
+    // ORDERING: Relaxed; the thread's own pointer is only here if it has stored it.
+    (READER.load(Ordering::Relaxed) != ult::arch::thread_pointer()).then(read)
+}
+
+/// Reads the environment at the first call, and prints complaints about wrong values, and what `OMP_DISPLAY_ENV` and `KMP_SETTINGS` ask for.
+/// One thread reads. Other threads wait, also in signal handlers. The thread that reads waits for none of them.
+fn read() -> &'static Settings {
+    // ORDERING: Relaxed, both; `SETTINGS` publishes what is read.
+    if READER.compare_exchange(0, ult::arch::thread_pointer(), Ordering::Relaxed, Ordering::Relaxed).is_err() {
+        loop {
+            match SETTINGS.get() {
+                Some(settings) => return settings,
+                None => ult::park::give_core(),
+            }
+        }
+    }
+    let settings = memory::from_arena(|| {
         let vars = Vars::of_process();
         let disbelief = described::believe(&vars);
         let (settings, complaints) = Settings::build(vars, &Machine::this());
         disbelief.iter().chain(&complaints).for_each(report::warn_environment);
         display::at_start(&settings);
-        storage::at_start(&settings);
-        stats::at_start(&settings);
-        check::at_start(&settings);
-        trace::at_start(&settings);
         settings
-    })
+    });
+    SETTINGS.get_or_init(|| settings)
+}
+
+/// In the child of a fork: another thread of the parent may have been reading, which the child does not have.
+pub fn forget_reader_after_fork() {
+    // ORDERING: Relaxed, here and there; the child has one thread.
+    if SETTINGS.get().is_none() && READER.load(Ordering::Relaxed) != ult::arch::thread_pointer() {
+        memory::forget_owner_after_fork();
+        READER.store(0, Ordering::Relaxed);
+    }
 }
 
 impl Machine {

@@ -1,23 +1,40 @@
 //! The variables as they came, and the reader that parses one and complains about it at most once.
 
 use core::ffi::{CStr, c_char};
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, Ordering};
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Prefixes of the variables that are the runtime's business.
 const PREFIXES: [&str; 5] = ["OMP_", "KMP_", "GOMP_", "GANGWAY_", "OMPX_"];
 
-/// What the program has set by [`set_default`].
-static DEFAULTS: Mutex<Vec<(String, String)>> = Mutex::new(Vec::new());
+/// What the program has set by [`set_default`], newest first. A list without a lock: the program's allocator may read the environment while an entry is made.
+static DEFAULTS: AtomicPtr<Entry> = AtomicPtr::new(ptr::null_mut());
 
-fn defaults() -> MutexGuard<'static, Vec<(String, String)>> {
-    // A panic aborts the process, so the lock is never poisoned where it matters.
-    DEFAULTS.lock().unwrap_or_else(PoisonError::into_inner)
+/// Never freed or changed once it is in the list.
+struct Entry {
+    name: String,
+    value: String,
+    older: Option<&'static Entry>,
+}
+
+fn newest_default() -> Option<&'static Entry> {
+    // ORDERING: Acquire, pairs with the Release in `set_default`.
+    // SAFETY: null or an entry that was leaked.
+    unsafe { DEFAULTS.load(Ordering::Acquire).as_ref() }
 }
 
 /// From here on `name` counts as set to `value` in the process's environment, over what is there.
 pub fn set_default(name: &str, value: &str) {
-    defaults().push((name.to_owned(), value.to_owned()));
+    let entry = Box::leak(Box::new(Entry { name: name.to_owned(), value: value.to_owned(), older: None }));
+    loop {
+        entry.older = newest_default();
+        let before = entry.older.map_or(ptr::null_mut(), |older| ptr::from_ref(older).cast_mut());
+        // ORDERING: Release, pairs with the Acquire in `newest_default`: the entry is complete. Relaxed: it is read again.
+        if DEFAULTS.compare_exchange(before, entry, Ordering::Release, Ordering::Relaxed).is_ok() {
+            return;
+        }
+    }
 }
 
 /// Longest piece of a value, and of what is wrong with it, that a line repeats, in bytes: the line has to end with what is used instead.
@@ -31,6 +48,7 @@ impl Vars {
     /// The process's environment, now. Of two entries with one name the first counts, as for `getenv`.
     pub fn of_process() -> Vars {
         let entries: Vec<&[u8]> = environment().collect();
+        let defaults: Vec<&Entry> = core::iter::successors(newest_default(), |entry| entry.older).collect();
         Vars(
             entries
                 .into_iter()
@@ -40,7 +58,7 @@ impl Vars {
                     let name = core::str::from_utf8(name).ok()?.to_owned();
                     Some((name, String::from_utf8_lossy(&value[1..]).into_owned()))
                 })
-                .chain(defaults().iter().cloned())
+                .chain(defaults.iter().rev().map(|entry| (entry.name.clone(), entry.value.clone())))
                 .filter_map(relevant)
                 .collect(),
         )

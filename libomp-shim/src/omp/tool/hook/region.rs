@@ -137,6 +137,7 @@ pub fn await_members() {
         if OWED.load(Ordering::Acquire) == 0 {
             break;
         }
+        crate::omp::yielding::let_others_run(); // a suspended member of this worker can end its task only if this thread yields
         std::thread::sleep(core::time::Duration::from_micros(100));
     }
 }

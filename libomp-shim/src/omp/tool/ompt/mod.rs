@@ -32,7 +32,7 @@ mod types;
 use callbacks::Ompt;
 use types::StartResult;
 
-pub use search::start_next;
+pub use search::{may_find_tool, start_next};
 
 /// What the tool's `ompt_start_tool` has returned; null where there is no tool, or it has finished.
 static TOOL: AtomicPtr<StartResult> = AtomicPtr::new(core::ptr::null_mut());

@@ -7,6 +7,7 @@
 
 use core::ffi::{CStr, c_char, c_uint, c_void};
 use core::ptr;
+use core::sync::atomic::{AtomicU8, Ordering};
 use std::ffi::CString;
 
 use super::types::{StartResult, StartTool};
@@ -61,6 +62,31 @@ impl Drop for Log {
     }
 }
 
+/// May a tool be found? True if tools are allowed, and an object that is not an OpenMP runtime defines `ompt_start_tool`, or `OMP_TOOL_LIBRARIES` names a library.
+/// Decided once. Does not allocate; the first call takes the loader's lock.
+pub fn may_find_tool() -> bool {
+    const UNKNOWN: u8 = 2;
+    static KNOWN: AtomicU8 = AtomicU8::new(UNKNOWN);
+    // ORDERING: Relaxed; each thread that looks finds the same.
+    let known = KNOWN.load(Ordering::Relaxed);
+    if known != UNKNOWN {
+        return known == 1;
+    }
+    let Some(tool) = env::settings_for_query().map(|settings| &settings.tool) else { return false };
+    let found = tool.enabled && (!tool.libraries.is_empty() || of_process().is_some());
+    // ORDERING: as above.
+    KNOWN.store(u8::from(found), Ordering::Relaxed);
+    found
+}
+
+/// The address of the first `ompt_start_tool` in the process that is not an OpenMP runtime's.
+///
+/// Not by `dlsym`: it takes the lock that a thread in `dlopen` holds while it runs constructors, and one of those may be waiting here; and it leaves
+/// a message for the program's `dlerror`.
+fn of_process() -> Option<usize> {
+    ult::loader::function_of_others(NAME, c"__kmpc_fork_call")
+}
+
 /// Looks for a tool: what its `ompt_start_tool` has returned, null if there is none.
 pub fn find() -> *mut StartResult {
     let log = Log::open();
@@ -83,13 +109,9 @@ fn ask(address: *mut c_void) -> *mut StartResult {
     unsafe { core::mem::transmute::<*mut c_void, StartTool>(address)(VERSION, runtime().into_raw()) }
 }
 
-/// What the first `ompt_start_tool` in the process returns that is not an OpenMP runtime's.
-///
-/// Not by `dlsym`: it takes the lock that a thread in `dlopen` holds while it runs constructors, and one of those may be waiting here; and it leaves
-/// a message for the program's `dlerror`.
+/// What that function returns.
 fn in_process() -> *mut StartResult {
-    let found = ult::loader::function_of_others(NAME, c"__kmpc_fork_call");
-    ask(found.map_or(ptr::null_mut(), ptr::with_exposed_provenance_mut))
+    ask(of_process().map_or(ptr::null_mut(), ptr::with_exposed_provenance_mut))
 }
 
 /// `ompt_start_tool` of this library (5.2 §19.2.1): what the next library in the order of the loader says, if there is one.

@@ -1,0 +1,63 @@
+//! Donors by their thread pointers, for signal handlers: nothing is locked, entered records stay.
+//!
+//! What may not live here: which TLS donors are borrowed ([`super`]).
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+use super::Identity;
+
+/// Hash buckets. Chosen: with 20,000 donors a bucket holds 20.
+const BUCKETS: usize = 1024;
+/// Two TLS blocks never share a page, so the low 12 bits do not distinguish them.
+const PAGE_BITS: u32 = 12;
+
+static HEADS: [AtomicPtr<Identity>; BUCKETS] = [const { AtomicPtr::new(ptr::null_mut()) }; BUCKETS];
+
+fn head(thread_pointer: usize) -> &'static AtomicPtr<Identity> {
+    &HEADS[(thread_pointer >> PAGE_BITS ^ thread_pointer >> (2 * PAGE_BITS)) % BUCKETS]
+}
+
+/// Enters a donor, whose record is complete. Once for each; any thread.
+pub(super) fn insert(identity: &'static Identity) {
+    let head = head(identity.thread_pointer());
+    // ORDERING: Relaxed; the exchange decides.
+    let mut first = head.load(Ordering::Relaxed);
+    loop {
+        // ORDERING: Relaxed; published by the exchange.
+        identity.next_donor.store(first, Ordering::Relaxed);
+        // ORDERING: Release, pairs with the Acquire in `iter_bucket`: the record and its link.
+        match head.compare_exchange_weak(first, ptr::from_ref(identity).cast_mut(), Ordering::Release, Ordering::Relaxed) {
+            Ok(_) => return,
+            Err(now) => first = now,
+        }
+    }
+}
+
+fn iter_bucket(head: &AtomicPtr<Identity>) -> impl Iterator<Item = &'static Identity> {
+    // ORDERING: Acquire, pairs with the Release in `insert`.
+    // SAFETY: null or a record, and records are never freed.
+    let first = unsafe { head.load(Ordering::Acquire).as_ref() };
+    core::iter::successors(first, |identity| {
+        // ORDERING: Relaxed; written before the record was published.
+        // SAFETY: as above.
+        unsafe { identity.next_donor.load(Ordering::Relaxed).as_ref() }
+    })
+}
+
+/// The donor with this thread pointer in this process. Any thread, in a signal handler too.
+pub(super) fn with_thread_pointer(fs: usize) -> Option<&'static Identity> {
+    iter_bucket(head(fs)).find(|identity| identity.thread_pointer() == fs && identity.is_of_this_process())
+}
+
+/// The donor whose kernel thread has this number. As above; looks at all of them.
+pub(super) fn with_number(tid: i32) -> Option<&'static Identity> {
+    HEADS.iter().flat_map(iter_bucket).find(|identity| identity.is_donor(tid))
+}
+
+/// The donors do not exist in the child of a fork.
+pub(super) fn clear_after_fork() {
+    for head in &HEADS {
+        // ORDERING: Relaxed; single-threaded.
+        head.store(ptr::null_mut(), Ordering::Relaxed);
+    }
+}
