@@ -14,6 +14,7 @@ pub mod compilers;
 pub mod cubin;
 mod exec;
 mod expand;
+pub mod gpus;
 pub mod images;
 mod layout;
 pub mod meta;
@@ -46,17 +47,28 @@ pub struct Options {
     pub filter: Option<String>,
     /// Programs built and run at once. At least 1.
     pub jobs: usize,
-    /// Run the long programs (`stress: yes`) too, and those that rotate with every compiler, mode and count.
-    pub stress: bool,
+    /// Which programs.
+    pub extent: Extent,
+}
+
+/// How much is run.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Extent {
+    /// Neither the long programs nor products.
+    Short,
+    /// The long programs (`stress: yes`) too, and those that rotate with every compiler, mode and count: what `cargo xtask test` runs.
+    Long,
+    /// Products (`all: yes`) too.
+    All,
 }
 
 /// What came out: each count is of runs, not of programs.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Runs that gave the right answer.
     pub passed: usize,
-    /// Runs that did not, and programs that could not be built.
-    pub failed: usize,
+    /// Runs that did not, and programs that could not be built, in words.
+    pub failures: Vec<String>,
     /// Runs left out, each with a printed reason.
     pub skipped: usize,
     /// Distinct binaries that were built and run.
@@ -109,7 +121,7 @@ fn select<'a>(
             continue;
         }
         let taken = takers(options, report, source, compilers);
-        programs.extend(if source.rotates && !options.stress { plan::rotate(taken) } else { taken });
+        programs.extend(if source.rotates && options.extent == Extent::Short { plan::rotate(taken) } else { taken });
     }
     programs.retain(|program| wanted(options, &program.title()));
     programs
@@ -120,7 +132,7 @@ fn takers<'a>(options: &Options, report: &Report, source: &'a Source, compilers:
     let mut programs = Vec::new();
     for (index, compiler) in compilers.iter().enumerate().filter(|(_, c)| c.language == source.language) {
         let program = Program::new(source, compiler, index);
-        match program.reason_to_skip(options.stress) {
+        match program.reason_to_skip(options.extent) {
             Some(reason) if wanted(options, &program.title()) => report.skip(&program.title(), &reason),
             Some(_) => {}
             None => programs.push(program),
@@ -135,19 +147,25 @@ fn wanted(options: &Options, title: &str) -> bool {
 
 /// Builds and runs the programs, `jobs` at a time, in the order given.
 fn run_programs(programs: &[&Program], jobs: usize, builder: &Builder, report: &Report) {
-    let next = AtomicUsize::new(0);
     let printing = Mutex::new(());
+    each(programs, jobs, |program| {
+        let records = program.run(builder);
+        let _one_at_a_time = printing.lock().expect("no printer panics");
+        report.add(program, records);
+    });
+}
+
+/// Does `work` for each of `items`, `jobs` at a time, in the order given.
+fn each<T: Sync>(items: &[T], jobs: usize, work: impl Fn(&T) + Sync) {
+    let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for _ in 0..jobs {
             scope.spawn(|| {
                 loop {
-                    // ORDERING: Relaxed; the counter only hands out indices, the programs were
-                    // published by the spawn.
+                    // ORDERING: Relaxed; the counter only hands out indices, the items were published by the spawn.
                     let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(program) = programs.get(index) else { break };
-                    let records = program.run(builder);
-                    let _one_at_a_time = printing.lock().expect("no printer panics");
-                    report.add(program, records);
+                    let Some(item) = items.get(index) else { break };
+                    work(item);
                 }
             });
         }

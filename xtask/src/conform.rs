@@ -165,7 +165,7 @@ impl Outcome {
         if failed > SHOWN {
             println!("                 and {} more runs", failed - SHOWN);
         }
-        report.add(self.passed, failed, 0);
+        report.add(self.passed, self.problems.iter().map(|(problem, _)| format!("{}: {problem}", runs.program.name)), 0);
     }
 }
 

@@ -99,7 +99,7 @@ fn conclude(places: &Places, request: &Request, suite: Suite, outcome: &Outcome,
     let counts = outcome.total;
     let words = format!("{} passed, {} failed, {} skipped", counts.passed, counts.failed, counts.skipped);
     report.row(if counts.failed == 0 { "pass" } else { "FAIL" }, suite.word(), &words);
-    report.add(counts.passed, counts.failed, counts.skipped);
+    report.add(counts.passed, outcome.failures.iter().map(|failure| format!("{}: {failure}", suite.word())), counts.skipped);
     if request.is_whole()
         && let Err(why) = page::refresh(&places.root, suite, request.threads, outcome)
     {
@@ -139,10 +139,10 @@ fn ours(places: &Places, request: &Request) -> Result<Outcome, String> {
         library: Some(request.library.clone()),
         filter: request.filter.clone(),
         jobs: std::thread::available_parallelism().map_or(1, |n| n.get()),
-        stress: request.full,
+        extent: if request.full { abi_tests::Extent::Long } else { abi_tests::Extent::Short },
     })?;
-    let total = driver::Counts { passed: counts.passed, failed: counts.failed, skipped: counts.skipped };
-    Ok(Outcome { groups: vec![("abi-tests".into(), total)], total })
+    let total = driver::Counts { passed: counts.passed, failed: counts.failures.len(), skipped: counts.skipped };
+    Ok(Outcome { groups: vec![("abi-tests".into(), total)], total, failures: counts.failures })
 }
 
 /// The suite's list of known failures.

@@ -52,7 +52,7 @@ pub fn run(places: &Places, library: &Path, filter: &str, report: &mut Report) {
         }
     });
     let problems = problems.into_inner().expect("nobody panicked with it");
-    report.add((cases.len() - problems.len()).saturating_sub(1), problems.len().saturating_sub(1), 0);
+    report.add((cases.len() - problems.len()).saturating_sub(1), problems.iter().skip(1).cloned(), 0);
     report.check(&format!("environment: {} cases of good and bad values", cases.len()), problems);
 }
 

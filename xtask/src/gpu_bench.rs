@@ -107,6 +107,11 @@ struct Gpu {
     kind: String,
 }
 
+/// The kind of this machine's first GPU (`sm_90`).
+pub fn kind_here() -> Option<String> {
+    gpus().into_iter().next().map(|gpu| gpu.kind)
+}
+
 fn gpus() -> Vec<Gpu> {
     let words = ["--query-gpu=name,driver_version,compute_cap", "--format=csv,noheader"];
     let shown = Command::new("nvidia-smi").args(words).stdin(Stdio::null()).output();

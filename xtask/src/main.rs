@@ -62,7 +62,7 @@ cargo xtask <command>
   programs             the real programs only, all of them (docs/programs.md)
                          --quick  those of test   --filter TEXT   --own  on their own runtimes
   abi-tests            the ABI programs only
-                         --filter TEXT  --own  --jobs N  --stress
+                         --filter TEXT  --own  --jobs N  --stress (as in test)  --all (products too)
   conformance [SUITE]  test suites of other runtimes: llvm, gcc, ours; all without a word
                          --filter TEXT  --full  --threads N (4)  --repeat N  --concurrent (gcc: the most concurrent tests)
                          --devices host|openmpi|mpich  (llvm, gcc) tests of devices, on one with memory of its own
@@ -99,6 +99,8 @@ cargo xtask <command>
   gpu-bench            launches, a product, graphs of tasks, factorizations on this machine's GPUs (benchmarks/README.md)
                          --out FILE (docs/gpu-benchmarks.md)   --gpu sm_90  only build, for GPUs of that kind
                          --check  only whether answers are right, on the driver for tests, as in test
+  gpu-tests            the ABI programs with target regions on this machine's GPU (docs/gpu-runs.md)
+                         --filter TEXT  --jobs N   --gpu sm_90  only build, for GPUs of that kind   --run DIR  run what was built elsewhere
 
   --library FILE       with all commands: this library instead of a release build";
 
@@ -201,6 +203,7 @@ fn dispatch(
             Ok(report.finish() == 0)
         }
         "gpu-bench" => gpu_benchmarks(options, places, report),
+        "gpu-tests" => gpu_tests(options, places),
         "lab" => laboratory(options, places, report),
         "life" => {
             let (quick, table, filter) = (options.flag("--quick"), options.flag("--table"), options.value("--filter").unwrap_or_default());
@@ -352,6 +355,25 @@ fn gpu_benchmarks(options: &mut Options, places: &Places, report: &mut Report) -
     Ok(report.finish() == 0)
 }
 
+/// Without a directory: builds the programs, and runs them if a GPU is here. With one: runs what is in it.
+fn gpu_tests(options: &mut Options, places: &Places) -> Result<bool, String> {
+    let (kind, filter, run) = (options.value("--gpu"), options.value("--filter"), options.value("--run").map(PathBuf::from));
+    let jobs = jobs(options)?;
+    if let Some(directory) = run {
+        return Ok(abi_tests::gpus::run(&directory, filter.as_deref(), jobs)?.failures.is_empty());
+    }
+    let here = gpu_bench::kind_here();
+    let kind = kind.or_else(|| here.clone()).ok_or("nvidia-smi shows no GPU here; --gpu sm_90 builds for another machine")?;
+    let into = places.target.join("gpu-tests").join(&kind);
+    let request = abi_tests::Options { root: places.root.clone(), cache: places.target.join("abi-tests"), library: Some(library(options, places)?), filter, jobs, extent: abi_tests::Extent::Short };
+    println!("{} programs in {}", abi_tests::gpus::build(&request, &kind, &into)?, into.display());
+    if here.as_ref() != Some(&kind) {
+        println!("on the machine with the GPU: xtask gpu-tests --run {}", into.display());
+        return Ok(true);
+    }
+    Ok(abi_tests::gpus::run(&into, None, jobs)?.failures.is_empty())
+}
+
 fn check_symbols(
     options: &mut Options,
     places: &Places,
@@ -399,7 +421,12 @@ fn real_programs(
 fn abi(options: &mut Options, places: &Places) -> Result<bool, String> {
     let filter = options.value("--filter");
     let jobs = jobs(options)?;
-    let (own, stress) = (options.flag("--own"), options.flag("--stress"));
+    let own = options.flag("--own");
+    let extent = match (options.flag("--all"), options.flag("--stress")) {
+        (true, _) => abi_tests::Extent::All,
+        (false, true) => abi_tests::Extent::Long,
+        (false, false) => abi_tests::Extent::Short,
+    };
     let library = if own {
         None
     } else {
@@ -413,9 +440,9 @@ fn abi(options: &mut Options, places: &Places) -> Result<bool, String> {
         library,
         filter,
         jobs,
-        stress,
+        extent,
     })?;
-    Ok(outcome.failed == 0)
+    Ok(outcome.failures.is_empty())
 }
 
 fn conformance_suites(

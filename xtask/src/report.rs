@@ -1,44 +1,48 @@
 //! Progress and the final count of a run.
 //!
 //! Lives here: how outcomes are printed and counted. A row appears as soon as its outcome is known, with the time since
-//! the start, so that long work shows progress.
+//! the start, so that long work shows progress. The end repeats what failed, since it scrolled away an hour ago, and
+//! says what each step took.
+
+mod steps;
 
 use std::time::Instant;
 
+use steps::Steps;
+
 /// At most this many problems of one check are printed.
 const SHOWN: usize = 12;
+
+/// At most this many failures are printed again at the end.
+const REPEATED: usize = 100;
 
 /// Counts outcomes and prints them as they come.
 pub struct Report {
     start: Instant,
     passed: usize,
-    failed: usize,
+    failures: Vec<String>,
     skipped: usize,
+    steps: Steps,
 }
 
 impl Default for Report {
     fn default() -> Self {
-        Report {
-            start: Instant::now(),
-            passed: 0,
-            failed: 0,
-            skipped: 0,
-        }
+        Report { start: Instant::now(), passed: 0, failures: Vec::new(), skipped: 0, steps: Steps::default() }
     }
 }
 
 impl Report {
     /// Says what is being done now.
-    pub fn step(&self, what: &str) {
+    pub fn step(&mut self, what: &str) {
         println!("[{:7.1} s] == {what}", self.start.elapsed().as_secs_f64());
+        self.steps.begin(what, self.checks());
     }
 
     /// Counts one check: it passes when there are no problems.
     pub fn check(&mut self, name: &str, problems: Vec<String>) {
-        if problems.is_empty() {
-            return self.pass(name);
-        }
-        self.fail(name, &format!("{} problem(s)", problems.len()));
+        let Some(first) = problems.first() else { return self.pass(name) };
+        self.row("FAIL", name, &format!("{} problem(s)", problems.len()));
+        self.failures.push(format!("{name}: {first}"));
         problems
             .iter()
             .take(SHOWN)
@@ -56,7 +60,7 @@ impl Report {
 
     /// Counts and prints a failure with its reason.
     pub fn fail(&mut self, name: &str, why: &str) {
-        self.failed += 1;
+        self.failures.push(format!("{name}: {why}"));
         self.row("FAIL", name, why);
     }
 
@@ -66,10 +70,10 @@ impl Report {
         self.row("skip", name, why);
     }
 
-    /// Counts outcomes that a caller has printed itself.
-    pub fn add(&mut self, passed: usize, failed: usize, skipped: usize) {
+    /// Counts outcomes that a caller has printed itself; each failure in words.
+    pub fn add(&mut self, passed: usize, failures: impl IntoIterator<Item = String>, skipped: usize) {
         self.passed += passed;
-        self.failed += failed;
+        self.failures.extend(failures);
         self.skipped += skipped;
     }
 
@@ -82,12 +86,19 @@ impl Report {
         );
     }
 
-    /// Prints the final line and returns the exit status of the process.
-    pub fn finish(&self) -> i32 {
-        println!(
-            "{} passed, {} failed, {} skipped",
-            self.passed, self.failed, self.skipped
-        );
-        i32::from(self.failed > 0)
+    /// Prints what the steps took, what failed, and the final line. Returns the exit status of the process.
+    pub fn finish(&mut self) -> i32 {
+        self.steps.print(self.checks());
+        self.failures.iter().take(REPEATED).for_each(|failure| println!("failed: {failure}"));
+        if self.failures.len() > REPEATED {
+            println!("failed: and {} more", self.failures.len() - REPEATED);
+        }
+        println!("{} passed, {} failed, {} skipped", self.passed, self.failures.len(), self.skipped);
+        i32::from(!self.failures.is_empty())
+    }
+
+    /// How many were made so far, skipped ones left out.
+    fn checks(&self) -> usize {
+        self.passed + self.failures.len()
     }
 }

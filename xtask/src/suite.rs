@@ -59,7 +59,7 @@ pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
     examples::run(places, &places.library(), report);
     sanitizers::run(places, &sanitizers::Request { library: places.library(), quick: true, filter: String::new() }, report);
     report.step("ABI programs");
-    abi(places, !quick, report);
+    abi(places, if quick { abi_tests::Extent::Short } else { abi_tests::Extent::Long }, report);
     if quick {
         report.skip("mutants", "left out by --quick");
     } else {
@@ -150,6 +150,8 @@ fn tests(
         .fold([0; 3], |a, b| [a[0] + b[0], a[1] + b[1], a[2] + b[2]]);
     // A test program that dies reports no count; its failure must not be lost.
     let died = usize::from(!output.status.success() && failed == 0);
+    let mut failures: Vec<String> = text.lines().filter_map(failed_test).map(|test| format!("{name}: {test}")).collect();
+    failures.resize_with(failed + died, || format!("{name}: a test program died ({})", output.status));
     if failed + died > 0 {
         println!("{text}");
     }
@@ -162,7 +164,12 @@ fn tests(
             failed + died
         ),
     );
-    report.add(passed, failed + died, ignored);
+    report.add(passed, failures, ignored);
+}
+
+/// The test in a line such as `test places::are_kept ... FAILED`.
+fn failed_test(line: &str) -> Option<&str> {
+    line.strip_prefix("test ")?.strip_suffix(" ... FAILED")
 }
 
 /// The counts in a line such as `test result: ok. 3 passed; 0 failed; 1 ignored; ...`.
@@ -220,29 +227,31 @@ fn jobs() -> usize {
     std::thread::available_parallelism().map_or(1, |n| n.get())
 }
 
-fn abi(places: &Places, stress: bool, report: &mut Report) {
+fn abi(places: &Places, extent: abi_tests::Extent, report: &mut Report) {
     let options = abi_tests::Options {
         root: places.root.clone(),
         cache: places.target.join("abi-tests"),
         library: Some(places.library()),
         filter: None,
         jobs: jobs(),
-        stress,
+        extent,
     };
     match abi_tests::run(&options) {
-        Ok(counts) => report.add(counts.passed, counts.failed, counts.skipped),
+        Ok(outcome) => report.add(outcome.passed, outcome.failures, outcome.skipped),
         Err(why) => report.fail("ABI programs", &why),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::counts;
+    use super::{counts, failed_test};
 
     #[test]
     fn cargo_s_summary_is_read() {
         let line = "test result: FAILED. 12 passed; 1 failed; 2 ignored; 0 measured; 0 filtered out; finished in 0.02s";
         assert_eq!(counts(line), Some([12, 1, 2]));
         assert_eq!(counts("running 3 tests"), None);
+        assert_eq!(failed_test("test a::b ... FAILED"), Some("a::b"));
+        assert_eq!(failed_test("test a::b ... ok"), None);
     }
 }

@@ -29,6 +29,13 @@ pub struct Ended {
     pub stderr: String,
 }
 
+impl Ended {
+    /// Whether it was ended, by a signal or for its time, instead of ending itself.
+    pub fn was_ended(&self) -> bool {
+        self.hung || self.status >= 128
+    }
+}
+
 impl Run {
     /// The command line that reproduces the run in a shell.
     pub fn line(&self) -> String {

@@ -48,6 +48,8 @@ pub enum Mode {
     Gpu,
     /// With real images for GPUs beside those for this machine, which that driver runs in their place.
     Cubin,
+    /// With such images alone, on the GPU of a machine.
+    RealGpu,
 }
 
 /// How a run has to end.
@@ -96,6 +98,8 @@ pub struct Source {
     pub alone: bool,
     /// Long.
     pub stress: bool,
+    /// A product of programs and modes: run with [`super::Extent::All`] only. `cargo xtask test` runs a selection, from other files.
+    pub all: bool,
     /// Checks a promise other runtimes do not make; the reason to leave it out there.
     pub ours: Option<String>,
     /// Runtimes (`libgomp`, `libomp`) that fail it, with the reason.
@@ -215,6 +219,7 @@ impl Source {
             flags: Vec::new(),
             alone: false,
             stress: false,
+            all: false,
             ours: None,
             peers: Vec::new(),
             why_skip: None,
@@ -301,6 +306,7 @@ impl Source {
             "gpus" => self.gpus = Some(value.into()),
             "alone" => self.alone = value == "yes",
             "stress" => self.stress = value == "yes",
+            "all" => self.all = value == "yes",
             "ours" => self.ours = Some(value.into()),
             "peers" => self.peers.push(peer(value)?),
             "why-skip" => self.why_skip = Some(value.into()),

@@ -20,9 +20,16 @@ struct State {
     total: usize,
     done: usize,
     outcome: Outcome,
-    table: BTreeMap<(String, Mode), Outcome>,
+    table: BTreeMap<(String, Mode), Cell>,
     skips: BTreeMap<String, Vec<String>>,
-    failures: Vec<String>,
+}
+
+/// Runs of one compiler with one way of loading, by outcome.
+#[derive(Default)]
+struct Cell {
+    passed: usize,
+    failed: usize,
+    skipped: usize,
 }
 
 impl Report {
@@ -76,7 +83,7 @@ impl Report {
                 state.record(program, record);
             }
             if state.done % 25 == 0 || state.done == state.total {
-                println!("[{}/{}] {} passed, {} failed, {seconds} s", state.done, state.total, state.outcome.passed, state.outcome.failed);
+                println!("[{}/{}] {} passed, {} failed, {seconds} s", state.done, state.total, state.outcome.passed, state.outcome.failures.len());
             }
         });
     }
@@ -87,12 +94,12 @@ impl Report {
             state.print_skips();
             state.print_table();
             println!("{} programs built and run in {} s", state.outcome.programs, self.start.elapsed().as_secs());
-            for failure in &state.failures {
+            for failure in &state.outcome.failures {
                 println!("failed: {failure}");
             }
-            let Outcome { passed, failed, skipped, .. } = state.outcome;
-            println!("abi-tests: {passed} passed, {failed} failed, {skipped} skipped");
-            state.outcome
+            let Outcome { passed, failures, skipped, .. } = &state.outcome;
+            println!("abi-tests: {passed} passed, {} failed, {skipped} skipped", failures.len());
+            state.outcome.clone()
         })
     }
 
@@ -108,8 +115,7 @@ impl State {
     }
 
     fn fail(&mut self, line: String) {
-        self.outcome.failed += 1;
-        self.failures.push(line);
+        self.outcome.failures.push(line);
     }
 
     fn record(&mut self, program: &Program, record: Record) {

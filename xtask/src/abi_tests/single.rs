@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::Instant;
 
+use super::Extent;
 use super::build::Builder;
 use super::compilers::{self, Compiler};
 use super::meta::{self, Source};
@@ -41,13 +42,13 @@ impl Bench {
     }
 
     /// The programs whose path starts with `path`, by compilers whose name starts with `compiler`, as far as they are meant to
-    /// be built: not the long ones, not those that run alone.
+    /// be built: not the long ones, and those that run alone only if `path` is all of their name.
     pub fn choose(&self, path: &str, compiler: &str) -> Vec<Choice> {
         let mut choices = Vec::new();
         for (at, source) in self.sources.iter().enumerate().filter(|(_, s)| s.name.starts_with(path) && s.error.is_none()) {
             for (by, with) in self.compilers.iter().enumerate() {
                 let fits = with.language == source.language && with.name.starts_with(compiler);
-                if fits && !source.alone && self.program(Choice { source: at, compiler: by }).reason_to_skip(false).is_none() {
+                if fits && (!source.alone || source.name == path) && self.program(Choice { source: at, compiler: by }).reason_to_skip(Extent::Short).is_none() {
                     choices.push(Choice { source: at, compiler: by });
                 }
             }

@@ -21,6 +21,8 @@ pub struct Outcome {
     pub groups: Vec<(String, Counts)>,
     /// All together.
     pub total: Counts,
+    /// What the driver said of each test that failed.
+    pub failures: Vec<String>,
 }
 
 /// Runs `argv`.
@@ -38,15 +40,22 @@ pub fn run(argv: &[String]) -> Result<Outcome, String> {
         match read(&line) {
             Some((None, counts)) => total = Some(counts),
             Some((Some(group), counts)) => outcome.groups.push((group, counts)),
-            None => {}
+            None => outcome.failures.extend(failed(&line)),
         }
     }
     let status = child.wait().map_err(|e| format!("{program}: {e}"))?;
     outcome.total = total.ok_or(format!("the driver ended without counts ({status})"))?;
+    outcome.failures.resize(outcome.total.failed, "a test of which the driver said no more".into());
     if !status.success() && outcome.total.failed == 0 {
         return Err(format!("the driver failed though no test did ({status})"));
     }
     Ok(outcome)
+}
+
+/// What a line says of a test that failed: `VERDICT name [seconds] why`.
+fn failed(line: &str) -> Option<String> {
+    let (verdict, _) = line.split_once(' ')?;
+    matches!(verdict, "FAIL" | "TIMEOUT" | "XPASS" | "PASSES-BUT-KNOWN").then(|| line.to_owned())
 }
 
 /// `[group: ]N passed, N failed, N skipped`
@@ -85,7 +94,8 @@ mod tests {
         let shell = |script: &str| run(&["sh".into(), "-c".into(), script.into()]);
         assert!(shell("echo hello").is_err());
         assert!(shell("echo 1 passed, 0 failed, 0 skipped; exit 3").is_err());
-        let outcome = shell("echo g: 1 passed, 2 failed, 0 skipped; echo 1 passed, 2 failed, 0 skipped; exit 1");
-        assert_eq!(outcome.map(|o| (o.groups.len(), o.total.failed)), Ok((1, 2)));
+        let outcome = shell("echo FAIL a.c; echo g: 1 passed, 2 failed, 0 skipped; echo 1 passed, 2 failed, 0 skipped; exit 1");
+        let seen = outcome.map(|o| (o.groups.len(), o.failures.len(), o.failures[0].clone()));
+        assert_eq!(seen, Ok((1, 2, "FAIL a.c".into())));
     }
 }

@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn groups_and_known_failures_are_listed() {
         let counts = Counts { passed: 2, failed: 0, skipped: 1 };
-        let outcome = Outcome { groups: vec![("a".into(), counts), ("b".into(), counts)], total: counts };
+        let outcome = Outcome { groups: vec![("a".into(), counts), ("b".into(), counts)], total: counts, failures: vec![] };
         let text = section(&outcome, "# why\na/x.c   needs that\n\n");
         assert!(text.contains("| a | 2 | 0 | 1 |\n") && text.contains("| **all** | 2 | 0 | 1 |\n"));
         assert!(text.ends_with("* `a/x.c`: needs that\n"));
