@@ -18,6 +18,7 @@ suite needs as well (`harness`).
 Needs clang-N, libomp-N-dev, binutils, tar, xz; apt and dpkg-deb for the first run.
 """
 import pathlib
+import re
 import sys
 import tempfile
 
@@ -30,6 +31,7 @@ from harness import LISTS, listed
 EVERY = 2                       # of a directory's tests in the bounded subset
 LONG = 3                        # times the usual limit for tests in known/llvm_long.txt
 FEW = 4                         # with fewer threads some tests cannot pass (known/llvm_few_threads.txt)
+WAITS = re.compile(r"\b(delay|u?sleep)\(") # in tests that order their threads by waiting for a while
 
 
 def subset(tests, known):
@@ -59,7 +61,10 @@ class Suite:
         reason = test.reason_to_skip(self.features)
         if reason:
             return "SKIP", 0.0, reason
-        return harness.repeated(self.options.repeat, lambda: self.once(test))
+        once = lambda: self.once(test)
+        if WAITS.search(test.text):
+            return harness.repeated(self.options.repeat, lambda: harness.retried_if_timed(once))
+        return harness.repeated(self.options.repeat, once)
 
     def once(self, test):
         """One run: verdict and output."""

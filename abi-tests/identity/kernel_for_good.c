@@ -1,52 +1,112 @@
-// what: after a thread has done what cannot be undone to its kernel thread, threads of the next regions have kernel threads of their own, and it stays with that thread
-// threads: 2,6,17
+// what: what cannot be undone, or is more than a number (a filter of system calls, rights, namespaces, deadlines), is done to the thread that asks for it alone, in that region and in the next ones
+// threads: 2,3,6,17
 // timeout: 60
 #define _GNU_SOURCE
+#include <errno.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/types.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "check.h"
 
-enum { MOST = 64 };
+enum { ROUNDS = 10, REGIONS = 3, KINDS = 5, DEADLINE = 6 };
+/* struct sched_attr, which the C library does not have. */
+struct attributes {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime, deadline, period;
+};
+static const char *const names[KINDS] = {"no_new_privs", "file system", "filter", "capabilities", "deadline"};
 static int kept;
 #pragma omp threadprivate(kept)
 
-/* The number of the kernel thread, whatever the runtime says. */
-static long kernel_thread(void)
+/* 1: the calling kernel thread has it, 0: it has not. */
+static int has(int kind)
 {
-    char link[32];
-    ssize_t length = readlink("/proc/thread-self", link, sizeof link - 1);
-    link[length < 0 ? 0 : length] = 0;
-    char *last = strrchr(link, '/');
-    return last ? atol(last + 1) : -1;
+    struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct rights[2];
+    char directory[4096];
+    switch (kind) {
+    case 0: return prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1;
+    case 1: return getcwd(directory, sizeof directory) && !strcmp(directory, "/proc");
+    case 2: return syscall(SYS_getpgid, 0) == -1 && errno == EXDEV;
+    case 3: return syscall(SYS_capget, &header, rights) == 0 && !(rights[0].effective & 1u << CAP_CHOWN);
+    default: return sched_getscheduler(0) == DEADLINE;
+    }
+}
+
+static int do_for_good(int kind)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getpgid, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EXDEV),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof code / sizeof *code, code};
+    struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct rights[2];
+    struct attributes deadline = {sizeof deadline, DEADLINE, 0, 0, 0, 1000000, 100000000, 100000000};
+    switch (kind) {
+    case 0: return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    case 1: return unshare(CLONE_FS) || chdir("/proc");
+    case 2: return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
+    case 3:
+        if (syscall(SYS_capget, &header, rights))
+            return -1;
+        rights[0].effective &= ~(1u << CAP_CHOWN);
+        rights[0].permitted &= ~(1u << CAP_CHOWN);
+        return (int)syscall(SYS_capset, &header, rights);
+    default: return (int)syscall(SYS_sched_setattr, 0, &deadline, 0);
+    }
 }
 
 int main(void)
 {
-    long numbers[MOST] = {0};
-    int threads = 0, wrong = 0;
+    int before[KINDS], refused[KINDS] = {0}, wrong[KINDS] = {0}, wrong_storage = 0;
+    for (int kind = 0; kind < KINDS; kind++)
+        before[kind] = has(kind);
 #pragma omp parallel
     kept = 100 + omp_get_thread_num();
+    for (int region = 0; region < REGIONS; region++) {
 #pragma omp parallel
-#pragma omp single
-    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    /* from here on each has its own */
-#pragma omp parallel
-    {
-        int me = omp_get_thread_num();
-        numbers[me] = kernel_thread();
-#pragma omp single
-        threads = omp_get_num_threads();
-        if (me == 1)
-            syscall(SYS_unshare, 0x200); /* CLONE_FS */
+        {
+            int me = omp_get_thread_num(), n = omp_get_num_threads();
+            for (int kind = 0; kind < KINDS; kind++) {
+                /* With two threads thread 0 asks for every second kind. */
+                int asks = (kind + 1) % n == me;
+                if (region == 0 && asks)
+                    refused[kind] = do_for_good(kind) != 0;
 #pragma omp barrier
-#pragma omp critical
-        wrong += numbers[me] != kernel_thread() || kept != 100 + me;
+                for (int round = 0; round < ROUNDS; round++) {
+                    int right = has(kind) == (before[kind] || (asks && !refused[kind]));
+                    if (!right)
+#pragma omp atomic
+                        wrong[kind]++;
+#pragma omp barrier
+                }
+            }
+            if (kept != 100 + me)
+#pragma omp atomic
+                wrong_storage++;
+        }
     }
-    for (int t = 0; t < threads; t++)
-        for (int u = 0; u < t; u++)
-            wrong += numbers[t] == numbers[u];
-    CHECK_EQ(wrong, 0);
-    CHECK(threads >= 1 && numbers[0] > 0);
+    for (int kind = 0; kind < KINDS; kind++) {
+        if (before[kind] || refused[kind])
+            printf("%s: %s\n", names[kind], before[kind] ? "was there before" : "not for this user");
+        if (wrong[kind])
+            printf("%s: %d wrong\n", names[kind], wrong[kind]);
+        CHECK_EQ(wrong[kind], 0);
+    }
+    CHECK_EQ(wrong_storage, 0);
     return check_result();
 }

@@ -37,6 +37,10 @@ int main(void)
     int wrong = 0, seen = 0, renamed = 0;
     char process[32], now[32];
     name_of(getpid(), process);
+    /* Before threads have names of their own they have the program's. */
+#pragma omp parallel reduction(+ : wrong)
+    wrong += !is_named(process);
+    CHECK_EQ(wrong, 0);
 #pragma omp parallel reduction(+ : wrong, seen)
     {
         int me = omp_get_thread_num();

@@ -1,5 +1,6 @@
 // what: the processor time of a thread is its own: by its clock, by its clock's number, by getrusage; together they are not more than the process's
 // threads: 2,6,17
+// alone: yes
 // timeout: 60
 #define _GNU_SOURCE
 #include <pthread.h>

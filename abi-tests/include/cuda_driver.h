@@ -4,11 +4,13 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A function of the driver. */
 static void *cuda(const char *name)
 {
-    void *driver = dlopen(getenv("OMPX_CUDA"), RTLD_NOW | RTLD_NOLOAD);
+    const char *said = getenv("OMPX_CUDA");
+    void *driver = dlopen(strcmp(said, "on") ? said : "libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     void *found = driver ? dlsym(driver, name) : NULL;
     if (!found)
         fprintf(stderr, "the driver has no %s\n", name), abort();

@@ -12,7 +12,7 @@ static void handler(int signal_number, siginfo_t *info, void *context)
     int me = number;
     (void)context;
     if (me < 0 || me != omp_get_thread_num() || !pthread_equal(threads[me], pthread_self()))
-        { __atomic_fetch_add(&elsewhere, 1, __ATOMIC_RELAXED); if (getenv("DBG")) { char b[100]; write(2, b, snprintf(b, 100, "E me %d num %d self %d code %d tid %d\n", me, omp_get_thread_num(), me>=0?(int)pthread_equal(threads[me], pthread_self()):-1, info->si_code, gettid())); } }
+        __atomic_fetch_add(&elsewhere, 1, __ATOMIC_RELAXED);
     if (me < 0)
         return;
     if (signal_number != SIGUSR1)

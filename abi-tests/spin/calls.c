@@ -1,5 +1,6 @@
 // what: threads that wait for each other with a call in the loop take turns as those do that wait without
 // threads: 2,6,17
+// alone: yes
 // timeout: 120
 #define _GNU_SOURCE
 #include <fcntl.h>

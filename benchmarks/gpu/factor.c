@@ -76,6 +76,7 @@ static void run_all(const struct setting *s, const char *way, const char *barrie
 
 int main(int argc, char **argv)
 {
+    setvbuf(stdout, NULL, _IOLBF, 0);
     int is_small = is_check(argc, argv), cores = omp_get_num_procs();
     long n = option(argc, argv, "--size", is_small ? 192 : 8192), nb = option(argc, argv, "--block", is_small ? 16 : 128);
     long rounds = option(argc, argv, "--rounds", is_small ? 1 : 3), depth = option(argc, argv, "--depth", 2);

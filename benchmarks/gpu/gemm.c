@@ -336,6 +336,7 @@ static void prepare(void)
 
 int main(int argc, char **argv)
 {
+    setvbuf(stdout, NULL, _IOLBF, 0);
     int is_small = is_check(argc, argv);
     blocks = option(argc, argv, "--blocks", is_small ? 4 : 8);
     size = option(argc, argv, "--size", is_small ? 24 : 1024);

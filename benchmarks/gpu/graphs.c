@@ -110,6 +110,7 @@ static void find_policy(void)
 
 int main(int argc, char **argv)
 {
+    setvbuf(stdout, NULL, _IOLBF, 0);
     int is_small = is_check(argc, argv);
     long rounds = option(argc, argv, "--rounds", is_small ? 1 : 7);
     const char *only = argc > 1 && argv[argc - 1][0] != '-' && (argc < 3 || argv[argc - 2][0] != '-' || !strcmp(argv[argc - 2], "--check")) ? argv[argc - 1] : "";

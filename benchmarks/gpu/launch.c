@@ -220,6 +220,7 @@ static void print(void)
 
 int main(int argc, char **argv)
 {
+    setvbuf(stdout, NULL, _IOLBF, 0);
     int is_small = is_check(argc, argv);
     tasks = option(argc, argv, "--tasks", is_small ? 60 : 2000);
     waits = tasks / 4 + 1;

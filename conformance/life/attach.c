@@ -3,7 +3,8 @@
 #include "life.h"
 #include <dlfcn.h>
 #include <jni.h>
-enum { ROUNDS = 3, CALLS = 500, LETTERS = 1000000 };
+#include <omp.h>
+enum { ROUNDS = 3, CALLS = 500, LETTERS = 1000000, REGIONS = 4, TASKS = 24 };
 static JavaVM *machine;
 
 /* Whether Java writes the number as C does. */
@@ -75,8 +76,64 @@ static int region_of(int threads)
     right += share(omp_get_thread_num());
     return right == threads;
 }
+/* Threads that attach where they are not, and stay attached for the regions that follow. */
+static JNIEnv *stays_attached(void)
+{
+    JNIEnv *java;
+    int there = (*machine)->GetEnv(machine, (void **)&java, JNI_VERSION_1_8) == JNI_OK;
+    return there || (*machine)->AttachCurrentThread(machine, (void **)&java, 0) == JNI_OK ? java : 0;
+}
+static int attached_regions(int threads)
+{
+    int right = 0;
+    for (int region = 0; region < REGIONS; region++) {
+#pragma omp parallel num_threads(threads) reduction(+ : right)
+        {
+            JNIEnv *java = stays_attached();
+            int mine = java && calls(java, 1000 * omp_get_thread_num());
+#pragma omp barrier
+            if (mine && omp_get_thread_num() == region % threads)
+                collect(java);
+#pragma omp barrier
+            right += mine && calls(java, region);
+        }
+    }
+    return right == REGIONS * threads;
+}
+static int attached_tasks(int threads)
+{
+    int right = 0;
+    for (int region = 0; region < REGIONS; region++)
+#pragma omp parallel num_threads(threads)
+#pragma omp single
+        for (int i = 0; i < TASKS; i++)
+#pragma omp task firstprivate(i) shared(right)
+        {
+            JNIEnv *java = stays_attached();
+            int mine = java && calls(java, i);
+#pragma omp task firstprivate(i) shared(right)
+            {
+                JNIEnv *inner = stays_attached();
+                int its = inner && calls(inner, 100 * i);
+#pragma omp atomic
+                right += its;
+            }
+            if (mine && i % 8 == 3)
+                collect(java);
+#pragma omp taskwait
+            /* A tied task goes on in its thread. */
+            mine = mine && calls(java, 7 * i);
+#pragma omp atomic
+            right += mine;
+        }
+    return right == 2 * REGIONS * TASKS;
+}
+static int attached_and_detached(int threads)
+{
+    return region_of(threads) && region_of(2) && region_of(threads);
+}
 /* The machine is made here and not linked: the C library is then found before it, after the OpenMP runtime. */
-static int start(int threads, const char *storage)
+static int start(int (*does)(int), int threads, const char *storage)
 {
     JNIEnv *java;
     JavaVMOption options[] = {{"-Xmx256m", 0}};
@@ -90,16 +147,25 @@ static int start(int threads, const char *storage)
         puts("the virtual machine does not start");
         exit(77);
     }
-    int right = region_of(threads) && region_of(2) && region_of(threads);
-    return (*machine)->DestroyJavaVM(machine) == JNI_OK && right;
+    int right = does(threads);
+    /* It would wait for those that are attached. */
+    return right && (does != attached_and_detached || (*machine)->DestroyJavaVM(machine) == JNI_OK);
 }
-static int two(void) { return start(2, "auto"); }
-static int six(void) { return start(6, "auto"); }
-static int two_of_kernel_threads(void) { return start(2, "kernel"); }
-static int six_of_kernel_threads(void) { return start(6, "kernel"); }
+static int two(void) { return start(attached_and_detached, 2, "auto"); }
+static int six(void) { return start(attached_and_detached, 6, "auto"); }
+static int two_of_kernel_threads(void) { return start(attached_and_detached, 2, "kernel"); }
+static int six_of_kernel_threads(void) { return start(attached_and_detached, 6, "kernel"); }
+static int two_stay(void) { return start(attached_regions, 2, "auto"); }
+static int six_stay(void) { return start(attached_regions, 6, "auto"); }
+static int six_stay_as_kernel_threads(void) { return start(attached_regions, 6, "kernel"); }
+static int tasks_of_two(void) { return start(attached_tasks, 2, "auto"); }
+static int tasks_of_six(void) { return start(attached_tasks, 6, "auto"); }
+static int tasks_of_six_kernel_threads(void) { return start(attached_tasks, 6, "kernel"); }
 int main(int argc, char **argv)
 {
     static const struct life cases[] = {
-        {"two", two}, {"six", six}, {"two_of_kernel_threads", two_of_kernel_threads}, {"six_of_kernel_threads", six_of_kernel_threads}, {0, 0}};
+        {"two", two}, {"six", six}, {"two_of_kernel_threads", two_of_kernel_threads}, {"six_of_kernel_threads", six_of_kernel_threads},
+        {"two_stay", two_stay}, {"six_stay", six_stay}, {"six_stay_as_kernel_threads", six_stay_as_kernel_threads},
+        {"tasks_of_two", tasks_of_two}, {"tasks_of_six", tasks_of_six}, {"tasks_of_six_kernel_threads", tasks_of_six_kernel_threads}, {0, 0}};
     return life(argc, argv, cases);
 }

@@ -3,7 +3,7 @@
 #include "life.h"
 #define GC_THREADS
 #include <gc/gc.h>
-enum { REGIONS = 3, LENGTH = 20000, EVERY = 4000 };
+enum { REGIONS = 3, LENGTH = 20000, EVERY = 4000, TASKS = 6 };
 struct node {
     struct node *next;
     int number;
@@ -50,11 +50,46 @@ static int with(int threads)
     }
     return whole == REGIONS * size;
 }
+/* Threads are registered once; their lists are made, and kept across a wait, by tasks. */
+static int in_tasks(int threads)
+{
+    int whole = 0;
+    GC_INIT();
+    GC_allow_register_threads();
+    for (int region = 0; region < REGIONS; region++) {
+#pragma omp parallel num_threads(threads)
+        {
+            struct GC_stack_base base;
+            if (!GC_thread_is_registered() && GC_get_stack_base(&base) == GC_SUCCESS)
+                GC_register_my_thread(&base);
+#pragma omp barrier
+#pragma omp single
+            for (int i = 0; i < TASKS; i++)
+#pragma omp task shared(whole)
+            {
+                struct node *mine = list();
+#pragma omp task shared(whole)
+                {
+                    int its = is_whole(list());
+#pragma omp atomic
+                    whole += its;
+                }
+#pragma omp taskwait
+                int right = is_whole(mine);
+#pragma omp atomic
+                whole += right;
+            }
+        }
+    }
+    return whole == 2 * REGIONS * TASKS;
+}
+static int tasks_of_two(void) { return in_tasks(2); }
+static int tasks_of_six(void) { return in_tasks(6); }
 static int two(void) { return with(2); }
 static int six(void) { return with(6); }
 static int seventeen(void) { return with(17); }
 int main(int argc, char **argv)
 {
-    static const struct life cases[] = {{"two", two}, {"six", six}, {"seventeen", seventeen}, {0, 0}};
+    static const struct life cases[] = {{"two", two}, {"six", six}, {"seventeen", seventeen}, {"tasks_of_two", tasks_of_two}, {"tasks_of_six", tasks_of_six}, {0, 0}};
     return life(argc, argv, cases);
 }
