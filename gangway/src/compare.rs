@@ -10,6 +10,7 @@ mod table;
 
 use std::env;
 use std::fs::File;
+use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -90,19 +91,26 @@ fn own(file: &Path) -> Option<Runtime> {
 fn measure(request: &Request<'_>, sides: &mut [Side]) -> Result<(), Failure> {
     let rounds = request.options.get_one::<u32>("runs").copied().unwrap_or(3);
     let progress = Progress::new();
-    let mut first: Option<String> = None;
+    let mut first: Option<File> = None;
     for round in 0..rounds {
         for side in &mut *sides {
             progress.say(&format!("round {} of {rounds}: {}", round + 1, side.title));
-            let run = child::run(&mut command(request, side)?, request.limit)?;
-            let wanted = first.get_or_insert_with(|| run.output.clone());
+            let (run, output) = child::run(&mut command(request, side)?, request.limit)?;
+            let wanted = match &first {
+                Some(first) => first,
+                None => first.insert(output.try_clone().map_err(unreadable)?),
+            };
             if side.difference.is_none() {
-                side.difference = agree::difference(wanted, &run.output, request.tolerance);
+                side.difference = agree::difference_of(wanted, &output, request.tolerance).map_err(unreadable)?;
             }
-            side.runs.push(Run { output: String::new(), ..run });
+            side.runs.push(run);
         }
     }
     Ok(())
+}
+
+fn unreadable(why: io::Error) -> Failure {
+    Failure::own(format!("what the program has printed: {why}"))
 }
 
 fn command(request: &Request<'_>, side: &Side) -> Result<Command, Failure> {

@@ -22,8 +22,8 @@ use links::runtime::Runtime;
 use crate::failure::Failure;
 use crate::program::{self, Program};
 use crate::terminal::{self, Look, Progress};
-use crate::watch::{self, Image};
-use crate::{home, run, words};
+use crate::watch::{self, Image, Watched};
+use crate::{home, interrupt, run, words};
 
 /// Exit statuses beside 0.
 const CONFLICT: u8 = 1;
@@ -128,8 +128,11 @@ fn watched(patient: &Patient) -> Result<(u8, BTreeSet<PathBuf>), Failure> {
 fn observed(command: &mut Command, patient: &Patient) -> Result<Vec<Image>, Failure> {
     let progress = Progress::new();
     progress.say(&format!("running {}", patient.shown));
-    let (status, images) = watch::run(command.stdin(Stdio::null()).stdout(Stdio::null()))?;
+    let Watched { status, signal, images } = watch::run(command.stdin(Stdio::null()).stdout(Stdio::null()))?;
     drop(progress);
+    if let Some(signal) = signal {
+        interrupt::end_by(signal);
+    }
     if !status.success() {
         said(&format!("in a run: it ended with status {}", run::status_of(status)), Look::Bad);
     }

@@ -2,20 +2,20 @@
 //!
 //! The library lies beside this tool (as cargo leaves both), or in a directory of links: `../lib/gangway/compat`, as packages have it, or `../lib/gangway`, where
 //! `cargo xtask install-links` makes one; `GANGWAY_LIB` names another place, a file or a directory. A directory of links is used as it is. For a library alone (a wheel has no links)
-//! one is made in the user's cache, and made again when the library changes.
+//! one is made in the user's cache, for each state of the library, if the cache is the user's alone ([`trust`]).
 //!
 //! Rejected: preloading the library where it is built. Programs that look for their runtime by its file's name do not know it there, and
 //! those that load one later find another.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use links::{install, names};
 
 use crate::failure::Failure;
+use crate::trust;
 
 /// Where the library was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,11 +75,20 @@ fn cache(get: Get<'_>) -> Result<PathBuf, Failure> {
     base.map(|base| base.join("gangway")).ok_or_else(|| Failure::own("neither XDG_CACHE_HOME nor HOME says where to put links to the library; --links DIR does"))
 }
 
-/// A directory in the cache for this library alone.
+/// The directory in the cache for this state of the library. The cache is the user's alone, or is not used.
 fn cached(get: Get<'_>, library: &Path) -> Result<PathBuf, Failure> {
-    let mut hasher = DefaultHasher::new();
-    library.hash(&mut hasher);
-    Ok(cache(get)?.join(format!("links-{:016x}", hasher.finish())))
+    let cache = cache(get)?;
+    let failed = |why| Failure::own(format!("{}: {why}", cache.display()));
+    trust::make(&cache).map_err(failed)?;
+    if let Some(doubt) = trust::doubt(&cache).map_err(failed)? {
+        return Err(Failure::own(format!("{doubt}, so nothing from {} is loaded; --links DIR names another place for links to the library", cache.display())));
+    }
+    let links = install::in_cache(library, &cache).map_err(failed)?;
+    // A directory that another user made there while its parent was open to all.
+    match trust::doubt(&links).map_err(failed)? {
+        Some(doubt) => Err(Failure::own(format!("{doubt}, so it is not loaded: remove {}", links.display()))),
+        None => Ok(links),
+    }
 }
 
 /// The loader's lists have no way to write these.
@@ -93,7 +102,7 @@ fn can_be_listed(directory: PathBuf) -> Result<PathBuf, Failure> {
 fn links_by(get: Get<'_>, tool: &Path, given: Option<&Path>) -> Result<PathBuf, Failure> {
     let made = |library: &Path, directory: PathBuf| -> Result<PathBuf, Failure> {
         let library = library.canonicalize().map_err(|e| Failure::own(format!("{}: {e}", library.display())))?;
-        install::keep(&library, &directory).map_err(|e| Failure::own(format!("{}: {e}", directory.display())))?;
+        install::refresh(&library, &directory).map_err(|e| Failure::own(format!("{}: {e}", directory.display())))?;
         Ok(directory)
     };
     let directory = match (given, find(get, tool)) {
@@ -104,7 +113,7 @@ fn links_by(get: Get<'_>, tool: &Path, given: Option<&Path>) -> Result<PathBuf, 
         (None, found) => {
             let library = found?.file();
             let library = library.canonicalize().unwrap_or(library);
-            made(&library, cached(get, &library)?)?
+            cached(get, &library)?
         }
     };
     can_be_listed(directory.canonicalize().map_err(|e| Failure::own(format!("{}: {e}", directory.display())))?)

@@ -15,7 +15,8 @@
 //! | [`autotune`], [`probe`] | `gangway autotune`: has ranks measured, and what each of them does |
 //! | [`report`] | `gangway report`: a trace as a page |
 //! | [`failure`] | the line and the exit status of what does not work |
-//! | [`json`], [`scratch`], [`terminal`] | output for programs; a directory for a moment; colour and progress |
+//! | [`trust`], [`interrupt`] | directories that the user alone can change; signals while a program runs for this tool |
+//! | [`json`], [`terminal`] | output for programs; colour and progress |
 //!
 //! Exit statuses are those of `env` and `timeout`: 127 the program is not there, 126 it cannot be run (on Gangway), 125 anything else of
 //! ours, otherwise the program's own. What may not live here: names of files and what is read from ELF files (`links`), which
@@ -28,6 +29,7 @@ mod doctor;
 mod failure;
 mod home;
 mod info;
+mod interrupt;
 mod json;
 mod launcher;
 mod mpirun;
@@ -36,8 +38,8 @@ mod probe;
 mod program;
 mod report;
 mod run;
-mod scratch;
 mod terminal;
+mod trust;
 mod watch;
 mod words;
 

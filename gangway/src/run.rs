@@ -13,7 +13,7 @@ use links::names;
 
 use crate::failure::Failure;
 use crate::program::{self, Program};
-use crate::watch::{self, Image};
+use crate::watch::{self, Image, Watched};
 use crate::{home, words};
 
 /// Runs the program of the options. Returns only if that does not work, or with `--verify`.
@@ -43,7 +43,7 @@ pub fn under(links: &Path, aware: Option<Mpi>, program: &Program, arguments: &[O
 
 /// Runs it as a child, says to whom OpenMP functions were bound, and ends as it does; with 126 if it ended well, but on something else.
 fn verified(program: &Program, command: &mut Command) -> Result<(), Failure> {
-    let (status, images) = watch::run(command)?;
+    let Watched { status, images, .. } = watch::run(command)?;
     let (line, is_fine) = said_of(&images);
     let word = program.word.display();
     if !status.success() {

@@ -13,11 +13,13 @@ use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
+use std::{env, ffi::c_int};
 
 use links::runtime::{self, Runtime};
+use links::unique::UniqueDirectory;
 
 use crate::failure::Failure;
-use crate::scratch::Scratch;
+use crate::interrupt;
 
 /// A program in a process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,16 +49,25 @@ impl Image {
     }
 }
 
+/// What came of a program.
+pub struct Watched {
+    pub status: ExitStatus,
+    /// A signal that came meanwhile, which the program has got, too.
+    pub signal: Option<c_int>,
+    pub images: Vec<Image>,
+}
+
 /// How the program ended, and what was seen.
-pub fn run(command: &mut Command) -> Result<(ExitStatus, Vec<Image>), Failure> {
-    let scratch = Scratch::new("watch")?;
-    command.env("LD_DEBUG", "files,bindings").env("LD_DEBUG_OUTPUT", scratch.path().join("of"));
-    let status = command.status().map_err(|why| Failure::of_exec(&command.get_program().display().to_string(), &why))?;
+pub fn run(command: &mut Command) -> Result<Watched, Failure> {
+    let parent = env::temp_dir();
+    let directory = UniqueDirectory::new(&parent, "gangway-watch-").map_err(|why| Failure::own(format!("{}: {why}", parent.display())))?;
+    command.env("LD_DEBUG", "files,bindings").env("LD_DEBUG_OUTPUT", directory.path().join("of"));
+    let (status, signal) = interrupt::run(command).map_err(|why| Failure::of_exec(&command.get_program().display().to_string(), &why))?;
     let mut images = Vec::new();
-    for entry in fs::read_dir(scratch.path()).into_iter().flatten().flatten() {
+    for entry in fs::read_dir(directory.path()).into_iter().flatten().flatten() {
         images.extend(read(&entry.path()));
     }
-    Ok((status, images))
+    Ok(Watched { status, signal, images })
 }
 
 fn read(file: &Path) -> Vec<Image> {
@@ -175,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_program_is_seen_to_load_the_c_library() {
-        let (status, images) = run(Command::new("sh").args(["-c", "exec true"])).unwrap();
+        let Watched { status, images, .. } = run(Command::new("sh").args(["-c", "exec true"])).unwrap();
         assert!(status.success());
         let names: Vec<&str> = images.iter().map(|i| i.name.as_str()).collect();
         assert_eq!(names, ["sh", "true"], "{images:?}");

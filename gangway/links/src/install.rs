@@ -1,31 +1,35 @@
 //! The directory of links: a copy of the library under a name that programs know, the names of all OpenMP runtimes as links to it, and the
 //! libraries for MPI.
 //!
-//! [`install`] makes one where somebody asked for it. [`keep`] looks after one that nobody looks at: it is made when it is not there, and again when
-//! the library has changed since, which a file in it ([`STAMP`]) tells. Several processes may do so at a time: every file and link is whole at any moment.
+//! [`install`] makes one where the user asked for it. [`refresh`] does so only if the library has changed since, which a file in it ([`STAMP`]) tells.
+//! [`in_cache`] has a directory for each state of the library, which is made under another name, renamed as a whole, and never changed.
+//! Several processes may do all this at a time, in containers with equal process numbers, too: every file and link is whole at any moment.
+//!
+//! Rejected: names made of the process number. Process 1 of a second container took the first one's file for its own, and wrote over a library in use.
 
+use std::hash::{DefaultHasher, Hasher as _};
 use std::os::unix::fs::{MetadataExt as _, symlink};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 use std::{fs, io};
 
 use crate::names::{BESIDE, FILE, OFFLOAD, RUNTIMES};
+use crate::unique::UniqueDirectory;
 
-/// In a directory that [`keep`] looks after: from what it was made.
+/// In a directory that [`refresh`] looks after: from what it was made.
 pub const STAMP: &str = "made-from";
+/// Directories for other states of a library stay in the cache for so long: a program may load its runtime late. Chosen; any value from a day on will do.
+const KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// Puts a file or link there that `make` makes under another name, in one step.
 fn place(directory: &Path, name: &str, make: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
-    let fresh = directory.join(format!("{name}.{}", std::process::id()));
-    let made = make(&fresh).and_then(|()| fs::rename(&fresh, directory.join(name)));
-    if made.is_err() {
-        // What was made half is of no use; the error is what the caller has to hear of.
-        let _ = fs::remove_file(&fresh);
-    }
-    made
+    let unique = UniqueDirectory::new(directory, ".new-")?;
+    let new = unique.path().join(name);
+    make(&new).and_then(|()| fs::rename(new, directory.join(name)))
 }
 
 fn copy(file: &Path, directory: &Path, name: &str) -> io::Result<()> {
-    place(directory, name, |fresh| fs::copy(file, fresh).map(drop))
+    place(directory, name, |new| fs::copy(file, new).map(drop))
 }
 
 /// Makes `name` a link to [`FILE`].
@@ -37,7 +41,7 @@ fn link(directory: &Path, name: &str) -> io::Result<()> {
     if fs::read_link(&there).is_ok_and(|to| to == Path::new(FILE)) {
         return Ok(());
     }
-    place(directory, name, |fresh| symlink(FILE, fresh))
+    place(directory, name, |new| symlink(FILE, new))
 }
 
 /// Makes `directory` hold a copy of `library`, of the libraries for MPI that lie beside it, and the names of all OpenMP runtimes as links to it. Programs that run on an
@@ -71,11 +75,11 @@ fn stamp(library: &Path) -> io::Result<String> {
     Ok(beside.fold(line(library)?, |text, line| text + &line))
 }
 
-/// As [`install`], unless the directory is of this library already. One that was made by `install` stays as it is.
+/// As [`install`], unless the directory is of this state of the library already. A directory that `install` alone made stays as it is.
 ///
 /// # Errors
 /// As `install`.
-pub fn keep(library: &Path, directory: &Path) -> io::Result<()> {
+pub fn refresh(library: &Path, directory: &Path) -> io::Result<()> {
     let file = directory.join(STAMP);
     if is_ready(directory) && !file.exists() {
         return Ok(());
@@ -94,7 +98,61 @@ pub fn keep(library: &Path, directory: &Path) -> io::Result<()> {
         let _ = fs::remove_file(directory.join(name));
     }
     install(library, directory)?;
-    place(directory, STAMP, |fresh| fs::write(fresh, now))
+    place(directory, STAMP, |new| fs::write(new, now))
+}
+
+/// The directory in `cache` that holds this state of the library, which is made if it is not there. `cache` is there.
+///
+/// # Errors
+/// As [`install`].
+pub fn in_cache(library: &Path, cache: &Path) -> io::Result<PathBuf> {
+    let of_library = format!("links-{:016x}-", hash(&library));
+    let directory = cache.join(format!("{of_library}{:016x}", hash(&stamp(library)?)));
+    if !is_whole(&directory, library) {
+        make_whole(&directory, library, cache)?;
+        remove_old(cache, &of_library, &directory);
+    }
+    Ok(directory)
+}
+
+fn hash(what: &impl std::hash::Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    what.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Is the directory ready, and is its copy as long as the library? A machine that stopped may have lost the end of a copy.
+fn is_whole(directory: &Path, library: &Path) -> bool {
+    let size = |file: &Path| fs::metadata(file).map(|m| m.size()).ok();
+    is_ready(directory) && size(&directory.join(FILE)) == size(library)
+}
+
+/// Makes the directory under another name, and renames it.
+fn make_whole(directory: &Path, library: &Path, cache: &Path) -> io::Result<()> {
+    let new = UniqueDirectory::new(cache, ".new-")?;
+    install(library, new.path())?;
+    if fs::rename(new.path(), directory).is_ok() || is_whole(directory, library) {
+        return Ok(());
+    }
+    // A directory that is there and damaged is renamed first, for the kernel renames onto empty ones only.
+    let aside = UniqueDirectory::new(cache, ".new-")?;
+    match fs::rename(directory, aside.path()).and_then(|()| fs::rename(new.path(), directory)) {
+        Err(_) if is_whole(directory, library) => Ok(()),
+        done => done,
+    }
+}
+
+/// Removes directories for earlier states of this library, and unfinished ones.
+fn remove_old(cache: &Path, of_library: &str, now: &Path) {
+    let is_old = |at: &Path| fs::symlink_metadata(at).and_then(|m| m.modified()).is_ok_and(|made| SystemTime::now().duration_since(made).is_ok_and(|age| age > KEPT));
+    for entry in fs::read_dir(cache).into_iter().flatten().flatten() {
+        let (at, name) = (entry.path(), entry.file_name());
+        let is_ours = name.to_str().is_some_and(|name| name.starts_with(of_library) || name.starts_with(".new-"));
+        if is_ours && at != now && is_old(&at) {
+            // Another process may have removed it.
+            let _ = fs::remove_dir_all(&at);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -111,24 +169,79 @@ mod tests {
     }
 
     #[test]
+    fn names_of_a_killed_process_are_no_obstacle() {
+        let at = directory("killed");
+        let (library, links) = (at.join("libgangway.so"), at.join("links"));
+        fs::write(&library, "one").unwrap();
+        fs::create_dir(&links).unwrap();
+        for name in [FILE, "libgomp.so.1", "libomp.so.5"] {
+            symlink("elsewhere", links.join(format!("{name}.{}", std::process::id()))).unwrap();
+        }
+        refresh(&library, &links).unwrap();
+        assert!(is_ready(&links) && !links.join("elsewhere").exists());
+        fs::remove_dir_all(at).unwrap();
+    }
+
+    #[test]
     fn a_directory_is_made_and_made_again_when_the_library_changes() {
         let at = directory("made");
         let (library, links) = (at.join("libgangway.so"), at.join("links"));
         fs::write(&library, "one").unwrap();
         fs::write(at.join(BESIDE[0]), "bridge").unwrap();
         assert!(!is_ready(&links));
-        keep(&library, &links).unwrap();
+        refresh(&library, &links).unwrap();
         assert!(is_ready(&links) && links.join(BESIDE[0]).exists() && !links.join(BESIDE[1]).exists());
         assert_eq!(fs::read_to_string(links.join("libgomp.so.1")).unwrap(), "one");
         let made = fs::metadata(links.join(FILE)).unwrap().ino();
-        keep(&library, &links).unwrap();
+        refresh(&library, &links).unwrap();
         assert_eq!(fs::metadata(links.join(FILE)).unwrap().ino(), made, "nothing has changed");
         fs::write(&library, "two, longer").unwrap();
         fs::remove_file(at.join(BESIDE[0])).unwrap();
-        keep(&library, &links).unwrap();
+        refresh(&library, &links).unwrap();
         assert_eq!(fs::read_to_string(links.join("libomp.so.5")).unwrap(), "two, longer");
         assert!(!links.join(BESIDE[0]).exists(), "a bridge of an older library does not stay");
         assert_eq!(fs::read_link(links.join("libiomp5.so")).unwrap(), Path::new(FILE));
+        fs::remove_dir_all(at).unwrap();
+    }
+
+    #[test]
+    fn the_cache_has_a_whole_directory_for_each_state_of_the_library() {
+        let at = directory("cache");
+        let (library, cache) = (at.join("libgangway.so"), at.join("cache"));
+        fs::create_dir(&cache).unwrap();
+        fs::write(&library, "one").unwrap();
+        let one = in_cache(&library, &cache).unwrap();
+        assert_eq!(in_cache(&library, &cache).unwrap(), one);
+        fs::write(&library, "two, longer").unwrap();
+        let two = in_cache(&library, &cache).unwrap();
+        assert_ne!(one, two);
+        assert_eq!([&one, &two].map(|links| fs::read_to_string(links.join("libgomp.so.1")).unwrap()), ["one", "two, longer"]);
+        fs::write(two.join(FILE), "tw").unwrap();
+        assert_eq!(in_cache(&library, &cache).unwrap(), two);
+        assert_eq!(fs::read_to_string(two.join(FILE)).unwrap(), "two, longer", "a damaged copy is made again");
+        assert_eq!(fs::read_dir(&cache).unwrap().count(), 2, "nothing else is left");
+        let old = SystemTime::now() - 2 * KEPT;
+        fs::File::open(&one).unwrap().set_modified(old).unwrap();
+        fs::write(&library, "three").unwrap();
+        in_cache(&library, &cache).unwrap();
+        assert!(!one.exists() && two.exists());
+        fs::remove_dir_all(at).unwrap();
+    }
+
+    #[test]
+    fn processes_of_equal_numbers_make_the_cache_at_a_time() {
+        let at = directory("race");
+        let (library, cache) = (at.join("libgangway.so"), at.join("cache"));
+        fs::create_dir(&cache).unwrap();
+        for round in 0..20_u8 {
+            fs::write(&library, vec![round; 100_000 + usize::from(round)]).unwrap();
+            let made: Vec<PathBuf> = std::thread::scope(|scope| {
+                let starts: Vec<_> = (0..4).map(|_| scope.spawn(|| in_cache(&library, &cache).map(|links| (fs::read(links.join("libomp.so.5")).unwrap(), links)))).collect();
+                starts.into_iter().map(|start| start.join().unwrap().unwrap()).map(|(read, links)| { assert!(read == fs::read(&library).unwrap()); links }).collect()
+            });
+            assert!(made.iter().all(|links| *links == made[0]));
+        }
+        assert_eq!(fs::read_dir(&cache).unwrap().count(), 20);
         fs::remove_dir_all(at).unwrap();
     }
 
@@ -139,7 +252,7 @@ mod tests {
         fs::write(&library, "one").unwrap();
         install(&library, &links).unwrap();
         fs::write(&library, "two, longer").unwrap();
-        keep(&library, &links).unwrap();
+        refresh(&library, &links).unwrap();
         assert_eq!(fs::read_to_string(links.join(FILE)).unwrap(), "one");
         fs::remove_file(links.join("libgomp.so.1")).unwrap();
         fs::write(links.join("libgomp.so.1"), "GCC's").unwrap();

@@ -3,7 +3,7 @@
 //! | room | what lives there |
 //! |---|---|
 //! | [`names`] | names of files: the library, what lies beside it, the runtimes that it stands for |
-//! | [`install`] | the directory of links |
+//! | [`install`], [`unique`] | the directory of links; directories of unique names |
 //! | [`interface`] | what a shared library exports and needs, from its sections |
 //! | [`closure`], `cache` | which libraries the loader loads for a program, and from where |
 //! | [`runtime`] | which OpenMP runtimes there are, by the names of their files |
@@ -26,6 +26,7 @@ pub mod mpi;
 pub mod names;
 pub mod object;
 pub mod runtime;
+pub mod unique;
 pub mod versions;
 
 /// The little-endian number of so many bytes at a place; `None` beyond the end.

@@ -1,20 +1,44 @@
-//! Whether two runs printed the same: word by word, numbers within a tolerance, and where they first differ.
+//! Whether two runs printed the same: word by word, numbers within a tolerance, and where they first differ. Line by line, so that outputs of any length take little memory.
+
+use std::io::{self, BufRead, BufReader, Seek as _};
+use std::fs::File;
+
+/// As [`difference`], of two files from their beginnings.
+///
+/// # Errors
+/// Those of reading.
+pub fn difference_of(wanted: &File, got: &File, tolerance: f64) -> io::Result<Option<String>> {
+    let begin = |mut file: &File| file.rewind();
+    begin(wanted)?;
+    begin(got)?;
+    difference(BufReader::new(wanted), BufReader::new(got), tolerance)
+}
 
 /// The line where `got` first differs from `wanted`, in words; nothing when they agree.
 ///
 /// `tolerance` is relative to the larger magnitude, and holds for words that are numbers with a point or an exponent, with what punctuation is around them. Without one the texts are
 /// compared as they are, blanks included.
-pub fn difference(wanted: &str, got: &str, tolerance: f64) -> Option<String> {
-    let (mut left, mut right) = (wanted.lines(), got.lines());
-    let mut number = 0;
+fn difference(mut wanted: impl BufRead, mut got: impl BufRead, tolerance: f64) -> io::Result<Option<String>> {
+    let mut number = 0_u64;
     loop {
         number += 1;
-        match (left.next(), right.next()) {
-            (None, None) => return None,
-            (Some(w), Some(g)) if is_same_line(w, g, tolerance) => {}
-            (w, g) => return Some(format!("line {number}: {} instead of {}", shown(g), shown(w))),
+        match (line(&mut wanted)?, line(&mut got)?) {
+            (None, None) => return Ok(None),
+            (Some(w), Some(g)) if is_same_line(&w, &g, tolerance) => {}
+            (w, g) => return Ok(Some(format!("line {number}: {} instead of {}", shown(g.as_deref()), shown(w.as_deref())))),
         }
     }
+}
+
+/// The next line, without its end; nothing behind the last one.
+fn line(of: &mut impl BufRead) -> io::Result<Option<String>> {
+    let mut bytes = Vec::new();
+    if of.read_until(b'\n', &mut bytes)? == 0 {
+        return Ok(None);
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    let text = text.strip_suffix('\n').unwrap_or(&text);
+    Ok(Some(text.strip_suffix('\r').unwrap_or(text).to_string()))
 }
 
 /// Of a long line the beginning.
@@ -66,7 +90,9 @@ fn real(word: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    fn difference(wanted: &str, got: &str, tolerance: f64) -> Option<String> {
+        super::difference(wanted.as_bytes(), got.as_bytes(), tolerance).unwrap()
+    }
 
     #[test]
     fn numbers_may_differ_by_the_tolerance_and_words_not_at_all() {

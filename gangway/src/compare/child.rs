@@ -1,9 +1,10 @@
 //! A run of the program: its time, what the kernel says it used, how it ended and what it printed.
 //!
-//! What it prints goes to a file: a pipe would have to be read meanwhile, and would stay open where a child of the program lives on. Its complaints go where ours do.
-//! The kernel's figures are of the program with the children that it waited for.
+//! What it prints goes to a file without a name: a pipe would have to be read meanwhile, and would stay open where a child of the program lives on. Its complaints go
+//! where ours do. The kernel's figures are of the program with the children that it waited for.
 
-use std::fs::{self, File};
+use std::env;
+use std::fs::File;
 use std::io;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Command, ExitStatus};
@@ -11,23 +12,23 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use links::unique::UniqueDirectory;
+
 use crate::failure::Failure;
 use crate::run;
-use crate::scratch::Scratch;
 
 /// What a run has left.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Run {
     pub seconds: f64,
     /// Seconds of processors, user and system.
     pub busy: f64,
-    /// The largest set of pages in memory, of one process; at least what this tool had when it started it.
+    /// The largest set of pages in memory, of one process; at least what this tool has when it starts the program, some 3 MB.
     pub most_bytes: u64,
     /// Switches of context: it waited, it was made to wait.
     pub switches: [u64; 2],
     /// The exit status as a shell has it, or that it was ended for taking too long.
     pub ending: Ending,
-    pub output: String,
 }
 
 /// How it ended.
@@ -37,15 +38,11 @@ pub enum Ending {
     Late,
 }
 
-/// Runs it, at most so long.
-pub fn run(command: &mut Command, limit: Option<Duration>) -> Result<Run, Failure> {
-    let scratch = Scratch::new("output")?;
-    let file = scratch.path().join("stdout");
-    let problem = |why: io::Error| Failure::own(format!("{}: {why}", file.display()));
-    command.stdout(File::create(&file).map_err(problem)?);
-    if limit.is_some() {
-        together(command);
-    }
+/// Runs it, at most so long; also gives what it printed.
+pub fn run(command: &mut Command, limit: Option<Duration>) -> Result<(Run, File), Failure> {
+    let output = nameless()?;
+    command.stdout(output.try_clone().map_err(|why| Failure::own(format!("what the program prints: {why}")))?);
+    own_process(command, limit.is_some());
     let name = command.get_program().display().to_string();
     let start = Instant::now();
     let child = command.spawn().map_err(|why| Failure::of_exec(&name, &why))?;
@@ -54,25 +51,35 @@ pub fn run(command: &mut Command, limit: Option<Duration>) -> Result<Run, Failur
     let seconds = start.elapsed().as_secs_f64();
     let (status, used) = reap(pid).map_err(|why| Failure::own(format!("{name}: {why}")))?;
     let time = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 * 1e-6;
-    Ok(Run {
+    let run = Run {
         seconds,
         busy: time(used.ru_utime) + time(used.ru_stime),
         most_bytes: used.ru_maxrss.unsigned_abs() * 1024,
         switches: [used.ru_nvcsw.unsigned_abs(), used.ru_nivcsw.unsigned_abs()],
         ending: if is_late { Ending::Late } else { Ending::Status(run::status_of(status)) },
-        output: String::from_utf8_lossy(&fs::read(&file).map_err(problem)?).into_owned(),
-    })
+    };
+    Ok((run, output))
 }
 
-/// Lets the program and what it starts be ended at once: they are a group of processes, which a terminal's interrupt does not reach, so the program ends with this tool.
-fn together(command: &mut Command) {
+/// An empty file that has no name, so that nothing is left of it however this tool ends.
+fn nameless() -> Result<File, Failure> {
+    let parent = env::temp_dir();
+    let made = UniqueDirectory::new(&parent, "gangway-output-").and_then(|at| File::options().read(true).write(true).create_new(true).open(at.path().join("stdout")));
+    made.map_err(|why| Failure::own(format!("{}: {why}", parent.display())))
+}
+
+/// The program begins in a process that was forked, for one that shares this tool's memory until then would begin with the most memory that this tool ever had. It ends with this tool. With a
+/// limit it and what it starts can be ended at once: they are a group of processes, which a terminal's interrupt does not reach.
+fn own_process(command: &mut Command, with_limit: bool) {
     let end_with_us = || {
         // SAFETY: sets an attribute of the calling process, the child that is about to be the program.
         let done = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
         if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     };
-    command.process_group(0);
-    // SAFETY: between fork and exec only one system call is made.
+    if with_limit {
+        command.process_group(0);
+    }
+    // SAFETY: between fork and exec one system call is made. That there is such a function makes the standard library fork.
     unsafe { command.pre_exec(end_with_us) };
 }
 
@@ -114,23 +121,39 @@ fn reap(pid: libc::pid_t) -> io::Result<(ExitStatus, libc::rusage)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+    use std::io::{Read as _, Seek as _};
+
+    fn text(mut output: File) -> String {
+        let mut text = String::new();
+        output.rewind().and_then(|()| output.read_to_string(&mut text)).unwrap();
+        text
+    }
 
     #[test]
     fn a_run_leaves_its_status_output_and_figures() {
-        let run = run(Command::new("sh").args(["-c", "echo a; echo b; exit 3"]), None).unwrap();
-        assert_eq!((run.ending, run.output.as_str()), (Ending::Status(3), "a\nb\n"));
+        let (run, output) = run(Command::new("sh").args(["-c", "echo a; echo b; exit 3"]), None).unwrap();
+        assert_eq!((run.ending, text(output).as_str()), (Ending::Status(3), "a\nb\n"));
         assert!(run.seconds > 0.0 && run.most_bytes > 100_000, "{run:?}");
+    }
+
+    #[test]
+    fn memory_that_this_tool_had_is_not_the_programs() {
+        let bytes = std::hint::black_box(vec![1_u8; 256 << 20]);
+        drop(bytes);
+        let (run, _) = run(&mut Command::new("true"), None).unwrap();
+        assert!(run.most_bytes < 128 << 20, "{run:?}");
     }
 
     #[test]
     fn a_run_that_takes_too_long_is_ended_with_what_it_started() {
         let start = Instant::now();
-        let run = run(Command::new("sh").args(["-c", "sleep 61 & echo $!; wait"]), Some(Duration::from_millis(500))).unwrap();
+        let (run, output) = run(Command::new("sh").args(["-c", "sleep 61 & echo $!; wait"]), Some(Duration::from_millis(500))).unwrap();
         assert!(run.ending == Ending::Late && start.elapsed() < Duration::from_secs(30), "{run:?}");
-        let stat = format!("/proc/{}/stat", run.output.trim());
+        let stat = format!("/proc/{}/stat", text(output).trim());
         let is_gone = || fs::read_to_string(&stat).map_or(true, |text| text.contains(") Z "));
         assert!((0..1000).any(|_| is_gone() || { thread::sleep(Duration::from_millis(10)); false }), "{stat}");
-        let quick = super::run(&mut Command::new("true"), Some(Duration::from_secs(60))).unwrap();
+        let (quick, _) = super::run(&mut Command::new("true"), Some(Duration::from_secs(60))).unwrap();
         assert_eq!(quick.ending, Ending::Status(0));
     }
 }
