@@ -96,12 +96,10 @@ fn measure(request: &Request<'_>, sides: &mut [Side]) -> Result<(), Failure> {
         for side in &mut *sides {
             progress.say(&format!("round {} of {rounds}: {}", round + 1, side.title));
             let (run, output) = child::run(&mut command(request, side)?, request.limit)?;
-            let wanted = match &first {
-                Some(first) => first,
-                None => first.insert(output.try_clone().map_err(unreadable)?),
-            };
-            if side.difference.is_none() {
-                side.difference = agree::difference_of(wanted, &output, request.tolerance).map_err(unreadable)?;
+            match &first {
+                None => first = Some(output),
+                Some(wanted) if side.difference.is_none() => side.difference = agree::difference_of(wanted, &output, request.tolerance).map_err(unreadable)?,
+                Some(_) => {}
             }
             side.runs.push(run);
         }
