@@ -14,6 +14,7 @@
 //! | [`reduction`] | how copies of a reduction are combined |
 //! | [`alloc`] | memory allocators |
 //! | [`lock`] | locks, and what critical is made of |
+//! | [`user_files`] | files that the user or the program names |
 //! | [`yielding`] | what `sched_yield` means |
 //! | [`outside`] | waiting for the requests of other libraries |
 //! | [`remote`], [`persistent`] | functions that run on other ranks, futures, events; persistent tasks and their trays |
@@ -64,5 +65,6 @@ pub mod team;
 pub mod thread;
 pub mod tool;
 pub mod trace;
+pub mod user_files;
 pub mod worksharing;
 pub mod yielding;

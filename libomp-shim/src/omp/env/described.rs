@@ -1,11 +1,9 @@
 //! `GANGWAY_TOPOLOGY`: a file that describes the machine to believe in, in the text form of
 //! [`ult::topology::Description`]. Here, too: what the other variables make of such machines, as a table of tests.
 
-use std::fs::{self, File};
-use std::io::{self, Read};
-
 use super::vars::{Reader, Vars};
 use crate::omp::affinity::topology::{self, Description};
+use crate::omp::user_files;
 
 /// Longest description in bytes.
 const LONGEST: u64 = 1 << 20;
@@ -14,21 +12,11 @@ const LONGEST: u64 = 1 << 20;
 /// machine. Returns what is wrong, if anything is.
 pub(super) fn believe(vars: &Vars) -> Vec<String> {
     let mut r = Reader::new(vars);
-    let parse = |name: &str| Description::parse(&content(name).map_err(|error| error.to_string())?);
+    let parse = |name: &str| Description::parse(&user_files::read_up_to(name, LONGEST).map_err(|error| error.to_string())?);
     if let Some(machine) = r.read("GANGWAY_TOPOLOGY", "using this machine", parse) {
         topology::believe(machine);
     }
     r.complaints
-}
-
-fn content(name: &str) -> io::Result<String> {
-    let mut text = String::new();
-    // Opening a pipe that nobody writes to would wait for ever.
-    if !fs::metadata(name)?.is_file() {
-        return Err(io::Error::other("not a file"));
-    }
-    File::open(name)?.take(LONGEST).read_to_string(&mut text)?;
-    Ok(text)
 }
 
 #[cfg(test)]

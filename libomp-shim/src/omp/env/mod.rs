@@ -11,6 +11,7 @@
 //! | `value` | parsers of single values |
 //! | `places`, `kmp_affinity`, `hw_subset`, `allocator` | the four small languages |
 //! | `described` | the machine that `GANGWAY_TOPOLOGY` describes |
+//! | `rights` | which variables are not read in a program that gained rights |
 //! | `build` | from the variables to [`Settings`] |
 //! | `threads`, `binding`, `scheduling` | what groups of variables mean together: numbers, sizes and waiting; places; workers and gangs |
 //! | `devices` | what concerns other devices: checked only |
@@ -31,6 +32,7 @@ mod kmp_affinity;
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) mod made_up;
 mod places;
+mod rights;
 mod scheduling;
 mod threads;
 mod types;
@@ -47,6 +49,7 @@ use placement::steal::Amount;
 pub use self::devices::amount;
 pub use self::kmp_affinity::{KmpAffinity, KmpKind};
 pub use self::places::PlacesSpec;
+pub use self::rights::gained as rights_gained;
 pub use self::threads::Reserve;
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) use self::places::places as parse_places;
@@ -56,6 +59,7 @@ use super::affinity::topology::{self, Cpu};
 use super::affinity::Places;
 use super::icv::{GangSched, Icv, ProcBind};
 use super::{check, display, report, stats, storage, trace};
+use super::user_files::absolute;
 use crate::memory;
 
 /// `max-task-priority-var` where `OMP_MAX_TASK_PRIORITY` does not set it: priorities count as given. The standard's
@@ -283,9 +287,11 @@ fn read() -> &'static Settings {
     }
     let settings = memory::from_arena(|| {
         let vars = Vars::of_process();
-        let disbelief = described::believe(&vars);
-        let (settings, complaints) = Settings::build(vars, &Machine::this());
-        disbelief.iter().chain(&complaints).for_each(report::warn_environment);
+        let mut said = vars.refusals();
+        said.extend(described::believe(&vars));
+        let (mut settings, complaints) = Settings::build(vars, &Machine::this());
+        settings.find_files_from_here();
+        said.iter().chain(&complaints).for_each(report::warn_environment);
         display::at_start(&settings);
         settings
     });
@@ -298,6 +304,34 @@ pub fn forget_reader_after_fork() {
     if SETTINGS.get().is_none() && READER.load(Ordering::Relaxed) != ult::arch::thread_pointer() {
         memory::forget_owner_after_fork();
         READER.store(0, Ordering::Relaxed);
+    }
+}
+
+impl Settings {
+    /// Files are those that their names mean now: a daemon goes to another directory later.
+    fn find_files_from_here(&mut self) {
+        if let Some(trace) = &mut self.trace {
+            let from_root = absolute(trace);
+            // In the directory's part a percent sign is one.
+            let directory = from_root[..from_root.len() - trace.len()].replace('%', "%%");
+            trace.insert_str(0, &directory);
+        }
+        for file in [&mut self.graph_file, &mut self.tasks, &mut self.rates].into_iter().flatten().filter(|file| *file != "off") {
+            *file = absolute(file);
+        }
+        // The loader looks for a name without a slash where it looks for libraries.
+        let libraries = self.tool.libraries.iter_mut().chain(match &mut self.placement {
+            Choice::Manual(file) => {
+                *file = absolute(file);
+                None
+            }
+            Choice::Library(file) => Some(file),
+            _ => None,
+        });
+        let driver = self.cuda.as_mut().and_then(|driver| if let CudaDriver::File(file) = driver { Some(file) } else { None });
+        for file in libraries.chain(driver).filter(|file| file.contains('/')) {
+            *file = absolute(file);
+        }
     }
 }
 

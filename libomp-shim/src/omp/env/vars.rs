@@ -5,6 +5,8 @@ use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 use std::collections::BTreeMap;
 
+use super::rights;
+
 /// Prefixes of the variables that are the runtime's business.
 const PREFIXES: [&str; 5] = ["OMP_", "KMP_", "GOMP_", "GANGWAY_", "OMPX_"];
 
@@ -42,49 +44,60 @@ const LONGEST: (usize, usize) = (160, 400);
 
 /// A snapshot of the runtime's environment variables; blank ones count as not set, values are trimmed.
 #[derive(Debug, Default, Clone)]
-pub struct Vars(BTreeMap<String, String>);
+pub struct Vars {
+    values: BTreeMap<String, String>,
+    /// Names of those that are set and not read ([`rights`]).
+    refused: Vec<String>,
+}
 
 impl Vars {
     /// The process's environment, now. Of two entries with one name the first counts, as for `getenv`.
     pub fn of_process() -> Vars {
         let entries: Vec<&[u8]> = environment().collect();
+        let entries = entries.into_iter().rev().filter_map(|entry| {
+            let (name, value) = entry.split_at(entry.iter().position(|&byte| byte == b'=')?);
+            let name = core::str::from_utf8(name).ok()?.to_owned();
+            Some((name, String::from_utf8_lossy(&value[1..]).into_owned()))
+        });
+        let mut vars = Vars::from(entries.filter_map(relevant).collect());
+        if rights::gained() {
+            vars.refuse_files();
+        }
         let defaults: Vec<&Entry> = core::iter::successors(newest_default(), |entry| entry.older).collect();
-        Vars(
-            entries
-                .into_iter()
-                .rev()
-                .filter_map(|entry| {
-                    let (name, value) = entry.split_at(entry.iter().position(|&byte| byte == b'=')?);
-                    let name = core::str::from_utf8(name).ok()?.to_owned();
-                    Some((name, String::from_utf8_lossy(&value[1..]).into_owned()))
-                })
-                .chain(defaults.iter().rev().map(|entry| (entry.name.clone(), entry.value.clone())))
-                .filter_map(relevant)
-                .collect(),
-        )
+        vars.values.extend(defaults.iter().rev().map(|entry| (entry.name.clone(), entry.value.clone())).filter_map(relevant));
+        vars
     }
 
     /// Given pairs.
     pub fn of(pairs: &[(&str, &str)]) -> Vars {
-        Vars(
-            pairs
-                .iter()
-                .map(|&(k, v)| (k.to_owned(), v.to_owned()))
-                .filter_map(relevant)
-                .collect(),
-        )
+        Vars::from(pairs.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).filter_map(relevant).collect())
+    }
+
+    fn from(values: BTreeMap<String, String>) -> Vars {
+        Vars { values, refused: Vec::new() }
+    }
+
+    /// Forgets the variables that name files or libraries.
+    fn refuse_files(&mut self) {
+        let refused = self.values.extract_if(.., |name, value| rights::names_file(name, value)).map(|(name, _)| name).collect();
+        self.refused = refused;
+    }
+
+    /// A line for each variable that is set and not read.
+    pub fn refusals(&self) -> Vec<String> {
+        self.refused.iter().map(|name| rights::refusal(name)).collect()
     }
 
     /// The value of exactly this variable.
     pub fn get(&self, name: &str) -> Option<&str> {
         #[cfg(test)]
         tests::asked_for(name);
-        self.0.get(name).map(String::as_str)
+        self.values.get(name).map(String::as_str)
     }
 
     /// All of them, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|(k, v)| (k.as_str(), v.as_str()))
+        self.values.iter().map(|(k, v)| (k.as_str(), v.as_str()))
     }
 }
 
@@ -223,6 +236,15 @@ mod tests {
         let only = |one: &BTreeSet<&str>, other: &BTreeSet<&str>| one.difference(other).map(|name| name.to_string()).collect::<Vec<_>>();
         assert_eq!((only(&asked, &table), only(&table, &asked)), (vec![], vec![]), "read and not in the table; in the table and not read");
         assert!(table.len() > 70 && table.iter().all(|name| PREFIXES.iter().any(|prefix| name.starts_with(prefix))));
+    }
+
+    #[test]
+    fn variables_that_name_files_can_be_refused() {
+        let mut vars = Vars::of(&[("GANGWAY_TRACE", "t"), ("OMP_NUM_THREADS", "3"), ("OMPX_CUDA", "on")]);
+        assert!(vars.refusals().is_empty());
+        vars.refuse_files();
+        assert_eq!((vars.get("GANGWAY_TRACE"), vars.get("OMP_NUM_THREADS"), vars.get("OMPX_CUDA")), (None, Some("3"), Some("on")));
+        assert!(matches!(&vars.refusals()[..], [line] if line.starts_with("GANGWAY_TRACE: names a file")));
     }
 
     #[test]

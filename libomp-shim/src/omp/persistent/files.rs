@@ -11,6 +11,7 @@ use super::calls::{At, about, check, read, write};
 use super::kind::Kind;
 use super::tray::split;
 use crate::omp::remote::Fault;
+use crate::omp::user_files::NewFile;
 
 const SCATTER: &str = "ompx_tray_scatter_file";
 
@@ -61,17 +62,8 @@ pub fn gather(from: &[At], kind: u64, path: &str) -> Result<(), Fault> {
     if from.is_empty() {
         return Err(Fault::Count);
     }
-    let part = format!("{path}.part{}", std::process::id());
-    let result = fill(from, kind, path, &part);
-    if result.is_err() {
-        drop(std::fs::remove_file(&part));
-    }
-    result
-}
-
-fn fill(from: &[At], kind: u64, path: &str, part: &str) -> Result<(), Fault> {
     let told = |why: io::Error| told("ompx_tray_gather_file", path, &why);
-    let mut file = File::create(part).map_err(told)?;
+    let mut file = NewFile::create(path).map_err(told)?;
     for &tray in from {
         let [size, type_of] = about(tray)?;
         if type_of != kind {
@@ -83,6 +75,5 @@ fn fill(from: &[At], kind: u64, path: &str, part: &str) -> Result<(), Fault> {
             file.write_all(unsafe { core::slice::from_raw_parts(bytes.address(), bytes.size()) }).map_err(told)?;
         }
     }
-    file.flush().map_err(told)?;
-    std::fs::rename(part, path).map_err(told)
+    file.complete().map_err(told)
 }

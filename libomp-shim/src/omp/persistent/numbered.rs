@@ -11,6 +11,7 @@ use placement::manual::{self, Kind};
 use super::super::{env, report};
 use super::devices;
 use crate::omp::device::rank::cluster;
+use crate::omp::user_files;
 use crate::omp::remote::{Fault, Handle, me};
 
 /// In generations of such tasks; no other is as large.
@@ -27,7 +28,7 @@ fn places() -> Result<&'static [Option<u32>], Fault> {
         let Some(file) = &env::settings().tasks else {
             return Ok(Vec::new());
         };
-        let text = std::fs::read_to_string(file).map_err(|why| why.to_string());
+        let text = user_files::read(file).map_err(|why| why.to_string());
         let ranks = cluster().map_or(1, |cluster| cluster.ranks as usize);
         let allowed = devices::allowed().is_ok();
         text.and_then(|text| parse(&text, ranks, allowed)).map_err(|why| {

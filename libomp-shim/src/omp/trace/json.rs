@@ -3,8 +3,7 @@
 //! Times are microseconds with three digits behind the point. What lives here: the shape of each kind of event. What may not: when there is one.
 
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 /// A value among an event's arguments.
 #[derive(Clone, Copy, Debug)]
@@ -49,11 +48,6 @@ pub struct Out<W: Write> {
     process: u32,
     line: String,
     written: u64,
-}
-
-/// Makes the file, or makes it empty.
-pub fn create(path: &str) -> io::Result<BufWriter<File>> {
-    Ok(BufWriter::with_capacity(1 << 20, File::create(path)?))
 }
 
 /// `text` with what may not stand in a string escaped.

@@ -15,7 +15,7 @@
 //! | `replay`, `tasks`, `queues` | from events to slices, arrows and counters |
 //! | `json` | the file's syntax |
 //! | `symbols`, `names` | code addresses and source locations as text |
-//! | `target` | the file's name |
+//! | `target`, `claim` | the file's name; which process has it where several were given the same |
 //!
 //! What may not live here: where things happen ([`super::tool`] and `ult` say so).
 //!
@@ -28,6 +28,7 @@
 //! Rejected: writing while the program runs (a system call now and then is what one would see in the trace), one buffer for all kernel threads
 //! (a contended line per event), and slices instead of edges in memory (a task that waits may go on elsewhere, and has no end yet).
 
+mod claim;
 mod clock;
 mod json;
 mod kind;
@@ -45,6 +46,7 @@ mod thin;
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::io;
 use std::sync::OnceLock;
 
 pub use kind::{Cause, Kind};
@@ -55,8 +57,9 @@ use super::env::Settings;
 use super::report;
 use super::thread::Here;
 use super::tool::{self, Place};
+use super::user_files::NewFile;
 
-/// The file's name as given; set when something is recorded.
+/// The file's name as given, from the root of the file system; set when something is recorded.
 static WANTED: OnceLock<String> = OnceLock::new();
 /// The process that records; 0: none does.
 static PROCESS: AtomicI32 = AtomicI32::new(0);
@@ -69,6 +72,8 @@ pub fn at_start(settings: &Settings) {
     }
     // ORDERING: Relaxed; read in a child of this process.
     APART.store(target::tells_processes_apart(file), Ordering::Relaxed);
+    // ORDERING: Relaxed; as for `APART`.
+    SHARES.store(!claim::take(&target::path(file)), Ordering::Relaxed);
     clock::begin();
     lane::set_limit(settings.trace_buffer);
     thin::set_share(settings.trace_share);
@@ -99,8 +104,12 @@ fn process() -> i32 {
 /// Does each process write a file of its own? Found before a fork, in whose child nothing may be allocated.
 static APART: AtomicBool = AtomicBool::new(false);
 
+/// Does another process write the file of this name? Then this one's has its number.
+static SHARES: AtomicBool = AtomicBool::new(false);
+
 /// In the child of a fork, whose only thread this is.
 fn forked() {
+    claim::forget_after_fork();
     // ORDERING: Relaxed; there is one thread.
     let goes_on = APART.load(Ordering::Relaxed);
     lane::forget();
@@ -137,6 +146,12 @@ unsafe extern "C" fn at_exit(_: c_int, _: *mut c_void) {
     }
 }
 
+fn write(path: &str) -> io::Result<()> {
+    let mut new = NewFile::create(path)?;
+    replay::write(&mut new, lane::all())?;
+    new.complete()
+}
+
 /// Hears no more.
 fn stop() {
     ult::observer::set(None);
@@ -145,10 +160,15 @@ fn stop() {
 
 /// Writes the file and says what is not in it.
 fn finish(name: &str) {
-    let path = target::path(name);
-    let written = json::create(&path).and_then(|out| replay::write(out, lane::all()));
-    if let Err(error) = written {
-        report::warn(format_args!("GANGWAY_TRACE: {path}: {error}; there is no trace"));
+    let given = target::path(name);
+    // ORDERING: Relaxed; written before anything is recorded.
+    let is_other = SHARES.load(Ordering::Relaxed) || claim::was_written_meanwhile(&given);
+    let shares = is_other && !target::tells_processes_apart(name);
+    let path = if shares { target::apart(&given) } else { given.clone() };
+    match write(&path) {
+        Err(error) => report::warn(format_args!("GANGWAY_TRACE: {path}: {error}; there is no trace")),
+        Ok(()) if shares => report::warn(format_args!("GANGWAY_TRACE: {given} is the trace of another process; this one's trace is {path}")),
+        Ok(()) => {}
     }
     let lost: u64 = lane::all().map(lane::Lane::lost).sum();
     if lost != 0 {

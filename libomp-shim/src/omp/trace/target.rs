@@ -38,11 +38,16 @@ fn expand(name: &str, process: u32, rank: Option<u32>) -> String {
     }
 }
 
-fn before_dot(path: &str, rank: u32) -> String {
+/// The file of this process where another process writes the file `path`.
+pub fn apart(path: &str) -> String {
+    before_dot(path, std::process::id())
+}
+
+fn before_dot(path: &str, number: u32) -> String {
     let name = path.rfind('/').map_or(0, |slash| slash + 1);
     match path[name..].rfind('.').filter(|&dot| dot > 0) {
-        Some(dot) => format!("{}.{rank}{}", &path[..name + dot], &path[name + dot..]),
-        None => format!("{path}.{rank}"),
+        Some(dot) => format!("{}.{number}{}", &path[..name + dot], &path[name + dot..]),
+        None => format!("{path}.{number}"),
     }
 }
 

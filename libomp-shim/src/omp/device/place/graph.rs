@@ -6,6 +6,7 @@
 //! every other policy.
 
 use core::sync::atomic::{AtomicBool, Ordering};
+use std::io::Write as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use placement::graph::{Graph, Machine};
@@ -16,6 +17,7 @@ use placement::replay::replay;
 use super::{Announced, rates};
 use crate::omp::device::map::{Flags, Item};
 use crate::omp::device::rank::modules;
+use crate::omp::user_files::{self, NewFile};
 use crate::omp::{env, report};
 
 /// What is recorded; nothing unless a file is named and none was read.
@@ -67,7 +69,12 @@ pub(super) fn end(number: u32, nanoseconds: u64) {
 extern "C" fn write() {
     let Some(file) = &env::settings().graph_file else { return };
     let Some(graph) = record().as_ref().map(Record::graph) else { return };
-    let written = graph.and_then(|graph| std::fs::write(file, placement::file::write(&graph)).map_err(|e| e.to_string()));
+    let put = |text: String| {
+        let mut new = NewFile::create(file)?;
+        new.write_all(text.as_bytes())?;
+        new.complete()
+    };
+    let written = graph.and_then(|graph| put(placement::file::write(&graph)).map_err(|e| e.to_string()));
     if let Err(why) = written {
         report::warn(format_args!("OMPX_GRAPH='{file}': {why}; the graph is not kept"));
     }
@@ -79,7 +86,7 @@ extern "C" fn write() {
 /// There is none, or no room.
 pub(super) fn plan(policy: &mut dyn Policy, devices: usize, memory: Option<u64>) -> Result<(), String> {
     let file = env::settings().graph_file.as_ref().ok_or("no graph is known ahead, OMPX_GRAPH names none")?;
-    let text = std::fs::read_to_string(file).map_err(|e| format!("graph {file}: {e}, this run records it"))?;
+    let text = user_files::read(file).map_err(|e| format!("graph {file}: {e}, this run records it"))?;
     let graph = placement::file::read(&text).map_err(|why| format!("graph {file}: {why}"))?;
     let machine = rates::machine(devices, memory);
     if devices == 0 {

@@ -9,7 +9,7 @@ use placement::policy::{Policy, Request, View};
 
 use super::{graph, library};
 use crate::omp::device::{Home, rank, usable};
-use crate::omp::{env, report};
+use crate::omp::{env, report, user_files};
 
 /// A policy, and whether regions may move on from where it has placed them.
 type Placing = (Box<dyn Policy>, bool);
@@ -86,7 +86,7 @@ fn make(choice: &Choice, devices: usize, memory: Option<u64>) -> Result<Placing,
 
 /// The placement that the file contains.
 fn by_hand(file: &str, devices: usize) -> Result<Box<dyn Policy>, String> {
-    let text = std::fs::read_to_string(file).map_err(|e| e.to_string())?;
+    let text = user_files::read(file).map_err(|e| e.to_string())?;
     let gpu = |rank: usize, number: usize| usable().iter().position(|slot| slot.home == Home { rank: rank as u32, gpu: Some(number as u32) });
     let device = |rank: usize, kind, number: usize| {
         let at = match (kind, rank::cluster()) {

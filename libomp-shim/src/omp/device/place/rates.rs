@@ -3,14 +3,13 @@
 //! `OMPX_RATES` names the file, or says `off`; without it the machine's file in the user's cache is read, if there is one. It is read when the first
 //! device is chosen, and only where ranks are devices.
 
-use std::fs;
 use std::sync::OnceLock;
 
 use placement::graph::{Device, Machine};
 use placement::rates::{self, Rates};
 
 use crate::omp::device::{get, rank, usable};
-use crate::omp::{env, report};
+use crate::omp::{env, report, user_files};
 
 /// Bytes per nanosecond that copies to a device are taken to make (1 GB/s), and what they take at least, where nothing was measured.
 const RATE: u64 = 1;
@@ -41,12 +40,14 @@ fn find(named: Option<&str>) -> Result<Option<Rates>, String> {
     match named {
         Some("off") => Ok(None),
         Some(name) => {
-            let text = fs::read_to_string(name).map_err(|why| format!("OMPX_RATES='{name}': {why}; {INSTEAD}"))?;
+            let text = user_files::read(name).map_err(|why| format!("OMPX_RATES='{name}': {why}; {INSTEAD}"))?;
             parsed(name, &text)
         }
+        // The usual file lies where variables say that the user's files are.
+        None if env::rights_gained() => Ok(None),
         None => {
             let Some(file) = rates::usual_file(|name| std::env::var(name).ok()) else { return Ok(None) };
-            fs::read_to_string(&file).map_or(Ok(None), |text| parsed(&file.display().to_string(), &text))
+            user_files::read(&file.display().to_string()).map_or(Ok(None), |text| parsed(&file.display().to_string(), &text))
         }
     }
 }
@@ -106,12 +107,12 @@ mod tests {
         let file = std::env::temp_dir().join(format!("gangway-rates-{}", std::process::id()));
         let name = file.display().to_string();
         let of = |text: &str| {
-            fs::write(&file, text).unwrap();
+            std::fs::write(&file, text).unwrap();
             find(Some(&name))
         };
         assert!(of("gangway-rates 1\nrank 0 1 2 3 a\n").is_ok_and(|r| r.is_some()));
         assert_eq!(of("rates"), Err(format!("OMPX_RATES='{name}': does not begin with 'gangway-rates 1'; {INSTEAD}")));
-        fs::remove_file(&file).unwrap();
+        std::fs::remove_file(&file).unwrap();
         assert!(find(Some(&name)).is_err_and(|line| line.starts_with("OMPX_RATES=") && line.ends_with(INSTEAD)));
         assert_eq!(find(Some("off")), Ok(None));
     }

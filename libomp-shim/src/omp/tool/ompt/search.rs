@@ -9,9 +9,11 @@ use core::ffi::{CStr, c_char, c_uint, c_void};
 use core::ptr;
 use core::sync::atomic::{AtomicU8, Ordering};
 use std::ffi::CString;
+use std::io;
 
 use super::types::{StartResult, StartTool};
 use crate::omp::env::{self, VerboseInit};
+use crate::omp::{report, user_files};
 
 /// `_OPENMP`.
 const VERSION: c_uint = 202_111;
@@ -38,9 +40,22 @@ impl Log {
                 VerboseInit::Disabled => ptr::null_mut(),
                 VerboseInit::Stdout => stdout,
                 VerboseInit::Stderr => stderr,
-                VerboseInit::File(name) => CString::new(name.as_str()).map_or(ptr::null_mut(), |name| libc::fopen(name.as_ptr(), c"w".as_ptr())),
+                VerboseInit::File(name) => return Self::in_file(name),
             }
         })
+    }
+
+    fn in_file(name: &str) -> Self {
+        let made = user_files::may_be_written(name).and_then(|()| {
+            let name = CString::new(name)?;
+            // SAFETY: a path and a mode.
+            let file = unsafe { libc::fopen(name.as_ptr(), c"we".as_ptr()) };
+            if file.is_null() { Err(io::Error::last_os_error()) } else { Ok(file) }
+        });
+        Self(made.unwrap_or_else(|why| {
+            report::warn_environment(format_args!("OMP_TOOL_VERBOSE_INIT='{name}': {why}; the search for a tool is not logged"));
+            ptr::null_mut()
+        }))
     }
 
     fn put(&self, text: &str) {
