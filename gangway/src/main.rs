@@ -54,7 +54,7 @@ fn main() -> ExitCode {
     match act(env::args_os().collect()) {
         Ok(status) => ExitCode::from(status),
         Err(failure) => {
-            eprintln!("gangway: {}", failure.line);
+            eprintln!("gangway: {}", terminal::plain(&failure.line));
             ExitCode::from(failure.status)
         }
     }

@@ -1,5 +1,7 @@
-//! What a terminal gets and a file does not: colour, unless `NO_COLOR` is set (no-color.org), and a line that says how far long work is.
+//! What a terminal gets and a file does not: colour, unless `NO_COLOR` is set (no-color.org), and a line that says how far long work is. And what it must not get: names
+//! from files may have characters in them that a terminal obeys.
 
+use std::borrow::Cow;
 use std::env;
 use std::io::{self, IsTerminal as _, Write as _};
 
@@ -17,15 +19,29 @@ pub enum Look {
     Bad,
 }
 
-/// The text, with what makes it look so where that is wanted.
+/// The text without characters that a terminal obeys: control characters, and those that change the direction of writing.
+pub fn plain(text: &str) -> Cow<'_, str> {
+    let is_obeyed = |letter: char| letter.is_control() || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if !text.contains(is_obeyed) {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if is_obeyed(letter) { plain.extend(letter.escape_default()) } else { plain.push(letter) }
+    }
+    Cow::Owned(plain)
+}
+
+/// The plain text, with what makes it look so where that is wanted.
 pub fn dressed(text: &str, look: Look, colour: bool) -> String {
+    let text = plain(text);
     let code = match look {
         Look::Bold => "1",
         Look::Good => "32",
         Look::Bad => "31",
-        Look::Plain => return text.to_string(),
+        Look::Plain => return text.into_owned(),
     };
-    if colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_string() }
+    if colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.into_owned() }
 }
 
 /// A line on standard error that each step replaces, and that goes with this value. Nothing where that is no terminal.
@@ -39,7 +55,7 @@ impl Progress {
     pub fn say(&self, text: &str) {
         if self.0 {
             // Who cannot see it misses nothing.
-            let _ = write!(io::stderr(), "\r\x1b[K{text}");
+            let _ = write!(io::stderr(), "\r\x1b[K{}", plain(text));
         }
     }
 }
@@ -47,5 +63,18 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.say("");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_gets_nothing_to_obey() {
+        assert_eq!(plain("a b: \u{e9}"), "a b: \u{e9}");
+        assert_eq!(plain("\x1b]0;title\x07\n\u{9b}2J\u{202e}"), "\\u{1b}]0;title\\u{7}\\n\\u{9b}2J\\u{202e}");
+        assert_eq!(dressed("a\x1b[2J", Look::Bold, true), "\x1b[1ma\\u{1b}[2J\x1b[0m");
+        assert_eq!(dressed("a\tb", Look::Plain, false), "a\\tb");
     }
 }

@@ -8,7 +8,7 @@
 //!
 //! Rejected: `ld.so --list`. It maps the libraries, and says nothing of objects that are no programs.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -19,6 +19,8 @@ use crate::object::{self, Object};
 
 /// Objects beyond this many are not looked at.
 const MOST_OBJECTS: usize = 1024;
+/// Bytes of a path that the kernel takes.
+const LONGEST_PATH: usize = 4096;
 
 /// What the loader is told beside the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -70,20 +72,29 @@ pub struct Closure {
 /// What is loaded for `program`, which may be a library as well; nothing if it is no ELF file.
 #[must_use]
 pub fn of(program: &Path, surroundings: &Surroundings) -> Closure {
-    let mut search = Search { surroundings, cache: cache::read(), closure: Closure::default(), names: HashMap::new(), files: HashMap::new() };
+    let mut search = Search { surroundings, cache: cache::read(), closure: Closure::default(), names: HashMap::new(), files: HashMap::new(), missing: HashSet::new() };
     let Some(object) = object::read(program).ok().flatten() else { return search.closure };
     search.add(program.to_path_buf(), object, None);
+    let directories = search.directories(0);
     for name in &surroundings.preloaded {
-        search.want(&name.to_string_lossy(), 0, true);
+        search.want(&name.to_string_lossy(), 0, true, &directories);
     }
     let mut next = 0;
     while next < search.closure.loaded.len() && search.closure.loaded.len() < MOST_OBJECTS {
+        let directories = search.directories(next);
         for name in search.closure.loaded[next].object.needed.clone() {
-            search.want(&name, next, false);
+            search.want(&name, next, false, &directories);
         }
         next += 1;
     }
     search.closure
+}
+
+/// A file for a name.
+enum Candidate {
+    /// An object that is loaded already, by its place in the list.
+    Known(usize),
+    New(PathBuf, Object),
 }
 
 struct Search<'a> {
@@ -94,6 +105,7 @@ struct Search<'a> {
     names: HashMap<String, usize>,
     /// By the real path.
     files: HashMap<PathBuf, usize>,
+    missing: HashSet<String>,
 }
 
 impl Search<'_> {
@@ -107,33 +119,40 @@ impl Search<'_> {
         index
     }
 
-    /// Loads what `by` asks for under this name, unless it is there.
-    fn want(&mut self, name: &str, by: usize, is_preloaded: bool) {
-        if self.names.contains_key(name) {
+    /// Loads what `by` asks for under this name, unless it is there. `directories`: of `by`, before the cache.
+    fn want(&mut self, name: &str, by: usize, is_preloaded: bool, directories: &[PathBuf]) {
+        if self.names.contains_key(name) || self.missing.contains(name) {
             return;
         }
-        let Some((file, object)) = self.find(name, by) else {
-            // The loader goes on without what it cannot preload.
-            if !is_preloaded && !self.closure.missing.iter().any(|(known, _)| known == name) {
-                self.closure.missing.push((name.to_string(), by));
+        let index = match self.find(name, by, directories) {
+            Some(Candidate::Known(index)) => index,
+            Some(Candidate::New(file, object)) => self.add(file, object, (!is_preloaded).then_some(by)),
+            None => {
+                // The loader goes on without what it cannot preload.
+                if !is_preloaded {
+                    self.missing.insert(name.to_string());
+                    self.closure.missing.push((name.to_string(), by));
+                }
+                return;
             }
-            return;
         };
-        let known = file.canonicalize().ok().and_then(|real| self.files.get(&real).copied());
-        let index = known.unwrap_or_else(|| self.add(file, object, (!is_preloaded).then_some(by)));
         self.names.insert(name.to_string(), index);
     }
 
-    fn find(&self, name: &str, by: usize) -> Option<(PathBuf, Object)> {
+    fn find(&self, name: &str, by: usize, directories: &[PathBuf]) -> Option<Candidate> {
         let machine = self.closure.loaded[0].object.machine;
         let fits = |file: PathBuf| {
+            // A file is read once, however many names for it there are.
+            if let Some(&known) = self.files.get(&file.canonicalize().ok()?) {
+                return Some(Candidate::Known(known));
+            }
             let object = object::read(&file).ok().flatten()?;
-            (object.machine == machine && object.is_wide).then_some((file, object))
+            (object.machine == machine && object.is_wide).then_some(Candidate::New(file, object))
         };
         if name.contains('/') {
-            return fits(PathBuf::from(self.expanded(name, by)));
+            return fits(PathBuf::from(self.expanded(name, by)?));
         }
-        let in_directories = self.directories(by).into_iter().map(|d| d.join(name)).find_map(fits);
+        let in_directories = directories.iter().map(|d| d.join(name)).find_map(fits);
         let in_cache = || self.cache.get(name).cloned().and_then(fits);
         let usual = || ["/lib64", "/usr/lib64", "/lib", "/usr/lib"].iter().map(|d| Path::new(d).join(name)).find_map(fits);
         in_directories.or_else(in_cache).or_else(usual)
@@ -146,19 +165,21 @@ impl Search<'_> {
         if runpath.is_empty() {
             let chain = std::iter::successors(Some(by), |&index| self.closure.loaded[index].by.or((index != 0).then_some(0)));
             for index in chain.filter(|&index| self.closure.loaded[index].object.runpath.is_empty()) {
-                all.extend(self.closure.loaded[index].object.rpath.iter().map(|p| self.expanded(p, index).into()));
+                all.extend(self.closure.loaded[index].object.rpath.iter().filter_map(|p| self.expanded(p, index).map(PathBuf::from)));
             }
         }
         all.extend(self.surroundings.directories.iter().cloned());
-        all.extend(runpath.iter().map(|p| PathBuf::from(self.expanded(p, by))));
+        all.extend(runpath.iter().filter_map(|p| self.expanded(p, by).map(PathBuf::from)));
         all
     }
 
-    fn expanded(&self, path: &str, of: usize) -> String {
+    /// Nothing if it is longer than a path may be.
+    fn expanded(&self, path: &str, of: usize) -> Option<String> {
         let file = &self.closure.loaded[of].file;
         let real = file.canonicalize().unwrap_or_else(|_| file.clone());
         let origin = real.parent().unwrap_or(Path::new("/")).display().to_string();
-        path.replace("${ORIGIN}", &origin).replace("$ORIGIN", &origin)
+        let path = path.replace("${ORIGIN}", &origin).replace("$ORIGIN", &origin);
+        (path.len() < LONGEST_PATH).then_some(path)
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 use crate::{number, text};
@@ -14,6 +14,8 @@ use crate::{number, text};
 /// `e_machine` of x86-64.
 pub const X86_64: u16 = 62;
 
+/// open(2); of Linux on x86-64 and aarch64.
+const O_NONBLOCK: i32 = 0o4000;
 const PT_LOAD: u64 = 1;
 const PT_DYNAMIC: u64 = 2;
 const PT_INTERP: u64 = 3;
@@ -29,6 +31,14 @@ const SYMBOL_BYTES: usize = 24;
 const HEADER_BYTES: usize = 64;
 /// A table that is longer than this is not read.
 const MOST_BYTES: u64 = 256 << 20;
+/// Longest name of a library or list of directories, in bytes: the kernel takes no longer path (`PATH_MAX`), and a list has a few of them.
+const LONGEST_NAME: usize = 4096;
+const LONGEST_LIST: usize = 16 * LONGEST_NAME;
+/// Libraries, directories of a list, and tables of symbols that are looked at. Chosen: far more than any program has; a damaged file may ask for thousands, each with a name as
+/// long as the file.
+const MOST_NEEDED: usize = 1024;
+const MOST_DIRECTORIES: usize = 256;
+const MOST_TABLES: usize = 8;
 
 /// Functions that every OpenMP runtime for GCC's or LLVM's code defines.
 const OF_RUNTIMES: [&str; 3] = ["GOMP_parallel", "__kmpc_fork_call", "GOMP_parallel_start"];
@@ -65,9 +75,12 @@ struct Segment {
 /// The file; `Ok(None)` if it is no ELF file, or one that is cut short.
 ///
 /// # Errors
-/// It cannot be opened.
+/// It cannot be opened, or is no regular file: reading a pipe may wait for ever.
 pub fn read(path: &Path) -> io::Result<Option<Object>> {
-    let file = File::open(path)?;
+    let file = File::options().read(true).custom_flags(O_NONBLOCK).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("not a regular file"));
+    }
     Ok(parse(&|at, count| piece(&file, at, count)))
 }
 
@@ -135,14 +148,15 @@ fn dynamic(source: Source<'_>, segments: &[Segment], segment: &Segment, object: 
     let (Some(address), Some(size)) = (value(DT_STRTAB), value(DT_STRSZ)) else { return Some(()) };
     let holds = |s: &&Segment| s.kind == PT_LOAD && (s.address..s.address.saturating_add(s.size)).contains(&address);
     let within = segments.iter().find(holds)?;
-    let strings = source(within.offset + (address - within.address), size)?;
+    let strings = source(within.offset.checked_add(address - within.address)?, size)?;
     for &(tag, value) in &entries {
-        let word = || text(&strings, usize::try_from(value).ok()?);
+        let word = |longest: usize| text(&strings, usize::try_from(value).ok()?).filter(|word| word.len() <= longest);
         match tag {
-            DT_NEEDED => object.needed.push(word()?),
-            DT_SONAME => object.soname = Some(word()?),
-            DT_RPATH => object.rpath = list(&word()?),
-            DT_RUNPATH => object.runpath = list(&word()?),
+            DT_NEEDED if object.needed.len() == MOST_NEEDED => return None,
+            DT_NEEDED => object.needed.push(word(LONGEST_NAME)?),
+            DT_SONAME => object.soname = Some(word(LONGEST_NAME)?),
+            DT_RPATH => object.rpath = list(&word(LONGEST_LIST)?),
+            DT_RUNPATH => object.runpath = list(&word(LONGEST_LIST)?),
             _ => {}
         }
     }
@@ -150,7 +164,7 @@ fn dynamic(source: Source<'_>, segments: &[Segment], segment: &Segment, object: 
 }
 
 fn list(paths: &str) -> Vec<String> {
-    paths.split(':').filter(|p| !p.is_empty()).map(str::to_string).collect()
+    paths.split(':').filter(|p| !p.is_empty()).take(MOST_DIRECTORIES).map(str::to_string).collect()
 }
 
 /// A symbol counts when it is defined, that is, in a section.
@@ -158,7 +172,7 @@ fn own_runtime(source: Source<'_>, header: &[u8]) -> Option<&'static str> {
     let (start, size, count) = (number(header, 0x28, 8)?, number(header, 0x3a, 2)?, number(header, 0x3c, 2)?);
     let sections = source(start, size * count)?;
     let field = |index: u64, offset: usize, bytes| number(&sections, (index * size) as usize + offset, bytes);
-    (0..count).filter(|&i| matches!(field(i, 4, 4), Some(SHT_SYMTAB | SHT_DYNSYM))).find_map(|i| {
+    (0..count).filter(|&i| matches!(field(i, 4, 4), Some(SHT_SYMTAB | SHT_DYNSYM))).take(MOST_TABLES).find_map(|i| {
         let table = source(field(i, 24, 8)?, field(i, 32, 8)?)?;
         let strings = field(i, 40, 4)?;
         let strings = source(field(strings, 24, 8)?, field(strings, 32, 8)?)?;
@@ -251,6 +265,22 @@ mod tests {
     }
 
     #[test]
+    fn thousands_of_libraries_and_endless_names_are_no_program() {
+        let address = 0x1000 + (HEADER_BYTES + 56 * 3) as u64;
+        let of_names = |count: usize, strings: &[u8]| {
+            let mut list = vec![(DT_NEEDED, 0); count];
+            list.extend([(DT_STRTAB, address), (DT_STRSZ, strings.len() as u64)]);
+            of(&made(X86_64, &[(99, strings), (PT_DYNAMIC as u32, &entries(&list))]))
+        };
+        assert_eq!(of_names(MOST_NEEDED, b"liba.so\0").unwrap().needed.len(), MOST_NEEDED);
+        assert_eq!(of_names(MOST_NEEDED + 1, b"liba.so\0"), None);
+        assert!(of_names(1, &[vec![b'a'; LONGEST_NAME], vec![0]].concat()).is_some());
+        assert_eq!(of_names(1, &[vec![b'a'; LONGEST_NAME + 1], vec![0]].concat()), None);
+        assert_eq!(list(&"/a:".repeat(1000)).len(), MOST_DIRECTORIES);
+        assert!(read(Path::new("/dev/zero")).is_err());
+    }
+
+    #[test]
     fn programs_without_a_loader_and_of_other_machines() {
         let object = of(&made(183, &[])).unwrap();
         assert_eq!((object.loader, machine_name(object.machine)), (None, "aarch64".into()));
@@ -258,6 +288,40 @@ mod tests {
         narrow[4] = 1;
         assert_eq!(of(&narrow), Some(Object { machine: 3, ..Object::default() }));
         assert_eq!((of(b"#!/bin/sh\n# twenty bytes and more"), of(b"\x7fELF"), of(b"")), (None, None, None));
+    }
+
+    /// Damaged files by chance: no panic, and no more is read than a few times the file.
+    #[test]
+    fn damaged_files_are_read_or_refused() {
+        let address = 0x1000 + (HEADER_BYTES + 56 * 4) as u64;
+        let strings = b"\0libmpi.so.40\0$ORIGIN/../lib:/opt/mpi\0libx.so.1\0/r\0";
+        let dynamic = entries(&[(DT_NEEDED, 1), (DT_RUNPATH, 14), (DT_SONAME, 38), (DT_RPATH, 48), (DT_STRTAB, address), (DT_STRSZ, strings.len() as u64), (0, 0)]);
+        let whole = made(X86_64, &[(99, strings), (PT_INTERP as u32, b"/lib64/ld-linux-x86-64.so.2\0"), (PT_DYNAMIC as u32, &dynamic)]);
+        let mut state = 32_u64;
+        let mut below = |count: usize| {
+            // Lehmer's generator.
+            state = state.wrapping_mul(0xda94_2042_e4dd_58b5) | 1;
+            (state >> 33) as usize % count
+        };
+        let (mut read, mut objects) = (0, 0);
+        for _ in 0..20_000 {
+            let mut file = whole.clone();
+            for _ in 0..1 + below(3) {
+                let at = below(file.len());
+                let values = [0, 1, 0x7f, 0x80, 0xff, below(256) as u8];
+                let value = values[below(values.len())];
+                file[at..].iter_mut().take([1, 1, 2, 8][below(4)]).for_each(|byte| *byte = value);
+            }
+            let bytes = core::cell::Cell::new(0);
+            let found = parse(&|at, count| {
+                bytes.set(bytes.get() + usize::try_from(count).ok().filter(|&count| count <= file.len()).unwrap_or(0));
+                let at = usize::try_from(at).ok()?;
+                Some(file.get(at..at.checked_add(usize::try_from(count).ok()?)?)?.to_vec())
+            });
+            assert!(bytes.get() <= (4 + 2 * MOST_TABLES) * file.len());
+            (read, objects) = (read.max(bytes.get()), objects + usize::from(found.is_some()));
+        }
+        assert!(objects > 1000, "{objects} of 20000 are objects; at most {read} bytes of each");
     }
 
     #[test]

@@ -9,10 +9,13 @@
 //! | `summary` | sums |
 //! | `advice` | what they mean, in words |
 //! | `page` | the page |
+//! | `chance` | tests by chance: damaged traces |
 //!
 //! All that is computed is computed here; the page draws. What may not live here: how traces are recorded (the library's `omp/trace`).
 
 mod advice;
+#[cfg(test)]
+mod chance;
 mod json;
 mod page;
 mod path;
@@ -28,6 +31,7 @@ use std::path::{Path, PathBuf};
 use clap::ArgMatches;
 
 use crate::failure::Failure;
+use crate::terminal::plain;
 use ranks::Ranks;
 use summary::Summary;
 use trace::Trace;
@@ -42,13 +46,29 @@ pub fn run(options: &ArgMatches) -> Result<(), Failure> {
     let path = if files.len() == 1 { path::find(&trace, &timeline) } else { path::Path::default() };
     let summary = Summary { ranks: files.len(), one_clock, ..Summary::of(&trace, &timeline, &path) };
     let advice = advice::of(&summary);
-    let out = options.get_one::<PathBuf>("out").cloned().unwrap_or_else(|| file.with_extension("html"));
+    let out = out(options.get_one::<PathBuf>("out"), file, &files)?;
     let page = page::of(&trace, &timeline, &path, &summary, &advice);
     fs::write(&out, page).map_err(|e| failure(&out, &e.to_string()))?;
     // Who reads this may have seen enough: the page is there all the same.
-    let said: String = advice.iter().map(|line| format!("{}\n", line.text)).collect();
-    let _ = writeln!(io::stdout(), "{said}{}", out.display());
+    let said: String = advice.iter().map(|line| format!("{}\n", plain(&line.text))).collect();
+    let _ = writeln!(io::stdout(), "{said}{}", plain(&out.display().to_string()));
     Ok(())
+}
+
+/// Where the page goes: where the option says, else beside the first trace, under another name than it has.
+fn out(given: Option<&PathBuf>, first: &Path, traces: &[&Path]) -> Result<PathBuf, Failure> {
+    let is_trace = |out: &Path| {
+        let real = |file: &Path| file.canonicalize().ok();
+        real(out).is_some_and(|out| traces.iter().any(|trace| real(trace).as_ref() == Some(&out)))
+    };
+    match given {
+        Some(out) if is_trace(out) => Err(failure(out, "is a trace, which the page would be written over; --out FILE names another")),
+        Some(out) => Ok(out.clone()),
+        None => {
+            let page = first.with_extension("html");
+            Ok(if is_trace(&page) { first.with_extension("report.html") } else { page })
+        }
+    }
 }
 
 fn read(file: &Path) -> Result<Trace, Failure> {

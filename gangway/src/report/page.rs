@@ -3,6 +3,8 @@
 //! One file, without anything from elsewhere: it can be sent by mail. The stretches of a lane are four words each (begin and length in ticks of the page,
 //! kind and name, task), in base64: a million of them are 21 MB, and are drawn without being unpacked into objects.
 
+use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use super::advice::{Advice, time};
@@ -17,6 +19,9 @@ const SCRIPT: &str = include_str!("page/page.js");
 
 /// Rows of a table that are shown.
 const ROWS: usize = 40;
+/// Lanes of the table of idle times, and of that of steals, which has a column for each, too.
+const LANES: usize = 1024;
+const THIEVES: usize = 64;
 /// Links of the path, and gangs, that are drawn.
 const DRAWN: usize = 200_000;
 
@@ -109,10 +114,14 @@ fn idle(trace: &Trace, summary: &Summary) -> String {
         }
         text.push('\n');
     };
-    for (lane, times) in trace.lanes.iter().zip(&summary.lanes) {
+    for (lane, times) in trace.lanes.iter().zip(&summary.lanes).take(LANES) {
         row(&lane.name, &|kind| times[kind as usize]);
     }
-    row("all", &|kind| summary.total(kind));
+    let totals = Kind::ALL.map(|kind| summary.total(kind));
+    row("all", &|kind| totals[kind as usize]);
+    if trace.lanes.len() > LANES {
+        _ = writeln!(text, "<tr><td colspan={}>and {} more, which the last row counts, too", Kind::ALL.len() + 2, trace.lanes.len() - LANES);
+    }
     text + "</tbody></table>"
 }
 
@@ -179,14 +188,22 @@ fn short(microseconds: f64) -> String {
     }
 }
 
-/// Thieves down, victims across.
+/// Thieves down, victims across. Of very many lanes those with the most steals.
 fn steals(trace: &Trace, summary: &Summary) -> String {
     if summary.steals.is_empty() {
         return "<p class=none>Nothing was stolen.</p>".into();
     }
-    let mut lanes: Vec<usize> = summary.steals.iter().flat_map(|s| [s.0, s.1]).collect();
+    let mut by_lane: HashMap<usize, u64> = HashMap::new();
+    for &(thief, victim, count) in &summary.steals {
+        *by_lane.entry(thief).or_default() += count;
+        *by_lane.entry(victim).or_default() += count;
+    }
+    let mut lanes: Vec<(usize, u64)> = by_lane.into_iter().collect();
+    lanes.sort_unstable_by_key(|&(lane, count)| (Reverse(count), lane));
+    let more = lanes.len().saturating_sub(THIEVES);
+    let mut lanes: Vec<usize> = lanes.iter().take(THIEVES).map(|lane| lane.0).collect();
     lanes.sort_unstable();
-    lanes.dedup();
+    let counts: HashMap<(usize, usize), u64> = summary.steals.iter().map(|&(thief, victim, count)| ((thief, victim), count)).collect();
     let most = summary.steals.iter().map(|s| s.2).max().unwrap_or(1) as f64;
     let short = |lane: usize| if summary.ranks > 1 { escape(&trace.lanes[lane].name) } else { trace.lanes[lane].number.to_string() };
     let mut text = String::from("<table class=matrix><thead><tr><th>thief \\ victim");
@@ -195,12 +212,18 @@ fn steals(trace: &Trace, summary: &Summary) -> String {
     for &thief in &lanes {
         _ = write!(text, "<tr><th>{}", short(thief));
         for &victim in &lanes {
-            let count = summary.steals.iter().find(|s| (s.0, s.1) == (thief, victim)).map_or(0, |s| s.2);
-            _ = if count == 0 { write!(text, "<td class=zero>·") } else { write!(text, "<td style=\"--heat:{:.2}\">{count}", count as f64 / most) };
+            _ = match counts.get(&(thief, victim)) {
+                None => write!(text, "<td class=zero>·"),
+                Some(&count) => write!(text, "<td style=\"--heat:{:.2}\">{count}", count as f64 / most),
+            };
         }
         text.push('\n');
     }
-    text + "</tbody></table>"
+    text += "</tbody></table>";
+    if more > 0 {
+        _ = write!(text, "<p class=none>{more} more lanes have fewer steals.</p>");
+    }
+    text
 }
 
 fn gangs(summary: &Summary) -> String {

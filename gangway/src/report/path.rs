@@ -75,7 +75,7 @@ struct Strand {
 struct Region {
     start: Option<Chain>,
     /// By number of the barrier, the longest chain of those who have arrived.
-    barriers: Vec<Option<Chain>>,
+    barriers: HashMap<usize, Chain>,
     /// Barriers that somebody has left.
     left: usize,
     end: Option<Chain>,
@@ -303,7 +303,7 @@ impl Walk {
                 let region = self.regions.get_mut(&region);
                 region.map_or(Chain::EMPTY, |region| {
                     region.left = region.left.max(number + 1);
-                    region.barriers.get(number).copied().flatten().unwrap_or(Chain::EMPTY)
+                    region.barriers.get(&number).copied().unwrap_or(Chain::EMPTY)
                 })
             }
             _ => Chain::EMPTY,
@@ -331,11 +331,8 @@ impl Walk {
 
 impl Region {
     fn at_barrier(&mut self, number: usize, chain: Chain) {
-        if self.barriers.len() <= number {
-            self.barriers.resize(number + 1, None);
-        }
-        let longest = &mut self.barriers[number];
-        *longest = Some(longest.map_or(chain, |l| l.longer(chain)));
+        let longest = self.barriers.entry(number).or_insert(chain);
+        *longest = longest.longer(chain);
     }
 }
 

@@ -208,42 +208,57 @@ fn kind(slice: &Slice, name: &str, is_initial: &impl Fn(&Slice) -> bool) -> Kind
 /// As [`kind`]; what waits wait for is told by [`split_waits`], which knows their names.
 fn flatten(slices: &[Slice], end: f64, is_initial: &impl Fn(&Slice) -> bool) -> Vec<Stretch> {
     let mut stretches = Vec::with_capacity(2 * slices.len());
-    let mut open: Vec<&Slice> = Vec::new();
+    let mut open: Vec<Open<'_>> = Vec::new();
     let mut at = slices.first().map_or(end, |s| s.begin);
-    let mut put = |open: &[&Slice], from: f64, to: f64| {
+    let mut put = |open: Option<&Open<'_>>, from: f64, to: f64| {
         if to > from {
             stretches.push(stretch(open, (from, to), is_initial));
         }
     };
     for slice in slices {
-        while let Some(top) = open.last().filter(|top| top.end <= slice.begin) {
-            put(&open, at, top.end);
-            at = at.max(top.end);
-            open.pop();
+        while let Some(top) = open.pop_if(|top| top.slice.end <= slice.begin) {
+            put(Some(&top), at, top.slice.end);
+            at = at.max(top.slice.end);
         }
-        put(&open, at, slice.begin);
+        put(open.last(), at, slice.begin);
         at = at.max(slice.begin);
-        open.push(slice);
+        open.push(Open::of(slice, open.last()));
     }
-    while let Some(top) = open.last() {
-        put(&open, at, top.end);
-        at = at.max(top.end);
-        open.pop();
+    while let Some(top) = open.pop() {
+        put(Some(&top), at, top.slice.end);
+        at = at.max(top.slice.end);
     }
-    put(&[], at, end);
+    put(None, at, end);
     stretches
 }
 
-fn stretch(open: &[&Slice], (begin, end): (f64, f64), is_initial: &impl Fn(&Slice) -> bool) -> Stretch {
-    let awake = open.iter().rev().find(|s| s.category != Category::Sleep);
-    let sleeps = open.last().is_some_and(|s| s.category == Category::Sleep);
+/// A slice that has begun and not ended, and what is known of those around it.
+#[derive(Clone, Copy)]
+struct Open<'a> {
+    slice: &'a Slice,
+    /// The innermost one that is no sleep, this one included.
+    awake: Option<&'a Slice>,
+    /// The task of the innermost one that has one.
+    task: u64,
+}
+
+impl<'a> Open<'a> {
+    fn of(slice: &'a Slice, around: Option<&Open<'a>>) -> Self {
+        let awake = if slice.category == Category::Sleep { around.and_then(|around| around.awake) } else { Some(slice) };
+        // A region's own slice has the task that forked it.
+        let task = if slice.task == 0 { around.map_or(0, |around| around.task) } else { slice.task };
+        Self { slice, awake, task }
+    }
+}
+
+fn stretch(open: Option<&Open<'_>>, (begin, end): (f64, f64), is_initial: &impl Fn(&Slice) -> bool) -> Stretch {
+    let awake = open.and_then(|open| open.awake);
+    let sleeps = open.is_some_and(|open| open.slice.category == Category::Sleep);
     let kind = match awake {
         Some(slice) if !sleeps || slice.category == Category::Wait || slice.category == Category::Device => kind(slice, "", is_initial),
         _ => Kind::NoWork,
     };
-    // A region's own slice has the task that forked it.
-    let task = open.iter().rev().find(|s| s.task != 0).map_or(0, |s| s.task);
-    Stretch { begin, end, kind, name: awake.map(|s| s.name), task }
+    Stretch { begin, end, kind, name: awake.map(|s| s.name), task: open.map_or(0, |open| open.task) }
 }
 
 /// Where the monitor has found work standing still, the rest of that stretch is a stall.

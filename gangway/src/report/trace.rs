@@ -139,6 +139,26 @@ pub struct Trace {
     pub machine: String,
 }
 
+/// A count, which is bounded so that sums of those of a file do not overflow.
+fn count(number: f64) -> u64 {
+    (number as u64).min(1 << 40)
+}
+
+/// A number of a lane, task or region: bounded so that those of several files can be put behind each other.
+fn id(number: f64) -> u64 {
+    (number as u64).min(1 << 53)
+}
+
+/// As [`id`], of a gang.
+fn gang_id(number: f64) -> i64 {
+    id(number).cast_signed()
+}
+
+/// As [`id`], of a lane: other tools count below 0, too.
+fn lane_number(number: f64) -> i64 {
+    (number as i64).clamp(-(1 << 53), 1 << 53)
+}
+
 /// The library puts what was left out of a lane on one whose number is so much higher.
 const MANY: i64 = 10_000;
 
@@ -200,7 +220,7 @@ pub fn read(text: &str) -> Result<Trace> {
             "otherData" => {
                 let facts = reader.value()?;
                 let number = |name| facts.get(name).and_then(Json::number).unwrap_or(0.0);
-                let count = |name| number(name) as u64;
+                let count = |name| count(number(name));
                 builder.trace.start = number("start") / 1000.0;
                 builder.trace.machine = facts.get("machine").and_then(Json::text).unwrap_or_default().into();
                 (builder.trace.lost, builder.trace.tasks, builder.trace.left_out) = (count("lost"), count("tasks"), count("tasks_left_out"));
@@ -218,7 +238,7 @@ pub fn read(text: &str) -> Result<Trace> {
 
 impl Builder {
     fn lane(&mut self, event: &Event) -> Result<usize> {
-        let key = (event.number("pid")? as i64, event.number("tid")? as i64);
+        let key = (event.number("pid")? as i64, lane_number(event.number("tid")?));
         let lanes = &mut self.trace.lanes;
         Ok(*self.lanes.entry(key).or_insert_with(|| {
             lanes.push(Lane { number: key.1, name: format!("thread {}", key.1), ..Lane::default() });
@@ -277,23 +297,27 @@ impl Builder {
             _ => Category::Other,
         };
         let number = |name| event.argument(name).unwrap_or(0.0);
+        if !(begin + length).is_finite() {
+            return Err(format!("a time that is too large: {}", event.short()));
+        }
         let lane = self.lane(event)?;
         let made = event.argument("parent").map(|parent| Made {
-            parent: parent as u64,
-            at: event.argument("created").unwrap_or(begin),
-            victim: event.argument("victim").map(|victim| victim as usize),
-            stands: event.argument("stands").map_or(1, |stands| stands as u64),
+            parent: id(parent),
+            // Clocks of processors may differ by a little.
+            at: event.argument("created").unwrap_or(begin).clamp(0.0, begin),
+            victim: event.argument("victim").map(|victim| id(victim) as usize),
+            stands: event.argument("stands").map_or(1, count),
         });
         let slice = Slice {
             begin,
             end: begin + length,
             name: self.trace.names.number(name),
             category,
-            task: number("task") as u64,
+            task: id(number("task")),
             ends: event.argument("end").is_some(),
             made,
-            region: number("region") as u64,
-            gang: event.argument("gang").map(|gang| (gang as i64, number("level") as i64)),
+            region: id(number("region")),
+            gang: event.argument("gang").map(|gang| (gang_id(gang), number("level") as i64)),
             unmeasured: event.argument("unmeasured").is_some(),
         };
         self.trace.lanes[lane].slices.push(slice);
@@ -302,8 +326,8 @@ impl Builder {
 
     fn many(&mut self, event: &Event, begin: f64, length: f64) -> Result<()> {
         let argument = |name| event.argument(name).ok_or_else(|| format!("tasks left out without the number \"{name}\": {}", event.short()));
-        let lane = (event.number("pid")? as i64, argument("lane")? as i64);
-        self.many.push((lane, Many { begin, end: begin + length, tasks: argument("tasks")? as u64 }));
+        let lane = (event.number("pid")? as i64, lane_number(argument("lane")?));
+        self.many.push((lane, Many { begin, end: begin + length, tasks: count(argument("tasks")?) }));
         Ok(())
     }
 
@@ -312,8 +336,8 @@ impl Builder {
         let number = |name| event.argument(name).unwrap_or(0.0);
         match event.category() {
             "stall" => self.trace.lanes[lane].stalls.push((at, name.to_owned())),
-            "steal" => self.trace.lanes[lane].steals.push((at, number("victim") as i64)),
-            "gang" => self.trace.gangs.push(Gang { id: number("gang") as i64, level: number("level") as i64, size: number("size") as u32, at }),
+            "steal" => self.trace.lanes[lane].steals.push((at, lane_number(number("victim")))),
+            "gang" => self.trace.gangs.push(Gang { id: gang_id(number("gang")), level: number("level") as i64, size: number("size") as u32, at }),
             _ => {}
         }
         Ok(())
@@ -324,7 +348,7 @@ impl Builder {
         let ends = self.arrows.entry((event.category().to_owned(), event.number("id")? as i64)).or_default();
         if begins { ends.0 += 1 } else { ends.1 += 1 }
         if let (false, "dependence", Some(from), Some(to)) = (begins, event.category(), event.argument("from"), event.argument("to")) {
-            self.trace.dependences.push((from as u64, to as u64));
+            self.trace.dependences.push((id(from), id(to)));
         }
         Ok(())
     }
