@@ -233,6 +233,13 @@ pub fn target_offload(text: &str) -> TargetOffload {
     value
 }
 
+/// The line about a variable whose value turns out later to be of no use: what is wrong with it, and what is used instead.
+pub fn complaint(name: &str, why: &str, instead: &str) -> String {
+    let mut reader = vars::Reader::new(&settings().vars);
+    reader.complain(name, why, instead);
+    reader.complaints.pop().unwrap_or_default()
+}
+
 /// The settings of this process. The first call reads the environment and starts what it asks for; later calls cost one load and a branch. Thread-safe.
 #[inline]
 pub fn settings() -> &'static Settings {

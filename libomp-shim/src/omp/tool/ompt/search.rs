@@ -53,7 +53,7 @@ impl Log {
             if file.is_null() { Err(io::Error::last_os_error()) } else { Ok(file) }
         });
         Self(made.unwrap_or_else(|why| {
-            report::warn_environment(format_args!("OMP_TOOL_VERBOSE_INIT='{name}': {why}; the search for a tool is not logged"));
+            report::warn_environment(env::complaint("OMP_TOOL_VERBOSE_INIT", &why.to_string(), "using disabled"));
             ptr::null_mut()
         }))
     }
