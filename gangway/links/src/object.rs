@@ -84,6 +84,15 @@ pub fn read(path: &Path) -> io::Result<Option<Object>> {
     Ok(parse(&|at, count| piece(&file, at, count)))
 }
 
+/// [`read`] of a file's bytes.
+#[must_use]
+pub fn of_bytes(bytes: &[u8]) -> Option<Object> {
+    parse(&|at, count| {
+        let at = usize::try_from(at).ok()?;
+        Some(bytes.get(at..at.checked_add(usize::try_from(count).ok()?)?)?.to_vec())
+    })
+}
+
 fn piece(file: &File, at: u64, count: u64) -> Option<Vec<u8>> {
     if count > MOST_BYTES {
         return None;
@@ -205,12 +214,7 @@ pub fn machine_name(machine: u16) -> String {
 mod tests {
     use super::*;
 
-    fn of(bytes: &[u8]) -> Option<Object> {
-        parse(&|at, count| {
-            let at = usize::try_from(at).ok()?;
-            Some(bytes.get(at..at.checked_add(usize::try_from(count).ok()?)?)?.to_vec())
-        })
-    }
+    use super::of_bytes as of;
 
     #[test]
     fn this_program_is_loaded_by_the_c_library_s_loader() {

@@ -119,24 +119,24 @@ pub struct Gang {
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Trace {
-    pub names: Names,
-    pub lanes: Vec<Lane>,
+    pub(crate) names: Names,
+    pub(crate) lanes: Vec<Lane>,
     /// From a task to one that waited for its end.
-    pub dependences: Vec<(u64, u64)>,
-    pub gangs: Vec<Gang>,
+    pub(crate) dependences: Vec<(u64, u64)>,
+    pub(crate) gangs: Vec<Gang>,
     /// Counters: name, and values over time.
-    pub counters: Vec<(String, Vec<(f64, f64)>)>,
-    pub program: String,
-    pub lost: u64,
+    pub(crate) counters: Vec<(String, Vec<(f64, f64)>)>,
+    pub(crate) program: String,
+    pub(crate) lost: u64,
     /// Tasks that were made, and those of them that were left out.
-    pub tasks: u64,
-    pub left_out: u64,
+    pub(crate) tasks: u64,
+    pub(crate) left_out: u64,
     /// All that is in the file.
-    pub events: usize,
+    pub(crate) events: usize,
     /// Its time 0, in microseconds of a clock that all processes of the machine have.
-    pub start: f64,
+    pub(crate) start: f64,
     /// What tells machines and their starts apart, whose clocks these times are of; empty if the file does not say.
-    pub machine: String,
+    pub(crate) machine: String,
 }
 
 /// A count, which is bounded so that sums of those of a file do not overflow.

@@ -155,9 +155,9 @@ pub fn in_order<'a>(files: &[&'a Path]) -> Vec<&'a Path> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::timeline::Kind;
-    use crate::report::trace::read;
-    use crate::report::trace::tests::file;
+    use crate::timeline::Kind;
+    use crate::trace::read;
+    use crate::trace::tests::file;
 
     /// Two workers, of which the second has stolen a task; begun at `start` nanoseconds.
     fn rank(start: u64, task: &str) -> Trace {

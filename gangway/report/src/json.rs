@@ -207,7 +207,7 @@ impl<'a> Reader<'a> {
     /// What a backslash stands for.
     fn escape(&mut self) -> Result<char> {
         let letter = self.text.as_bytes().get(self.at + 1).copied();
-        self.at += 2;
+        self.at = (self.at + 2).min(self.text.len());
         Ok(match letter {
             Some(b'n') => '\n',
             Some(b't') => '\t',
@@ -266,7 +266,7 @@ mod tests {
     fn what_is_not_json_is_refused() {
         let wrong = [
             "", "{", "[1,]", "{\"a\" 1}", "{a:1}", "[1 2]", "01", "1.", ".5", "-", "nul", "\"a", "\"\\x\"", "\"\\u12\"", "\"\\ud800\"", "\"\\ud800\\u0041\"", "[1]]", "\"a\nb\"",
-            "1e999",
+            "1e999", "\"a\\", "\"\\é",
         ];
         for text in wrong {
             assert!(read(text).is_err(), "{text}");

@@ -1,0 +1,54 @@
+//! A trace, or those of several ranks, as one page of HTML, which needs nothing else to be looked at.
+//!
+//! | file | what lives there |
+//! |---|---|
+//! | `json`, `trace` | the file, and whether it is one |
+//! | `ranks` | several files as one |
+//! | `timeline` | what each lane does at each time |
+//! | `path` | the critical path |
+//! | `summary` | sums |
+//! | `advice` | what they mean, in words |
+//! | `page` | the page |
+//! | `chance` | tests by chance: damaged traces |
+//!
+//! All that is computed is computed here; the page draws. What may not live here: how traces are recorded (the library's `omp/trace`), files (the command's
+//! `report`). No dependencies, and no `unsafe`.
+
+#![forbid(unsafe_code)]
+
+mod advice;
+#[cfg(any(test, feature = "fuzz"))]
+pub mod chance;
+mod json;
+mod page;
+mod path;
+mod ranks;
+mod summary;
+mod timeline;
+mod trace;
+
+pub use ranks::{in_order, names};
+use ranks::Ranks;
+use summary::Summary;
+pub use trace::{Trace, read};
+
+/// What comes of traces.
+#[derive(Debug)]
+pub struct Report {
+    /// Sentences, the gravest first.
+    pub advice: Vec<String>,
+    /// The page.
+    pub page: String,
+}
+
+/// The report of these traces, each with the name of its rank; there is at least one.
+#[must_use]
+pub fn of(traces: Vec<(String, Trace)>) -> Report {
+    let count = traces.len();
+    let Ranks { trace, timeline, one_clock } = Ranks::of(traces);
+    let path = if count == 1 { path::find(&trace, &timeline) } else { path::Path::default() };
+    let summary = Summary { ranks: count, one_clock, ..Summary::of(&trace, &timeline, &path) };
+    let advice = advice::of(&summary);
+    let page = page::of(&trace, &timeline, &path, &summary, &advice);
+    Report { advice: advice.into_iter().map(|line| line.text).collect(), page }
+}
