@@ -3,7 +3,7 @@
 mod common;
 
 use std::fs;
-use std::os::unix::process::ExitStatusExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::sleep;
@@ -18,6 +18,14 @@ fn interrupted(tool: &mut Command, words: &[&str], at: &Path, script: &str, sign
     let (temporary, begun) = (at.join("tmp"), at.join("begun"));
     fs::create_dir_all(&temporary).unwrap();
     drop(fs::remove_file(&begun));
+    // A command of a script's background begins with SIGINT ignored, and so do all that it starts, these tests too.
+    let not_ignored = || {
+        // SAFETY: the default action, in a child that is about to be the tool.
+        SIGNALS.iter().for_each(|&signal| _ = unsafe { libc::signal(signal, libc::SIG_DFL) });
+        Ok(())
+    };
+    // SAFETY: between fork and exec only signal(2) is called.
+    unsafe { tool.pre_exec(not_ignored) };
     let script = format!("{script}; touch {}; sleep 30 & wait", begun.display());
     let mut child: Child = tool.args(words).args(["sh", "-c", &script]).env("TMPDIR", &temporary).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let since = Instant::now();
