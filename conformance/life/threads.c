@@ -90,12 +90,74 @@ static int nproc(void)
     }
     return !setrlimit(RLIMIT_NPROC, &none) && large();
 }
-static int address_space(void)
+static int leaves(int megabytes)
 {
-    rlim_t size = (rlim_t)status("VmSize") * 1024 + (20 << 20);
+    rlim_t size = (rlim_t)status("VmSize") * 1024 + ((rlim_t)megabytes << 20);
     struct rlimit little = {size, size};
-    return !setrlimit(RLIMIT_AS, &little) && large();
+    return !setrlimit(RLIMIT_AS, &little);
 }
+static int fib(int n)
+{
+    int a = 0, b = 0;
+    if (n < 2)
+        return n;
+#pragma omp task shared(a)
+    a = fib(n - 1);
+#pragma omp task shared(b)
+    b = fib(n - 2);
+#pragma omp taskwait
+    return a + b;
+}
+/* Tasks that wait in the middle, more than there are stacks for: for their children, for each other, for inner regions. */
+static int waiting_tasks(void)
+{
+    int sum = 0, turns = 0, inner = 0, most = 0;
+    omp_set_max_active_levels(3);
+#pragma omp parallel num_threads(32)
+    {
+#pragma omp for schedule(dynamic) nowait
+        for (int i = 0; i < 200; i++)
+#pragma omp task shared(most)
+        {
+#pragma omp atomic
+            most++;
+#pragma omp taskyield
+        }
+#pragma omp barrier
+#pragma omp single
+        {
+#pragma omp task shared(sum)
+            sum = fib(14);
+            for (int i = 0; i < 50; i++)
+#pragma omp task depend(inout : turns) shared(turns)
+            {
+                turns++;
+#pragma omp taskyield
+            }
+#pragma omp taskgroup
+            for (int i = 0; i < 20; i++)
+#pragma omp task shared(inner)
+            {
+#pragma omp parallel num_threads(3) shared(inner)
+                {
+#pragma omp barrier
+#pragma omp single
+                    {
+#pragma omp atomic
+                        inner++;
+                    }
+                }
+            }
+        }
+    }
+    return sum == 377 && turns == 50 && inner == 20 && most == 200;
+}
+static int in_space(int megabytes) { return leaves(megabytes) && large() && waiting_tasks() && large(); }
+static int address_space(void) { return leaves(20) && large(); }
+static int address_space_none(void) { return in_space(6); }
+static int address_space_tasks(void) { return in_space(20); }
+static int address_space_more(void) { return in_space(150); }
+static int address_space_after(void) { return region() && tasks() && nested() && in_space(60); }
 static int write_to(const char *path, const char *text)
 {
     FILE *file = fopen(path, "w");
@@ -132,6 +194,7 @@ none:
 int main(int argc, char **argv)
 {
     static const struct life cases[] = {{"in_turn", in_turn}, {"at_once", at_once}, {"affinity_before", affinity_before}, {"affinity_after", affinity_after},
-        {"nproc", nproc}, {"address_space", address_space}, {"quota", quota}, {0, 0}};
+        {"nproc", nproc}, {"address_space", address_space}, {"address_space_none", address_space_none},
+        {"address_space_tasks", address_space_tasks}, {"address_space_more", address_space_more}, {"address_space_after", address_space_after}, {"quota", quota}, {0, 0}};
     return life(argc, argv, cases);
 }

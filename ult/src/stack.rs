@@ -249,6 +249,12 @@ pub unsafe fn reset_after_fork() {
     promised::forget_after_fork();
 }
 
+/// How many stacks are in the pool, roughly while other threads use it.
+fn pooled() -> usize {
+    // ORDERING: Relaxed; a count by itself.
+    POOL.iter().map(|list| list.length.load(Relaxed) as usize).sum()
+}
+
 fn take_pooled(size: usize) -> Option<Stack> {
     let home = home();
     (0..LISTS).find_map(|step| POOL[(home + step) % LISTS].pop(size))

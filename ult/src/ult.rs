@@ -13,9 +13,10 @@ use crate::debug::Entry;
 use crate::exceptions;
 use crate::identity::Identity;
 use crate::sanitize::{self, Trail};
+use crate::sched::Job;
 use crate::stack::bounds::StackBounds;
 use crate::stack::{self, Stack};
-use crate::worker::{self, Locals, Worker};
+use crate::worker::{self, Locals, Role, Worker};
 
 /// A user-level thread. What every switch reads lies in its first 40 bytes.
 #[repr(C)]
@@ -32,8 +33,12 @@ pub struct Ult {
     cxx: exceptions::Saved,
     /// Where the frame of the program's signal handler lies that it runs; zero: it runs none. See `signals::handler`.
     pub(crate) handler: usize,
-    /// It was resumed to handle a signal, not because what it waits for has happened.
-    pub(crate) resumed_for_signal: bool,
+    /// It was resumed to handle a signal or to run `job`, not because what it waits for has happened.
+    pub(crate) resumed_early: bool,
+    /// Of a runner: its stack counts as a job's, see [`stack::promised`].
+    pub(crate) has_job_stack: bool,
+    /// What it runs on its own stack when it is resumed, before it waits on.
+    pub(crate) job: Option<(Job, Role)>,
     /// What sanitizers keep of it.
     pub(crate) trail: Trail,
     /// Without a stack of its own: the bounds of the kernel thread's, which go along when the context is handed to another worker.
@@ -54,7 +59,9 @@ impl Ult {
             locals: Locals::default(),
             cxx: exceptions::Saved::default(),
             handler: 0,
-            resumed_for_signal: false,
+            resumed_early: false,
+            has_job_stack: false,
+            job: None,
             trail: Trail::default(),
             native_stack: stack::Bounds::UNKNOWN,
         }

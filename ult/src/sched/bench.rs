@@ -230,7 +230,7 @@ impl Bench {
         let at = self.signalled(except)?;
         let entry = self.take(at);
         // SAFETY: suspended here, so its descriptor is this worker's.
-        unsafe { (*entry.ult).resumed_for_signal = true };
+        unsafe { (*entry.ult).resumed_early = true };
         Some(entry)
     }
 
@@ -281,6 +281,13 @@ impl Bench {
     /// Does the gang of an unfinished context here let `entry` go on?
     fn may_go_on(&self, entry: &Waiting, bound: GangTag) -> bool {
         entry.finished || entry.role.tag == GangTag::NONE || eligible(entry.role.tag, bound)
+    }
+
+    /// Takes the newest context with this role that looks for jobs.
+    pub(super) fn take_waiter(&mut self, role: &Role) -> Option<Waiting> {
+        let waits = |entry: &Waiting| entry.role.strand == role.strand && entry.role.region == role.region && entry.seek.is_some();
+        let at = self.entries.iter().rposition(waits)?;
+        Some(self.take(at))
     }
 
     pub(super) fn take_at(&mut self, at: usize) -> Waiting {

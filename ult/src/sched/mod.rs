@@ -160,7 +160,7 @@ fn wait_cold(wait: &Wait<'_>, place: (u32, bool)) {
             (*own).bench.sit(Waiting::of(me, (*own).role, wait, place));
             me
         };
-        match next(worker) {
+        match runner::place(worker, next(worker)) {
             Next::Resume(entry) if entry.ult == me => resume_in_place(worker, &entry),
             Next::Run(job, role) if runs_on_own_stack(worker, &role) => {
                 run_on_own_stack(worker, me, job, role);
@@ -174,9 +174,13 @@ fn wait_cold(wait: &Wait<'_>, place: (u32, bool)) {
         }
         set_errno(if crate::mutant!(errno_of_another) { 0 } else { errno });
         // SAFETY: the running context's own descriptor.
-        let for_signal = unsafe { core::mem::take(&mut (*me).resumed_for_signal) };
-        enter_program();
-        if !for_signal || wait.yields || (wait.ready)() {
+        let early = unsafe { core::mem::take(&mut (*me).resumed_early) };
+        if early && run_given_job(me) {
+            set_errno(errno);
+        } else {
+            enter_program();
+        }
+        if !early || wait.yields || (wait.ready)() {
             return;
         }
     }
@@ -202,6 +206,14 @@ pub(crate) fn jobs_run_on_own_stacks() -> bool {
 fn runs_on_own_stack(worker: &'static Worker, role: &Role) -> bool {
     // SAFETY: own kernel thread.
     jobs_run_on_own_stacks() && role.strand == unsafe { (*worker.own()).role.strand }
+}
+
+/// Runs the job that the running context `me` was given when it was resumed, on its own stack. Called in the scheduler; returns in program code. False: there was none.
+fn run_given_job(me: *mut Ult) -> bool {
+    // SAFETY: the running context's own descriptor.
+    let Some((job, role)) = (unsafe { (*me).job.take() }) else { return false };
+    run_on_own_stack(worker::register_current(), me, job, role);
+    true
 }
 
 /// Removes the calling context `me` from the suspended contexts, and runs a job on its stack. Called in the scheduler; returns in program code.
@@ -322,6 +334,7 @@ fn take_along(worker: &'static Worker) {
         crate::signals::set_mask(mask);
     }
     crate::kernel_state::take_along(worker);
+    runner::retire_left(worker);
 }
 
 /// [`enter_program`] for a ULT that follows another one, on its worker, with the same gang and region.

@@ -2,8 +2,12 @@
 //!
 //! A runner runs a job by a plain call, then whatever [`super::next`] finds, until a context on the bench can go on; then
 //! it stands idle with nothing on its stack until a job is handed over again. A job that waits keeps its runner.
+//!
+//! Where the address space is limited ([`promised`]) no runner stands idle, and a job for which there is no stack runs on that of the context that waits for it ([`place`]).
 
 use core::ptr;
+use core::time::Duration;
+use std::time::Instant;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Job, Next, Waiting, enter_program, enter_program_again, look, next, switch_context, switch_to};
@@ -11,6 +15,7 @@ use crate::fork::{Dress, Seed};
 use crate::gang::GangTag;
 use crate::identity::Identity;
 use crate::observer::{self, Event};
+use crate::stack::promised;
 use crate::ult::Ult;
 use crate::worker::{self, Locals, Own, Role, ThreadMode, Worker};
 
@@ -50,28 +55,101 @@ unsafe fn hand_over(worker: &'static Worker, task: Task) {
         (*own).handed = Some(task);
         let runner = match (*own).idle_runners.pop() {
             Some(runner) => runner,
-            None => new_runner(),
+            None => runner_for(worker),
         };
+        if matches!(task, Task::Job(..)) {
+            note_job(runner);
+        }
         switch_context(worker, runner, None);
     }
 }
 
-/// Sees to runner stacks for the `threads` further threads of a region; see [`crate::stack::promised::promise`].
+/// Sees to runner stacks for the `threads` further threads of a region; see [`promised::promise`].
 pub fn promise_stacks(threads: usize) -> (usize, usize) {
-    crate::stack::promised::promise(threads, runner_stack_size())
+    let stacks = promised::promise(threads, runner_stack_size());
+    if promised::is_limited() {
+        // For `retire_left`.
+        super::threads_differ();
+    }
+    stacks
+}
+
+/// What a worker does next, where stacks may be limited: a job for which there is none is given to the context that waits for it, which goes on to run it.
+#[inline]
+pub(super) fn place(worker: &'static Worker, next: Next) -> Next {
+    match next {
+        Next::Run(job, role) if promised::is_limited() => place_job(worker, job, role),
+        other => other,
+    }
+}
+
+#[cold]
+fn place_job(worker: &'static Worker, job: Job, role: Role) -> Next {
+    if promised::take_for_job(runner_stack_size()) {
+        return Next::Run(job, role);
+    }
+    // SAFETY: own kernel thread, in its scheduler; a suspended context's descriptor is this worker's.
+    unsafe {
+        match (*worker.own()).bench.take_waiter(&role) {
+            Some(entry) => {
+                ((*entry.ult).job, (*entry.ult).resumed_early) = (Some((job, role)), true);
+                Next::Resume(entry)
+            }
+            // Found for a context that has gone on since; there may be a stack all the same.
+            None => Next::Run(job, role),
+        }
+    }
+}
+
+/// The runner `ult` has a job, for which [`place`] has seen to a stack.
+///
+/// # Safety
+/// A runner of this worker.
+unsafe fn note_job(ult: *mut Ult) {
+    // SAFETY: as the caller says.
+    if promised::is_limited() && core::mem::replace(unsafe { &mut (*ult).has_job_stack }, true) {
+        promised::end_job(); // it had one already
+    }
+}
+
+/// Gives the stacks of runners back that stand idle, and of the one that was left last. In the scheduler, on another stack.
+pub(super) fn retire_left(worker: &'static Worker) {
+    if promised::is_limited() {
+        // SAFETY: own kernel thread; idle runners have nothing on their stacks, and the running context is none of them.
+        unsafe {
+            let idle = &mut (*worker.own()).idle_runners;
+            for runner in idle.drain(..) {
+                if (*runner).has_job_stack {
+                    promised::end_job();
+                }
+                Ult::retire_runner(runner);
+            }
+        }
+    }
 }
 
 /// Runners kept per worker; more are given back when they become idle.
 const IDLE_RUNNERS: usize = 8;
 
-fn new_runner() -> *mut Ult {
-    match Ult::on_own_stack(runner_stack_size(), runner_main) {
-        Ok(ult) => ult,
-        Err(error) => crate::fatal(&format!(
-            "cannot map a stack of {} KiB for threads and tasks: {error}",
-            runner_stack_size() >> 10
-        )),
+/// Longest that a stack is waited for which was promised: its runner has to be left by another worker first.
+const PROMISED_WITHIN: Duration = Duration::from_secs(1);
+
+fn runner_for(worker: &'static Worker) -> *mut Ult {
+    let since = Instant::now();
+    loop {
+        match Ult::on_own_stack(runner_stack_size(), runner_main) {
+            Ok(ult) => return ult,
+            Err(error) if !promised::is_limited() || since.elapsed() > PROMISED_WITHIN => no_stack(&error),
+            Err(_) => {
+                retire_left(worker);
+                crate::park::give_core();
+            }
+        }
     }
+}
+
+fn no_stack(error: &std::io::Error) -> ! {
+    crate::fatal(&format!("cannot map a stack of {} KiB for threads and tasks: {error}", runner_stack_size() >> 10))
 }
 
 unsafe extern "C" fn runner_main(_: usize) -> ! {
@@ -89,9 +167,12 @@ unsafe extern "C" fn runner_main(_: usize) -> ! {
             None => next(worker),
         };
         let worker = here();
-        match next {
-            // SAFETY: own kernel thread.
-            Next::Run(job, role) => unsafe { (*worker.own()).handed = Some(Task::Job(job, role)) },
+        match place(worker, next) {
+            // SAFETY: own kernel thread; the running context is this runner.
+            Next::Run(job, role) => unsafe {
+                note_job((*worker.own()).current);
+                (*worker.own()).handed = Some(Task::Job(job, role));
+            },
             // SAFETY: own kernel thread.
             Next::Start(seed, tag) => unsafe { (*worker.own()).handed = Some(Task::Ult(seed, tag)) },
             Next::Resume(entry) => stand_idle(worker, &entry),

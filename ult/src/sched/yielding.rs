@@ -9,7 +9,7 @@ use core::sync::atomic::AtomicU32;
 
 use super::bench::Waiting;
 use super::look::{own_ult, take_gang_ult};
-use super::{Job, Look, Next, leave_for, patience};
+use super::{Job, Look, Next, leave_for, patience, runner};
 use crate::gang::{GangTag, eligible};
 use crate::stall::Watched;
 use crate::worker::{self, Own, Role, ThreadMode, Worker};
@@ -34,7 +34,7 @@ pub unsafe fn switch_away() -> bool {
     let next = leave_bench_entry(worker);
     let went = next.is_some();
     if let Some(next) = next {
-        leave_for(worker, next);
+        leave_for(worker, runner::place(worker, next));
     }
     super::enter_program();
     went

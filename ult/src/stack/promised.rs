@@ -3,12 +3,15 @@
 //! Without a limit a stack is mapped when somebody first needs it, and that never fails. With one it may, and by then the team
 //! has started and counts on all of its threads. So a region asks beforehand, and its team is as large as there are stacks for.
 //!
+//! Jobs (tasks, as a rule) get stacks beyond those that regions were promised, as long as there is room ([`take_for_job`]); then a job runs on the stack of the context
+//! that waits for it ([`crate::sched`]), so that no number of tasks that wait in the middle ends the program. A runner that has nothing to run gives its stack back at once.
+//!
 //! What may not live here: who runs on a stack; what the program is told (the layer above).
 //!
-//! Not covered: stacks for tasks that wait while others run. Tried and rejected: mapping as many stacks for every region on every
+//! Tried and rejected: mapping as many stacks for every region on every
 //! machine (a system call per thread and 16 KiB of page tables where nobody set a limit).
 use core::ptr;
-use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use super::Stack;
 
@@ -20,6 +23,12 @@ const LEFT_OVER: usize = 4 << 20;
 ///
 /// Stays at zero under a limit. A limit that the program sets later counts from its first larger region on.
 static UNLIMITED: AtomicUsize = AtomicUsize::new(0);
+/// A region has met a limit.
+static LIMITED: AtomicBool = AtomicBool::new(false);
+/// Stacks that were in use when the limit was met: regions cannot count on them.
+static HELD: AtomicUsize = AtomicUsize::new(0);
+/// Stacks that jobs have.
+static FOR_JOBS: AtomicUsize = AtomicUsize::new(0);
 /// Stacks that exist.
 static MAPPED: AtomicUsize = AtomicUsize::new(0);
 /// Stacks that running regions have been promised.
@@ -42,6 +51,10 @@ pub(super) fn forget_after_fork() {
     MAPPED.store(0, Relaxed);
     // ORDERING: as above.
     PROMISED.store(0, Relaxed);
+    // ORDERING: as above.
+    HELD.store(0, Relaxed);
+    // ORDERING: as above.
+    FOR_JOBS.store(0, Relaxed);
 }
 
 /// Whether a region of `threads` further threads has to ask [`promise`]. One load.
@@ -49,6 +62,13 @@ pub(super) fn forget_after_fork() {
 pub fn is_scarce(threads: usize) -> bool {
     // ORDERING: Relaxed; a setting that only saves a question.
     threads > UNLIMITED.load(Relaxed)
+}
+
+/// Has a region met a limit of the address space? It stays so.
+#[inline]
+pub fn is_limited() -> bool {
+    // ORDERING: Relaxed; whether a job gets a stack of its own is right either way as long as there are some.
+    LIMITED.load(Relaxed)
 }
 
 /// Sees to stacks of at least `size` usable bytes for `threads` threads of a region. Returns for how many there is room, and how
@@ -62,13 +82,43 @@ pub fn promise(threads: usize, size: usize) -> (usize, usize) {
         UNLIMITED.fetch_max(threads, Relaxed);
         return (threads, 0);
     }
+    // ORDERING: Relaxed; see `is_limited`, and `count_mapped`.
+    if !LIMITED.swap(true, Relaxed) {
+        // ORDERING: as above.
+        HELD.store(MAPPED.load(Relaxed).saturating_sub(super::pooled()), Relaxed);
+    }
     // ORDERING: Relaxed; a count by itself, see `count_mapped`.
     let promised = PROMISED.fetch_add(threads, Relaxed) + threads;
     // ORDERING: as above.
-    let missing = promised.saturating_sub(MAPPED.load(Relaxed)).min(threads);
+    let missing = missing(promised).min(threads);
     let refused = missing - map(missing, size);
     subtract(&PROMISED, refused);
     (threads - refused, threads - refused)
+}
+
+/// How many stacks are missing for so many threads beside what else has some.
+fn missing(promised: usize) -> usize {
+    // ORDERING: Relaxed, all; counts by themselves, see `count_mapped`.
+    let wanted = promised + HELD.load(Relaxed) + FOR_JOBS.load(Relaxed);
+    wanted.saturating_sub(MAPPED.load(Relaxed))
+}
+
+/// Sees to a stack of `size` bytes for a job, where there is a limit: one is mapped if all that exist are promised. True: [`end_job`] has to be told when the stack goes
+/// back. False: there is no room.
+pub(crate) fn take_for_job(size: usize) -> bool {
+    // ORDERING: Relaxed, both; counts by themselves, see `count_mapped`.
+    FOR_JOBS.fetch_add(1, Relaxed);
+    let missing = missing(PROMISED.load(Relaxed));
+    let has_room = missing == 0 || map(1, size) == 1;
+    if !has_room {
+        subtract(&FOR_JOBS, 1);
+    }
+    has_room
+}
+
+/// A stack that [`take_for_job`] has seen to goes back.
+pub(crate) fn end_job() {
+    subtract(&FOR_JOBS, 1);
 }
 
 /// The region that was promised `threads` stacks ended.
