@@ -252,7 +252,7 @@ pub unsafe fn reset_after_fork() {
 /// How many stacks are in the pool, roughly while other threads use it.
 fn pooled() -> usize {
     // ORDERING: Relaxed; a count by itself.
-    POOL.iter().map(|list| list.length.load(Relaxed) as usize).sum()
+    POOL.iter().map(|list| list.length.load(Relaxed)).sum()
 }
 
 fn take_pooled(size: usize) -> Option<Stack> {
