@@ -20,7 +20,7 @@ static void receives(const void *args, size_t bytes, ompx_result_t *result)
 static void *sends_late(void *unused)
 {
     int value = 42;
-    sleep(4);
+    sleep(7); /* the check speaks after some two seconds, later on a busy machine */
     MPI_Send(&value, 1, MPI_INT, 0, VALUE, MPI_COMM_WORLD);
     return unused;
 }
