@@ -3,16 +3,30 @@
 #![allow(dead_code, reason = "each test program uses a part")]
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// An empty directory for one test.
 pub fn directory(name: &str) -> PathBuf {
-    let at = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let at = base().join(name);
     drop(fs::remove_dir_all(&at));
     fs::create_dir_all(&at).expect("a directory for the test");
     at
+}
+
+/// Where these are: the build directory, unless other users could change something there. Then the command would refuse a cache in it.
+fn base() -> PathBuf {
+    let own = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    // SAFETY: asks only.
+    let user = unsafe { libc::geteuid() };
+    let is_safe = |at: &Path| fs::metadata(at).is_ok_and(|data| [0, user].contains(&data.uid()) && (data.mode() & 0o022 == 0 || data.mode() & 0o1000 != 0));
+    if own.ancestors().all(is_safe) {
+        return own.into();
+    }
+    let other = std::env::temp_dir().join(format!("gangway-tests-{user}"));
+    drop(fs::DirBuilder::new().mode(0o700).create(&other));
+    other
 }
 
 /// The library: that of `GANGWAY_LIB`, or one that cargo has built; otherwise says why a test is left out.
