@@ -5,7 +5,8 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
-use report::{Report, Trace};
+use report::Report;
+use report::Trace;
 
 use crate::failure::Failure;
 use crate::terminal::plain;
