@@ -1,31 +1,28 @@
-//! Damaged traces by chance: no panic, and no input that takes long or much memory. What the search guided by coverage has kept (`fuzz/`) is in `corpus.txt`.
+//! Damaged traces by chance: no panic, no number that is none, and no input that takes long or much memory. The judge of the search in `fuzz/`, too.
 
-/// Reads a trace and makes its page, if it is one; also twice beside itself, as if of two ranks. Says whether it is.
+use crate::{Computed, Trace, compute};
+
+/// Reads the text as a trace and makes its page. A short trace is also reported as the traces of two ranks. Returns whether the text is a trace.
 ///
 /// # Panics
 /// Where something is wrong; that is the search's find.
 pub fn judge(text: &str) -> bool {
     let Ok(trace) = crate::read(text) else { return false };
-    check(&crate::of(vec![(String::new(), trace)]).page, text);
-    if text.len() < SHORT {
+    check(vec![(String::new(), trace)], text);
+    if text.len() < TWO_RANKS_LIMIT {
         let two = [(); 2].map(|()| crate::read(text).expect("it was a trace just now"));
-        check(&crate::of(two.into_iter().map(|trace| ("rank".into(), trace)).collect()).page, text);
+        check(two.into_iter().map(|trace| ("rank".into(), trace)).collect(), text);
     }
     true
 }
 
 /// Traces that are tried as those of two ranks, too, in bytes.
-const SHORT: usize = 1 << 16;
+const TWO_RANKS_LIMIT: usize = 1 << 16;
 
-fn check(page: &str, text: &str) {
-    assert!(page.ends_with("</html>\n") && !["NaN", "inf"].iter().any(|word| data(page).contains(word)), "numbers that are none: {}", data(page));
-    assert!(page.len() <= 64 * text.len() + (4 << 20), "a page of {} bytes for a trace of {}", page.len(), text.len());
-}
-
-/// What the page's script reads, but for the names.
-fn data(page: &str) -> &str {
-    let data = page.rsplit_once("id=\"data\"").map_or("", |(_, data)| data);
-    data.split_once("\"names\"").map_or(data, |(numbers, _)| numbers)
+fn check(traces: Vec<(String, Trace)>, text: &str) {
+    let Computed { summary, report } = compute(traces);
+    assert!(summary.is_finite(), "numbers that are none: {summary:?}");
+    assert!(report.page.ends_with("</html>\n") && report.page.len() <= 64 * text.len() + (4 << 20), "a page of {} bytes for a trace of {}", report.page.len(), text.len());
 }
 
 #[cfg(test)]

@@ -44,11 +44,22 @@ pub struct Report {
 /// The report of these traces, each with the name of its rank; there is at least one.
 #[must_use]
 pub fn of(traces: Vec<(String, Trace)>) -> Report {
+    compute(traces).report
+}
+
+struct Computed {
+    #[cfg_attr(not(any(test, feature = "fuzz")), expect(dead_code, reason = "read by the judge of damaged traces"))]
+    summary: Summary,
+    report: Report,
+}
+
+fn compute(traces: Vec<(String, Trace)>) -> Computed {
     let count = traces.len();
     let Ranks { trace, timeline, one_clock } = Ranks::of(traces);
     let path = if count == 1 { path::find(&trace, &timeline) } else { path::Path::default() };
     let summary = Summary { ranks: count, one_clock, ..Summary::of(&trace, &timeline, &path) };
     let advice = advice::of(&summary);
     let page = page::of(&trace, &timeline, &path, &summary, &advice);
-    Report { advice: advice.into_iter().map(|line| line.text).collect(), page }
+    let report = Report { advice: advice.into_iter().map(|line| line.text).collect(), page };
+    Computed { summary, report }
 }

@@ -85,6 +85,16 @@ impl Summary {
         summary
     }
 
+    /// Are all times numbers?
+    #[cfg(any(test, feature = "fuzz"))]
+    pub fn is_finite(&self) -> bool {
+        let rows = self.tasks.iter().chain(&self.regions).flat_map(|row| [row.total, row.longest, row.mean(), row.threads, row.barriers]);
+        let gangs = self.gangs.iter().flat_map(|gang| [gang.queued, gang.begin, gang.end]);
+        let alone = [self.length, self.path, self.parallelism, self.all()];
+        let mut all = self.lanes.iter().flatten().copied().chain(rows).chain(gangs).chain(alone).chain(self.on_path.iter().map(|part| part.1));
+        all.all(f64::is_finite)
+    }
+
     /// Is the critical path known?
     pub fn has_path(&self) -> bool {
         self.left_out == 0 && self.ranks <= 1

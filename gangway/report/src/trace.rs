@@ -139,6 +139,9 @@ pub struct Trace {
     pub(crate) machine: String,
 }
 
+/// Microseconds, some thirty years: sums of such times are exact to the nanosecond, or nearly.
+const LATEST: f64 = 1e15;
+
 /// A count, which is bounded so that sums of those of a file do not overflow.
 fn count(number: f64) -> u64 {
     (number as u64).min(1 << 40)
@@ -221,7 +224,7 @@ pub fn read(text: &str) -> Result<Trace> {
                 let facts = reader.value()?;
                 let number = |name| facts.get(name).and_then(Json::number).unwrap_or(0.0);
                 let count = |name| count(number(name));
-                builder.trace.start = number("start") / 1000.0;
+                builder.trace.start = (number("start") / 1000.0).clamp(0.0, LATEST);
                 builder.trace.machine = facts.get("machine").and_then(Json::text).unwrap_or_default().into();
                 (builder.trace.lost, builder.trace.tasks, builder.trace.left_out) = (count("lost"), count("tasks"), count("tasks_left_out"));
                 Ok(())
@@ -255,6 +258,9 @@ impl Builder {
         let (at, name) = (event.number("ts")?, event.text("name")?);
         if at < 0.0 {
             return Err(format!("a time before the beginning: {}", event.short()));
+        }
+        if at > LATEST {
+            return Err(format!("a time that is too large: {}", event.short()));
         }
         match phase {
             "X" => self.slice(event, at, name),
@@ -297,7 +303,7 @@ impl Builder {
             _ => Category::Other,
         };
         let number = |name| event.argument(name).unwrap_or(0.0);
-        if !(begin + length).is_finite() {
+        if begin + length > LATEST {
             return Err(format!("a time that is too large: {}", event.short()));
         }
         let lane = self.lane(event)?;
