@@ -7,10 +7,10 @@
 //!
 //! Rejected: blocking SIGXFSZ while a file is written. The kernel sends it to the kernel thread that writes, and a thread that writes for long may be moved to another one.
 
-use std::fs::{self, File, FileType, OpenOptions};
+use std::fs::{self, File, FileType, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Read as _, Write};
 use std::os::fd::IntoRawFd as _;
-use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 /// Longest file that is read, in bytes: far beyond what any of these files needs.
@@ -31,22 +31,20 @@ pub fn absolute(name: &str) -> String {
 ///
 /// # Errors
 /// It is not there or cannot be read, is no regular file, is longer than 64 MiB, or no text.
-pub fn read(name: &str) -> io::Result<String> {
+pub fn read(name: impl AsRef<Path>) -> io::Result<String> {
     read_up_to(name, LONGEST)
 }
 
 /// [`read`] of at most so many bytes.
-pub fn read_up_to(name: &str, longest: u64) -> io::Result<String> {
+pub fn read_up_to(name: impl AsRef<Path>, longest: u64) -> io::Result<String> {
     // Without O_NONBLOCK opening a pipe waits for a writer.
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(name)?;
-    let data = file.metadata()?;
-    refuse(data.file_type(), false)?;
-    if data.len() > longest {
+    refuse(file.metadata()?.file_type(), false)?;
+    let mut text = String::new();
+    // Files of the system say that they are empty, so the bytes are counted as they come.
+    if file.take(longest + 1).read_to_string(&mut text)? as u64 > longest {
         return Err(io::Error::other(format!("longer than {longest} bytes")));
     }
-    let mut text = String::new();
-    // Files of the system say that they are empty.
-    file.take(longest).read_to_string(&mut text)?;
     Ok(text)
 }
 
@@ -81,22 +79,41 @@ impl NewFile {
     /// Begins to write the file `name`.
     ///
     /// # Errors
-    /// There is something that is no regular file and no character device (as `/dev/null`), or the directory does not take a file.
+    /// `name` is neither a regular file nor a character device (as `/dev/null`), or neither it nor its directory can be written to.
     pub fn create(name: &str) -> io::Result<Self> {
         may_be_written(name)?;
-        // A link stays, and what it leads to is replaced.
-        let path = fs::canonicalize(name).unwrap_or_else(|_| name.into());
-        let old = fs::metadata(&path).ok();
-        if old.as_ref().is_some_and(|old| !old.is_file()) {
-            let to = OpenOptions::new().write(true).open(&path)?;
-            return Ok(Self { to: Some(limited(to)), beside: None, path });
+        let path = without_links(Path::new(name));
+        let Ok(old) = fs::metadata(&path) else {
+            let (file, beside) = create_beside(&path, 0o666)?;
+            return Ok(Self { to: Some(limited(file)), beside: Some(beside), path });
+        };
+        if !old.is_file() {
+            // The kernel sets no limit to what a device takes.
+            let to = BufWriter::with_capacity(BUFFER, Limited { file: OpenOptions::new().write(true).open(&path)?, room: libc::RLIM_INFINITY });
+            return Ok(Self { to: Some(to), beside: None, path });
         }
-        let (file, beside) = create_beside(&path)?;
-        let new = Self { to: Some(limited(file)), beside: Some(beside), path };
-        if let (Some(old), Some(to)) = (old, &new.to) {
-            to.get_ref().file.set_permissions(old.permissions())?;
+        match create_beside(&path, old.mode() & 0o777) {
+            Ok((file, beside)) => {
+                // The umask may have taken something from the mode; not every file system has modes.
+                let _ = file.set_permissions(Permissions::from_mode(old.mode() & 0o777));
+                Ok(Self { to: Some(limited(file)), beside: Some(beside), path })
+            }
+            // A file that may be written to, in a directory that takes no other file.
+            Err(why) => match OpenOptions::new().write(true).truncate(true).open(&path) {
+                Ok(file) => Ok(Self { to: Some(limited(file)), beside: None, path }),
+                Err(_) => Err(why),
+            },
         }
-        Ok(new)
+    }
+
+    /// A whole file at once.
+    ///
+    /// # Errors
+    /// As for the other two.
+    pub fn write_whole(name: &str, bytes: &[u8]) -> io::Result<()> {
+        let mut new = Self::create(name)?;
+        new.write_all(bytes)?;
+        new.complete()
     }
 
     /// Puts the file in its place.
@@ -108,10 +125,24 @@ impl NewFile {
             close(to.into_inner()?.file)?;
         }
         if let Some(beside) = &self.beside {
-            fs::rename(beside, &self.path)?;
-            self.beside = None;
+            match fs::rename(beside, &self.path) {
+                Ok(()) => self.beside = None,
+                // A file that cannot be replaced and may be written to: another user's in a sticky directory, or one that is mounted by itself.
+                Err(why) => fs::copy(beside, &self.path).map(drop).map_err(|_| why)?,
+            }
         }
         Ok(())
+    }
+}
+
+/// The file that a name leads to: a link stays, and what it leads to is replaced, or made.
+pub fn without_links(name: &Path) -> PathBuf {
+    if let Ok(real) = fs::canonicalize(name) {
+        return real;
+    }
+    match fs::read_link(name) {
+        Ok(target) => name.parent().unwrap_or(Path::new("/")).join(target),
+        Err(_) => name.into(),
     }
 }
 
@@ -140,13 +171,13 @@ fn close(file: File) -> io::Result<()> {
     if unsafe { libc::close(file.into_raw_fd()) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// A new file in the directory of `path`. Its name is taken only if no other process has it: containers may number their processes alike.
-fn create_beside(path: &Path) -> io::Result<(File, PathBuf)> {
+/// A new file in the directory of `path`. `create_new` skips names that exist: processes in two containers may have the same number.
+fn create_beside(path: &Path, mode: u32) -> io::Result<(File, PathBuf)> {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut number = 0;
     loop {
         let beside = directory.join(format!(".gangway-{}-{number}", std::process::id()));
-        match OpenOptions::new().write(true).create_new(true).open(&beside) {
+        match OpenOptions::new().write(true).create_new(true).mode(mode).open(&beside) {
             Ok(file) => return Ok((file, beside)),
             Err(why) if why.kind() == io::ErrorKind::AlreadyExists && number < 1000 => number += 1,
             Err(why) => return Err(why),
@@ -154,7 +185,7 @@ fn create_beside(path: &Path) -> io::Result<(File, PathBuf)> {
     }
 }
 
-/// A file whose writer keeps to the limit of the process: the kernel sends SIGXFSZ, which ends the program, to who does not.
+/// Refuses writes beyond `RLIMIT_FSIZE`. Otherwise the kernel would send SIGXFSZ, which ends the program.
 struct Limited {
     file: File,
     room: u64,
@@ -216,14 +247,14 @@ mod tests {
         let at = directory("replace");
         let name = format!("{at}/trace");
         fs::write(&name, "old").unwrap();
-        fs::set_permissions(&name, std::os::unix::fs::PermissionsExt::from_mode(0o640)).unwrap();
+        fs::set_permissions(&name, Permissions::from_mode(0o640)).unwrap();
         let mut new = NewFile::create(&name).unwrap();
         new.write_all(b"new").unwrap();
         new.flush().unwrap();
         assert_eq!(fs::read_to_string(&name).unwrap(), "old");
         new.complete().unwrap();
         assert_eq!((fs::read_to_string(&name).unwrap().as_str(), names(&at)), ("new", vec!["trace".to_owned()]));
-        assert_eq!(std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&name).unwrap().permissions()) & 0o777, 0o640);
+        assert_eq!(fs::metadata(&name).unwrap().mode() & 0o777, 0o640);
         let mut given_up = NewFile::create(&name).unwrap();
         given_up.write_all(b"half").unwrap();
         drop(given_up);
@@ -233,6 +264,13 @@ mod tests {
         new.write_all(b"by link").unwrap();
         new.complete().unwrap();
         assert!(fs::read_to_string(&name).unwrap() == "by link" && fs::symlink_metadata(format!("{at}/link")).unwrap().is_symlink());
+        symlink("made", format!("{at}/leads-nowhere")).unwrap();
+        NewFile::write_whole(&format!("{at}/leads-nowhere"), b"made").unwrap();
+        assert!(fs::read_to_string(format!("{at}/made")).unwrap() == "made" && fs::symlink_metadata(format!("{at}/leads-nowhere")).unwrap().is_symlink());
+        fs::set_permissions(&name, Permissions::from_mode(0o600)).unwrap();
+        let new = NewFile::create(&name).unwrap();
+        assert_eq!(fs::metadata(new.beside.as_ref().unwrap()).unwrap().mode() & 0o777, 0o600);
+        drop(new);
         fs::remove_dir_all(at).unwrap();
     }
 
@@ -251,9 +289,9 @@ mod tests {
         null.write_all(b"gone").and_then(|()| null.complete()).unwrap();
         let full = NewFile::create("/dev/full").and_then(|mut full| full.write_all(b"no room").and_then(|()| full.complete()));
         assert!(full.is_err_and(|why| why.kind() == io::ErrorKind::StorageFull));
-        assert_eq!(read_up_to("/proc/self/status", 6).unwrap(), "Name:\t");
+        says(read_up_to("/proc/self/status", 6).unwrap_err(), "longer than 6 bytes");
         fs::write(format!("{at}/long"), "1234567").unwrap();
-        says(read_up_to(&format!("{at}/long"), 6).unwrap_err(), "longer than 6 bytes");
+        says(read_up_to(format!("{at}/long"), 6).unwrap_err(), "longer than 6 bytes");
         fs::remove_dir_all(at).unwrap();
     }
 

@@ -233,7 +233,7 @@ pub fn target_offload(text: &str) -> TargetOffload {
     value
 }
 
-/// The line about a variable whose value turns out later to be of no use: what is wrong with it, and what is used instead.
+/// The line about a value that was found to be unusable after the environment was read: the reason, and the value used instead.
 pub fn complaint(name: &str, why: &str, instead: &str) -> String {
     let mut reader = vars::Reader::new(&settings().vars);
     reader.complain(name, why, instead);
@@ -297,7 +297,7 @@ fn read() -> &'static Settings {
         let mut said = vars.refusals();
         said.extend(described::believe(&vars));
         let (mut settings, complaints) = Settings::build(vars, &Machine::this());
-        settings.find_files_from_here();
+        settings.make_file_names_absolute();
         said.iter().chain(&complaints).for_each(report::warn_environment);
         display::at_start(&settings);
         settings
@@ -315,15 +315,17 @@ pub fn forget_reader_after_fork() {
 }
 
 impl Settings {
-    /// Files are those that their names mean now: a daemon goes to another directory later.
-    fn find_files_from_here(&mut self) {
+    /// Makes file names absolute, because a daemon changes its directory later.
+    fn make_file_names_absolute(&mut self) {
         if let Some(trace) = &mut self.trace {
             let from_root = absolute(trace);
-            // In the directory's part a percent sign is one.
+            // `%` in the directory is no placeholder, so it is doubled.
             let directory = from_root[..from_root.len() - trace.len()].replace('%', "%%");
             trace.insert_str(0, &directory);
         }
-        for file in [&mut self.graph_file, &mut self.tasks, &mut self.rates].into_iter().flatten().filter(|file| *file != "off") {
+        let rates = self.rates.as_mut().filter(|file| *file != "off");
+        let log = if let VerboseInit::File(file) = &mut self.tool.verbose_init { Some(file) } else { None };
+        for file in [self.graph_file.as_mut(), self.tasks.as_mut(), rates, log].into_iter().flatten() {
             *file = absolute(file);
         }
         // The loader looks for a name without a slash where it looks for libraries.

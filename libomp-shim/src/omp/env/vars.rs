@@ -79,8 +79,7 @@ impl Vars {
 
     /// Forgets the variables that name files or libraries.
     fn refuse_files(&mut self) {
-        let refused = self.values.extract_if(.., |name, value| rights::names_file(name, value)).map(|(name, _)| name).collect();
-        self.refused = refused;
+        self.refused = self.values.extract_if(.., |name, value| rights::names_file(name, value)).map(|(name, _)| name).collect();
     }
 
     /// A line for each variable that is set and not read.

@@ -1,8 +1,8 @@
-//! Which process writes the file of a name, where several have been given the same one: a program and the programs that it starts, or two runs at a time.
+//! Decides which process writes the trace file when several processes were given the same name: a program and the programs that it starts, or two runs at a time.
 //!
 //! The first process that traces to a name claims it until it ends; another one has its process number in the name. The claim is a socket of the kernel's abstract
-//! names (unix(7)): it goes with the process however that ends, and nothing of it lies in a directory. A process that outlives the one that it was forked by does
-//! not replace that one's file either: it is younger than the process.
+//! names (unix(7)): it goes with the process however that ends, and nothing of it lies in a directory. A forked process may outlive its parent. It does
+//! not replace the parent's trace, because that file is newer than the process itself.
 //!
 //! Rejected: a lock on the file (it would have to be made at the start, and an empty one stays behind where a program is killed), a variable for the programs that
 //! are started (`setenv` while other threads read the environment).
@@ -10,20 +10,22 @@
 use core::mem;
 use core::sync::atomic::{AtomicI32, Ordering};
 use std::ffi::CString;
+use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
-use std::fs;
-use std::time::{Duration, SystemTime};
 use std::os::fd::{AsRawFd as _, FromRawFd as _, IntoRawFd as _, OwnedFd};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use crate::omp::user_files;
 
 /// The socket of this process; -1: none.
 static SOCKET: AtomicI32 = AtomicI32::new(-1);
 
 /// Claims the file `path` for this process, until it ends. False: another process has it. A file that cannot be claimed for another reason counts as this process's.
 pub fn take(path: &str) -> bool {
-    let Some(name) = name_of(Path::new(path)) else { return true };
+    let Some(name) = name_of(&user_files::without_links(Path::new(path))) else { return true };
     match bound(&name) {
         Ok(socket) => {
             // ORDERING: Relaxed; read in a child of this process, whose only thread has the process's memory.
@@ -34,14 +36,14 @@ pub fn take(path: &str) -> bool {
     }
 }
 
-/// Was the file written since this process was forked? The kernel counts a process's beginning in hundredths of a second, so a file of its first 20 ms counts as older.
+/// Was the file written since this process was forked? The kernel reports the start in steps of 10 ms, so a file written in the first 20 ms counts as older than the process.
 pub fn was_written_meanwhile(path: &str) -> bool {
     let Some((written, age)) = fs::metadata(path).and_then(|data| data.modified()).ok().zip(age()) else { return false };
     let begun = SystemTime::now().checked_sub(age);
     begun.is_some_and(|begun| written > begun + Duration::from_millis(20))
 }
 
-/// For how long this process has been there; programs that it was before (`exec`) count.
+/// The time since this process was forked. `exec` does not start the time anew.
 fn age() -> Option<Duration> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
     // The name of the program is in parentheses, and may have any character; the beginning is the 20th field behind it (proc(5)).

@@ -73,7 +73,7 @@ pub fn at_start(settings: &Settings) {
     // ORDERING: Relaxed; read in a child of this process.
     APART.store(target::tells_processes_apart(file), Ordering::Relaxed);
     // ORDERING: Relaxed; as for `APART`.
-    SHARES.store(!claim::take(&target::path(file)), Ordering::Relaxed);
+    SHARES.store(!target::tells_processes_apart(file) && !claim::take(&target::path(file)), Ordering::Relaxed);
     clock::begin();
     lane::set_limit(settings.trace_buffer);
     thin::set_share(settings.trace_share);
@@ -104,7 +104,7 @@ fn process() -> i32 {
 /// Does each process write a file of its own? Found before a fork, in whose child nothing may be allocated.
 static APART: AtomicBool = AtomicBool::new(false);
 
-/// Does another process write the file of this name? Then this one's has its number.
+/// Another process writes the file of this name. This process adds its number to the name of its own file.
 static SHARES: AtomicBool = AtomicBool::new(false);
 
 /// In the child of a fork, whose only thread this is.
@@ -161,9 +161,8 @@ fn stop() {
 /// Writes the file and says what is not in it.
 fn finish(name: &str) {
     let given = target::path(name);
-    // ORDERING: Relaxed; written before anything is recorded.
-    let is_other = SHARES.load(Ordering::Relaxed) || claim::was_written_meanwhile(&given);
-    let shares = is_other && !target::tells_processes_apart(name);
+    // ORDERING: Relaxed, both; written before anything is recorded.
+    let shares = !APART.load(Ordering::Relaxed) && (SHARES.load(Ordering::Relaxed) || claim::was_written_meanwhile(&given));
     let path = if shares { target::apart(&given) } else { given.clone() };
     match write(&path) {
         Err(error) => report::warn(format_args!("GANGWAY_TRACE: {path}: {error}; there is no trace")),

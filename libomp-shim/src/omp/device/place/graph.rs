@@ -6,7 +6,6 @@
 //! every other policy.
 
 use core::sync::atomic::{AtomicBool, Ordering};
-use std::io::Write as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use placement::graph::{Graph, Machine};
@@ -69,12 +68,7 @@ pub(super) fn end(number: u32, nanoseconds: u64) {
 extern "C" fn write() {
     let Some(file) = &env::settings().graph_file else { return };
     let Some(graph) = record().as_ref().map(Record::graph) else { return };
-    let put = |text: String| {
-        let mut new = NewFile::create(file)?;
-        new.write_all(text.as_bytes())?;
-        new.complete()
-    };
-    let written = graph.and_then(|graph| put(placement::file::write(&graph)).map_err(|e| e.to_string()));
+    let written = graph.and_then(|graph| NewFile::write_whole(file, placement::file::write(&graph).as_bytes()).map_err(|e| e.to_string()));
     if let Err(why) = written {
         report::warn(format_args!("OMPX_GRAPH='{file}': {why}; the graph is not kept"));
     }

@@ -43,11 +43,11 @@ fn find(named: Option<&str>) -> Result<Option<Rates>, String> {
             let text = user_files::read(name).map_err(|why| format!("OMPX_RATES='{name}': {why}; {INSTEAD}"))?;
             parsed(name, &text)
         }
-        // The usual file lies where variables say that the user's files are.
+        // The path of the usual file comes from environment variables, which this program must not trust.
         None if env::rights_gained() => Ok(None),
         None => {
             let Some(file) = rates::usual_file(|name| std::env::var(name).ok()) else { return Ok(None) };
-            user_files::read(&file.display().to_string()).map_or(Ok(None), |text| parsed(&file.display().to_string(), &text))
+            user_files::read(&file).map_or(Ok(None), |text| parsed(&file.display().to_string(), &text))
         }
     }
 }
