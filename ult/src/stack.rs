@@ -152,7 +152,7 @@ impl Stack {
         let header = bottom.wrapping_add(size).cast::<Header>();
         // SAFETY: `map_guarded` left room for a header at the end of the mapping, aligned like the mapping's end.
         unsafe { header.write(Header { next: 0, bottom, size, slot, valgrind, mark: StackMark::new(bottom, size), gives: 0 }) };
-        promised::count_mapped();
+        promised::count_mapped(size);
         ptr::NonNull::new(header).map(Stack).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
     }
 
@@ -189,7 +189,7 @@ impl Drop for Stack {
         mark.end();
         valgrind::deregister_stack(valgrind);
         guards::remove(slot);
-        promised::count_unmapped();
+        promised::count_unmapped(size);
         // SAFETY: the mapping is ours, made by `map_guarded` with this length; the owner says that nobody runs on it.
         unsafe { libc::munmap(bottom.sub(GUARD).cast(), mapping(size)) };
     }

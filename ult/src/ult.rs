@@ -35,9 +35,9 @@ pub struct Ult {
     pub(crate) handler: usize,
     /// It was resumed to handle a signal or to run `job`, not because what it waits for has happened.
     pub(crate) resumed_early: bool,
-    /// Of a runner: its stack counts as a job's, see [`stack::promised`].
+    /// For a runner: its stack is reserved for jobs, see [`stack::promised`].
     pub(crate) has_job_stack: bool,
-    /// What it runs on its own stack when it is resumed, before it waits on.
+    /// The job that this context runs on its own stack when it is resumed. Then it continues to wait.
     pub(crate) job: Option<(Job, Role)>,
     /// What sanitizers keep of it.
     pub(crate) trail: Trail,

@@ -165,6 +165,8 @@ pub(crate) struct Own {
     pub(crate) bench: Bench,
     /// Runner contexts that stand at the top of their loop with nothing on their stack.
     pub(crate) idle_runners: Vec<*mut Ult>,
+    /// A stack is reserved for the job that is run next, see [`crate::stack::promised`].
+    pub(crate) has_reserved_stack: bool,
     /// Memory of the next fork of a gang.
     pub(crate) targets: crate::fork::Targets,
     /// ULTs that have ended here and were not counted.
@@ -294,6 +296,7 @@ impl Worker {
                 role: Role { tag: GangTag::NONE, region: 0, strand: ptr::null(), identity: None, away: false },
                 bench: Bench::new(),
                 idle_runners: Vec::with_capacity(16),
+                has_reserved_stack: false,
                 targets: crate::fork::Targets::default(),
                 ended: crate::sched::Ended::NONE,
                 handed: None,

@@ -283,8 +283,14 @@ impl Bench {
         entry.finished || entry.role.tag == GangTag::NONE || eligible(entry.role.tag, bound)
     }
 
+    /// Takes the newest context, unless it was left in the middle of its code.
+    pub(super) fn take_newest_waiting(&mut self) -> Option<Waiting> {
+        let last = self.entries.len().checked_sub(1)?;
+        (!self.entries[last].interrupted).then(|| self.take(last))
+    }
+
     /// Takes the newest context with this role that looks for jobs.
-    pub(super) fn take_waiter(&mut self, role: &Role) -> Option<Waiting> {
+    pub(super) fn take_newest_seeker(&mut self, role: &Role) -> Option<Waiting> {
         let waits = |entry: &Waiting| entry.role.strand == role.strand && entry.role.region == role.region && entry.seek.is_some();
         let at = self.entries.iter().rposition(waits)?;
         Some(self.take(at))

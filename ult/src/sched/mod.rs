@@ -65,7 +65,7 @@ pub use patience::{Spin, cores, set_cores};
 pub use polled::{blocks, comes_at_once, may_suspend, wait_polled};
 pub use runner::{promise_stacks, set_runner_stack_size};
 pub(crate) use bench::SOUGHT;
-pub(crate) use runner::{Ended, Task, runner_stack_size};
+pub(crate) use runner::{Ended, Task, retire, runner_stack_size};
 pub(crate) use urgency::Urgency;
 pub use urgency::is_urgent;
 pub use dedicated::{dedicate_kernel_thread, share_kernel_thread_again};
@@ -160,7 +160,11 @@ fn wait_cold(wait: &Wait<'_>, place: (u32, bool)) {
             (*own).bench.sit(Waiting::of(me, (*own).role, wait, place));
             me
         };
-        match runner::place(worker, next(worker)) {
+        let next = match next(worker) {
+            Next::Run(job, role) if !runs_on_own_stack(worker, &role) => runner::find_stack_for(worker, Next::Run(job, role)),
+            other => other,
+        };
+        match next {
             Next::Resume(entry) if entry.ult == me => resume_in_place(worker, &entry),
             Next::Run(job, role) if runs_on_own_stack(worker, &role) => {
                 run_on_own_stack(worker, me, job, role);
@@ -334,7 +338,7 @@ fn take_along(worker: &'static Worker) {
         crate::signals::set_mask(mask);
     }
     crate::kernel_state::take_along(worker);
-    runner::retire_left(worker);
+    runner::retire_idle(worker);
 }
 
 /// [`enter_program`] for a ULT that follows another one, on its worker, with the same gang and region.

@@ -3,12 +3,12 @@
 //! A runner runs a job by a plain call, then whatever [`super::next`] finds, until a context on the bench can go on; then
 //! it stands idle with nothing on its stack until a job is handed over again. A job that waits keeps its runner.
 //!
-//! Where the address space is limited ([`promised`]) no runner stands idle, and a job for which there is no stack runs on that of the context that waits for it ([`place`]).
+//! Where the address space is limited ([`promised`]) no runner stands idle, and a job for which there is no stack runs on that of the context that waits for it ([`find_stack_for`]).
 
 use core::ptr;
+use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 use std::time::Instant;
-use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Job, Next, Waiting, enter_program, enter_program_again, look, next, switch_context, switch_to};
 use crate::fork::{Dress, Seed};
@@ -55,10 +55,10 @@ unsafe fn hand_over(worker: &'static Worker, task: Task) {
         (*own).handed = Some(task);
         let runner = match (*own).idle_runners.pop() {
             Some(runner) => runner,
-            None => runner_for(worker),
+            None => new_runner(),
         };
         if matches!(task, Task::Job(..)) {
-            note_job(runner);
+            keep_reserved_stack(worker, runner);
         }
         switch_context(worker, runner, None);
     }
@@ -68,62 +68,92 @@ unsafe fn hand_over(worker: &'static Worker, task: Task) {
 pub fn promise_stacks(threads: usize) -> (usize, usize) {
     let stacks = promised::promise(threads, runner_stack_size());
     if promised::is_limited() {
-        // For `retire_left`.
+        // For `retire_idle`.
         super::threads_differ();
     }
     stacks
 }
 
-/// What a worker does next, where stacks may be limited: a job for which there is none is given to the context that waits for it, which goes on to run it.
+/// Finds a stack for the job in `next`. If the address space has no room, the waiting context is resumed and runs the job on its own stack.
 #[inline]
-pub(super) fn place(worker: &'static Worker, next: Next) -> Next {
+pub(super) fn find_stack_for(worker: &'static Worker, next: Next) -> Next {
     match next {
-        Next::Run(job, role) if promised::is_limited() => place_job(worker, job, role),
+        Next::Run(job, role) if promised::is_limited() => find_job_stack(worker, job, role),
         other => other,
     }
 }
 
 #[cold]
-fn place_job(worker: &'static Worker, job: Job, role: Role) -> Next {
-    if promised::take_for_job(runner_stack_size()) {
-        return Next::Run(job, role);
-    }
+fn find_job_stack(worker: &'static Worker, job: Job, role: Role) -> Next {
     // SAFETY: own kernel thread, in its scheduler; a suspended context's descriptor is this worker's.
     unsafe {
-        match (*worker.own()).bench.take_waiter(&role) {
+        let own = worker.own();
+        (*own).has_reserved_stack = promised::reserve_for_job(runner_stack_size());
+        if (*own).has_reserved_stack {
+            return Next::Run(job, role);
+        }
+        match (*own).bench.take_newest_seeker(&role) {
             Some(entry) => {
                 ((*entry.ult).job, (*entry.ult).resumed_early) = (Some((job, role)), true);
                 Next::Resume(entry)
             }
-            // Found for a context that has gone on since; there may be a stack all the same.
+            // The context that the job was found for is not suspended any more. The worker tries to map a stack; the program ends if there is none.
             None => Next::Run(job, role),
         }
     }
 }
 
-/// The runner `ult` has a job, for which [`place`] has seen to a stack.
+/// The runner `ult` gets a job: it keeps the stack that was reserved for it, or gives one of two back.
 ///
 /// # Safety
-/// A runner of this worker.
-unsafe fn note_job(ult: *mut Ult) {
+/// Own kernel thread, in its scheduler; a runner of this worker.
+unsafe fn keep_reserved_stack(worker: &'static Worker, ult: *mut Ult) {
     // SAFETY: as the caller says.
-    if promised::is_limited() && core::mem::replace(unsafe { &mut (*ult).has_job_stack }, true) {
-        promised::end_job(); // it had one already
+    let (reserved, has_one) = unsafe { (core::mem::take(&mut (*worker.own()).has_reserved_stack), &mut (*ult).has_job_stack) };
+    if reserved && core::mem::replace(has_one, true) {
+        promised::release_job_stack();
     }
 }
 
-/// Gives the stacks of runners back that stand idle, and of the one that was left last. In the scheduler, on another stack.
-pub(super) fn retire_left(worker: &'static Worker) {
+/// Gives the stack of a runner back.
+///
+/// # Safety
+/// As for [`Ult::retire_runner`].
+pub(crate) unsafe fn retire(runner: *mut Ult) {
+    // SAFETY: as the caller says.
+    unsafe {
+        if (*runner).has_job_stack {
+            promised::release_job_stack();
+        }
+        Ult::retire_runner(runner);
+    }
+}
+
+/// Where the address space is limited: gives back the stacks of all idle runners, including the runner that the worker has just left.
+pub(super) fn retire_idle(worker: &'static Worker) {
     if promised::is_limited() {
         // SAFETY: own kernel thread; idle runners have nothing on their stacks, and the running context is none of them.
-        unsafe {
-            let idle = &mut (*worker.own()).idle_runners;
-            for runner in idle.drain(..) {
-                if (*runner).has_job_stack {
-                    promised::end_job();
-                }
-                Ult::retire_runner(runner);
+        unsafe { (*worker.own()).idle_runners.drain(..).for_each(|runner| retire(runner)) }
+    }
+}
+
+/// What a worker does next whose runner has nothing on its stack. Where the address space is limited it does not sleep on that stack, which another worker may need: the newest
+/// suspended context looks on instead.
+fn next_for_runner(worker: &'static Worker) -> Next {
+    if !promised::is_limited() {
+        return next(worker);
+    }
+    if let Some(found) = look::quickly(worker) {
+        return found;
+    }
+    // SAFETY: own kernel thread, in its scheduler; a suspended context's descriptor is this worker's.
+    unsafe {
+        match (*worker.own()).bench.take_newest_waiting() {
+            Some(entry) => {
+                (*entry.ult).resumed_early = true;
+                Next::Resume(entry)
             }
+            None => next(worker),
         }
     }
 }
@@ -131,20 +161,20 @@ pub(super) fn retire_left(worker: &'static Worker) {
 /// Runners kept per worker; more are given back when they become idle.
 const IDLE_RUNNERS: usize = 8;
 
-/// Longest that a stack is waited for which was promised: its runner has to be left by another worker first.
-const PROMISED_WITHIN: Duration = Duration::from_secs(1);
+/// A worker waits at most this long for a promised stack, which another worker may be about to leave. Chosen: longer than any time slice.
+const PROMISED_STACK_TIMEOUT: Duration = Duration::from_secs(1);
 
-fn runner_for(worker: &'static Worker) -> *mut Ult {
-    let since = Instant::now();
+fn new_runner() -> *mut Ult {
+    let mut since = None;
     loop {
-        match Ult::on_own_stack(runner_stack_size(), runner_main) {
+        let error = match Ult::on_own_stack(runner_stack_size(), runner_main) {
             Ok(ult) => return ult,
-            Err(error) if !promised::is_limited() || since.elapsed() > PROMISED_WITHIN => no_stack(&error),
-            Err(_) => {
-                retire_left(worker);
-                crate::park::give_core();
-            }
+            Err(error) => error,
+        };
+        if !promised::is_limited() || since.get_or_insert_with(Instant::now).elapsed() > PROMISED_STACK_TIMEOUT {
+            no_stack(&error);
         }
+        crate::park::give_core();
     }
 }
 
@@ -164,13 +194,13 @@ unsafe extern "C" fn runner_main(_: usize) -> ! {
             Some(Task::Job(job, role)) => unsafe { run_job(worker, job, role) },
             // SAFETY: the seed was taken by this worker.
             Some(Task::Ult(seed, tag)) => unsafe { run_ults(worker, seed, tag) },
-            None => next(worker),
+            None => next_for_runner(worker),
         };
         let worker = here();
-        match place(worker, next) {
+        match find_stack_for(worker, next) {
             // SAFETY: own kernel thread; the running context is this runner.
             Next::Run(job, role) => unsafe {
-                note_job((*worker.own()).current);
+                keep_reserved_stack(worker, (*worker.own()).current);
                 (*worker.own()).handed = Some(Task::Job(job, role));
             },
             // SAFETY: own kernel thread.
@@ -200,7 +230,7 @@ unsafe fn run_job(worker: &'static Worker, job: Job, role: Role) -> Next {
     worker::set_locals(Locals::default());
     let worker = here();
     super::enter(worker);
-    next(worker)
+    next_for_runner(worker)
 }
 
 /// Runs a ULT from its start to its end, and those of its crew that follow it at once: each is a plain call, and what all of them tell their
@@ -241,7 +271,7 @@ unsafe fn run_ults(worker: &'static Worker, seed: &'static Seed, tag: GangTag) -
                 running.end(worker);
                 // SAFETY: own kernel thread.
                 unsafe { settle(worker) };
-                return found.unwrap_or_else(|| next(worker));
+                return found.unwrap_or_else(|| next_for_runner(worker));
             }
         }
     }
@@ -359,7 +389,7 @@ fn stand_idle(worker: &'static Worker, entry: &Waiting) {
         let own = worker.own();
         if (*own).idle_runners.len() >= IDLE_RUNNERS {
             let oldest = (*own).idle_runners.remove(0);
-            Ult::retire_runner(oldest);
+            retire(oldest);
         }
         let me = (*own).current;
         (*own).idle_runners.push(me);

@@ -34,7 +34,7 @@ pub unsafe fn switch_away() -> bool {
     let next = leave_bench_entry(worker);
     let went = next.is_some();
     if let Some(next) = next {
-        leave_for(worker, runner::place(worker, next));
+        leave_for(worker, runner::find_stack_for(worker, next));
     }
     super::enter_program();
     went

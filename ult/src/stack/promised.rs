@@ -3,8 +3,9 @@
 //! Without a limit a stack is mapped when somebody first needs it, and that never fails. With one it may, and by then the team
 //! has started and counts on all of its threads. So a region asks beforehand, and its team is as large as there are stacks for.
 //!
-//! Jobs (tasks, as a rule) get stacks beyond those that regions were promised, as long as there is room ([`take_for_job`]); then a job runs on the stack of the context
-//! that waits for it ([`crate::sched`]), so that no number of tasks that wait in the middle ends the program. A runner that has nothing to run gives its stack back at once.
+//! Jobs (tasks, as a rule) get stacks beyond those that regions were promised, as long as there is room ([`reserve_for_job`]). A job that finds none runs on the stack of the
+//! context that waits for it ([`crate::sched`]). The depth of such nesting is bounded by that stack's size, as under other runtimes. A runner that has nothing to run gives its
+//! stack back.
 //!
 //! What may not live here: who runs on a stack; what the program is told (the layer above).
 //!
@@ -25,24 +26,37 @@ const LEFT_OVER: usize = 4 << 20;
 static UNLIMITED: AtomicUsize = AtomicUsize::new(0);
 /// A region has met a limit.
 static LIMITED: AtomicBool = AtomicBool::new(false);
-/// Stacks that were in use when the limit was met: regions cannot count on them.
-static HELD: AtomicUsize = AtomicUsize::new(0);
+/// Stacks that were in use when the limit was met: regions cannot count on them, even later, so teams may be smaller than they could be.
+static IN_USE_AT_LIMIT: AtomicUsize = AtomicUsize::new(0);
 /// Stacks that jobs have.
 static FOR_JOBS: AtomicUsize = AtomicUsize::new(0);
 /// Stacks that exist.
 static MAPPED: AtomicUsize = AtomicUsize::new(0);
+/// The size of runner stacks in bytes, known once a limit was met: from then on [`MAPPED`] counts only these.
+static RUNNER_SIZE: AtomicUsize = AtomicUsize::new(0);
 /// Stacks that running regions have been promised.
 static PROMISED: AtomicUsize = AtomicUsize::new(0);
 
-/// A stack was mapped.
-pub(super) fn count_mapped() {
+fn counts(size: usize) -> bool {
+    // ORDERING: Relaxed; a setting.
+    let runner_size = RUNNER_SIZE.load(Relaxed);
+    runner_size == 0 || runner_size == size
+}
+
+/// A stack of `size` bytes was mapped.
+pub(super) fn count_mapped(size: usize) {
+    if !counts(size) {
+        return;
+    }
     // ORDERING: Relaxed, here and below; counts by themselves. Two threads that ask at once map a few stacks more than they need.
     MAPPED.fetch_add(1, Relaxed);
 }
 
-/// A stack is gone.
-pub(super) fn count_unmapped() {
-    subtract(&MAPPED, 1);
+/// A stack of `size` bytes is gone.
+pub(super) fn count_unmapped(size: usize) {
+    if counts(size) {
+        subtract(&MAPPED, 1);
+    }
 }
 
 /// In the child of a fork: the parent's stacks are nobody's, and its regions go on without a promise.
@@ -52,7 +66,7 @@ pub(super) fn forget_after_fork() {
     // ORDERING: as above.
     PROMISED.store(0, Relaxed);
     // ORDERING: as above.
-    HELD.store(0, Relaxed);
+    IN_USE_AT_LIMIT.store(0, Relaxed);
     // ORDERING: as above.
     FOR_JOBS.store(0, Relaxed);
 }
@@ -83,9 +97,11 @@ pub fn promise(threads: usize, size: usize) -> (usize, usize) {
         return (threads, 0);
     }
     // ORDERING: Relaxed; see `is_limited`, and `count_mapped`.
-    if !LIMITED.swap(true, Relaxed) {
+    if !is_limited() && !LIMITED.swap(true, Relaxed) {
         // ORDERING: as above.
-        HELD.store(MAPPED.load(Relaxed).saturating_sub(super::pooled()), Relaxed);
+        RUNNER_SIZE.store(super::round(size).unwrap_or(0), Relaxed);
+        // ORDERING: as above.
+        IN_USE_AT_LIMIT.store(MAPPED.load(Relaxed).saturating_sub(super::pooled()), Relaxed);
     }
     // ORDERING: Relaxed; a count by itself, see `count_mapped`.
     let promised = PROMISED.fetch_add(threads, Relaxed) + threads;
@@ -96,28 +112,28 @@ pub fn promise(threads: usize, size: usize) -> (usize, usize) {
     (threads - refused, threads - refused)
 }
 
-/// How many stacks are missing for so many threads beside what else has some.
+/// The stacks that must be mapped, so that `promised` threads, jobs and what was in use before all have one.
 fn missing(promised: usize) -> usize {
     // ORDERING: Relaxed, all; counts by themselves, see `count_mapped`.
-    let wanted = promised + HELD.load(Relaxed) + FOR_JOBS.load(Relaxed);
+    let wanted = promised + IN_USE_AT_LIMIT.load(Relaxed) + FOR_JOBS.load(Relaxed);
     wanted.saturating_sub(MAPPED.load(Relaxed))
 }
 
-/// Sees to a stack of `size` bytes for a job, where there is a limit: one is mapped if all that exist are promised. True: [`end_job`] has to be told when the stack goes
-/// back. False: there is no room.
-pub(crate) fn take_for_job(size: usize) -> bool {
+/// Reserves a stack of `size` bytes for a job. If all stacks are promised, this function maps one more. False if the address space has no room. After true the caller calls
+/// [`release_job_stack`] when the stack goes back. Allocates nothing: a thread that is suspended may hold the lock of the program's allocator.
+pub(crate) fn reserve_for_job(size: usize) -> bool {
     // ORDERING: Relaxed, both; counts by themselves, see `count_mapped`.
     FOR_JOBS.fetch_add(1, Relaxed);
     let missing = missing(PROMISED.load(Relaxed));
-    let has_room = missing == 0 || map(1, size) == 1;
+    let has_room = missing == 0 || map_one(size);
     if !has_room {
         subtract(&FOR_JOBS, 1);
     }
     has_room
 }
 
-/// A stack that [`take_for_job`] has seen to goes back.
-pub(crate) fn end_job() {
+/// A stack that [`reserve_for_job`] has seen to goes back.
+pub(crate) fn release_job_stack() {
     subtract(&FOR_JOBS, 1);
 }
 
@@ -135,6 +151,12 @@ pub fn limit() -> Option<u64> {
     // SAFETY: `limit` may be written.
     let told = unsafe { libc::getrlimit(libc::RLIMIT_AS, &raw mut limit) } == 0;
     (told && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
+}
+
+/// Maps a stack with [`LEFT_OVER`] to spare, and pools it.
+fn map_one(size: usize) -> bool {
+    let (Some(size), Some(_spare)) = (super::round(size), Spare::map()) else { return false };
+    Stack::map(size).map(super::give).is_ok()
 }
 
 /// Maps up to `count` stacks at once, with [`LEFT_OVER`] to spare, and pools them. Returns how many could be mapped.

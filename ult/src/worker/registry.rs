@@ -14,7 +14,6 @@ use std::sync::Mutex;
 use crate::arch;
 use crate::debug::{self, Entry};
 use crate::identity::{self, Identity};
-use crate::ult::Ult;
 use crate::victim;
 
 use super::running::{WORD_WORKER, word};
@@ -170,7 +169,7 @@ fn abandon_current() {
     unsafe {
         let own = worker.own();
         while let Some(runner) = (*own).idle_runners.pop() {
-            Ult::retire_runner(runner);
+            crate::sched::retire(runner);
         }
         if !(*own).bench.is_empty() {
             return; // ends inside a wait (pthread_exit from a handler): the record cannot be used again
