@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use links::{install, names};
 
 use crate::failure::Failure;
-use crate::trust;
+use crate::trust::{self, Checked};
 
 /// Where the library was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,15 +79,17 @@ fn cache(get: Get<'_>) -> Result<PathBuf, Failure> {
 fn cached(get: Get<'_>, library: &Path) -> Result<PathBuf, Failure> {
     let cache = cache(get)?;
     let failed = |why| Failure::own(format!("{}: {why}", cache.display()));
-    trust::make(&cache).map_err(failed)?;
-    if let Some(doubt) = trust::doubt(&cache).map_err(failed)? {
-        return Err(Failure::own(format!("{doubt}, so nothing from {} is loaded; --links DIR names another place for links to the library", cache.display())));
+    trust::create_private(&cache).map_err(failed)?;
+    let checked = trust::check(&cache).map_err(failed)?;
+    if let Some(problem) = checked.problem {
+        return Err(Failure::own(format!("{problem}, so nothing from {} is loaded; --links DIR names another place for links to the library", cache.display())));
     }
-    let links = install::in_cache(library, &cache).map_err(failed)?;
+    let links = install::in_cache(library, &checked.real).map_err(failed)?;
     // A directory that another user made there while its parent was open to all.
-    match trust::doubt(&links).map_err(failed)? {
-        Some(doubt) => Err(Failure::own(format!("{doubt}, so it is not loaded: remove {}", links.display()))),
-        None => Ok(links),
+    let Checked { real, problem } = trust::check(&links).map_err(failed)?;
+    match problem {
+        Some(problem) => Err(Failure::own(format!("{problem}, so it is not loaded: remove {}", links.display()))),
+        None => Ok(real),
     }
 }
 

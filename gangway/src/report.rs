@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{self, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
@@ -26,20 +27,15 @@ pub fn run(options: &ArgMatches) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Where the page goes: where the option says, else beside the first trace, under another name than it has.
+/// Where the page goes: where the option says, else beside the first trace, under another name than any of the traces has.
 fn out(given: Option<&PathBuf>, first: &Path, traces: &[&Path]) -> Result<PathBuf, Failure> {
-    let is_trace = |out: &Path| {
-        let real = |file: &Path| file.canonicalize().ok();
-        real(out).is_some_and(|out| traces.iter().any(|trace| real(trace).as_ref() == Some(&out)))
-    };
-    match given {
-        Some(out) if is_trace(out) => Err(failure(out, "is a trace, which the page would be written over; --out FILE names another")),
-        Some(out) => Ok(out.clone()),
-        None => {
-            let page = first.with_extension("html");
-            Ok(if is_trace(&page) { first.with_extension("report.html") } else { page })
-        }
-    }
+    // By number, for a file may have several names.
+    let file = |path: &Path| fs::metadata(path).ok().map(|data| (data.dev(), data.ino()));
+    let is_trace = |out: &Path| file(out).is_some_and(|out| traces.iter().any(|trace| file(trace) == Some(out)));
+    let beside = ["html", "report.html"].map(|extension| first.with_extension(extension));
+    let wanted = given.map_or(&beside[..], std::slice::from_ref);
+    let free = wanted.iter().find(|out| !is_trace(out));
+    free.cloned().ok_or_else(|| failure(&wanted[0], "is a trace, which the page would be written over; --out FILE names another"))
 }
 
 fn read(file: &Path) -> Result<Trace, Failure> {

@@ -21,7 +21,7 @@ pub enum Look {
 
 /// The text without characters that a terminal obeys: control characters, and those that change the direction of writing.
 pub fn plain(text: &str) -> Cow<'_, str> {
-    let is_obeyed = |letter: char| letter.is_control() || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let is_obeyed = |letter: char| letter.is_control() || matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if !text.contains(is_obeyed) {
         return Cow::Borrowed(text);
     }

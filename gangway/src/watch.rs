@@ -19,7 +19,7 @@ use links::runtime::{self, Runtime};
 use links::unique::UniqueDirectory;
 
 use crate::failure::Failure;
-use crate::interrupt;
+use crate::interrupt::Handlers;
 
 /// A program in a process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,15 +59,17 @@ pub struct Watched {
 
 /// How the program ended, and what was seen.
 pub fn run(command: &mut Command) -> Result<Watched, Failure> {
+    let handlers = Handlers::install();
     let parent = env::temp_dir();
     let directory = UniqueDirectory::new(&parent, "gangway-watch-").map_err(|why| Failure::own(format!("{}: {why}", parent.display())))?;
     command.env("LD_DEBUG", "files,bindings").env("LD_DEBUG_OUTPUT", directory.path().join("of"));
-    let (status, signal) = interrupt::run(command).map_err(|why| Failure::of_exec(&command.get_program().display().to_string(), &why))?;
+    let status = handlers.run(command).map_err(|why| Failure::of_exec(&command.get_program().display().to_string(), &why))?;
     let mut images = Vec::new();
     for entry in fs::read_dir(directory.path()).into_iter().flatten().flatten() {
         images.extend(read(&entry.path()));
     }
-    Ok(Watched { status, signal, images })
+    drop(directory);
+    Ok(Watched { status, signal: handlers.remove(), images })
 }
 
 fn read(file: &Path) -> Vec<Image> {

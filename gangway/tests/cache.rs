@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use common::{directory, gangway, library, outcome};
+use common::{copy_environment, directory, gangway, library, outcome};
 
 /// The command as process 1 of a container, or why a test is left out.
 fn in_container(test: &str, library: &Path, cache: &Path) -> Option<Command> {
@@ -19,12 +19,7 @@ fn in_container(test: &str, library: &Path, cache: &Path) -> Option<Command> {
     let tool = gangway(library, cache);
     let mut command = Command::new("unshare");
     command.args(WORDS).arg(tool.get_program());
-    for (name, value) in tool.get_envs() {
-        match value {
-            Some(value) => command.env(name, value),
-            None => command.env_remove(name),
-        };
-    }
+    copy_environment(&tool, &mut command);
     Some(command)
 }
 

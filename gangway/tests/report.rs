@@ -6,7 +6,7 @@ use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use common::{directory, gangway, library, outcome};
+use common::{copy_environment, directory, gangway, library, outcome};
 
 /// The command's name, for what needs no library.
 const TOOL: &str = env!("CARGO_BIN_EXE_gangway");
@@ -100,7 +100,7 @@ fn a_greedy_program_costs_the_doctor_little() {
     common::executable(&program, &greedy());
     let tool = gangway(&library, &at);
     let mut command = limited(&["doctor", program.to_str().unwrap()]);
-    command.envs(tool.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    copy_environment(&tool, &mut command);
     let begun = Instant::now();
     let (status, said, complaints) = outcome(&mut command);
     assert!(status.is_some_and(|status| status != 101 && status < 128) && begun.elapsed() < LIMIT, "{status:?}, {:?}: {said}{complaints}", begun.elapsed());

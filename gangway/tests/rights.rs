@@ -8,6 +8,8 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
 
+use links::unique::UniqueDirectory;
+
 use common::{built, gangway, library, outcome};
 
 /// Prints its users, and how many threads a region has.
@@ -39,9 +41,10 @@ void *ompt_start_tool(unsigned version, const char *runtime)
 const USER: u32 = 65534;
 
 /// A directory that the user of few rights can reach, with the program linked against the library.
-fn setuid_program(test: &str, library: &Path) -> Option<tempdir::Directory> {
+fn setuid_program(test: &str, library: &Path) -> Option<UniqueDirectory> {
     let left_out = |why: &str| eprintln!("{test} is left out: {why}");
-    let at = tempdir::Directory::new();
+    let at = UniqueDirectory::new(&std::env::temp_dir(), "gangway-rights-").unwrap();
+    fs::set_permissions(at.path(), Permissions::from_mode(0o755)).unwrap();
     // The loader takes libraries of such programs only from places that their users cannot choose.
     let links = at.path().join("links");
     assert_eq!(outcome(gangway(library, at.path()).args(["run", "--links"]).arg(&links).arg("true")).0, Some(0));
@@ -67,34 +70,6 @@ fn setuid_program(test: &str, library: &Path) -> Option<tempdir::Directory> {
     Some(at)
 }
 
-/// A directory in that of temporary files, which goes with its value.
-mod tempdir {
-    use std::path::{Path, PathBuf};
-    use std::{env, fs};
-
-    pub struct Directory(PathBuf);
-
-    impl Directory {
-        pub fn new() -> Self {
-            let at = env::temp_dir().join(format!("gangway-rights-{}", std::process::id()));
-            drop(fs::remove_dir_all(&at));
-            fs::create_dir(&at).unwrap();
-            fs::set_permissions(&at, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-            Self(at)
-        }
-
-        pub fn path(&self) -> &Path {
-            &self.0
-        }
-    }
-
-    impl Drop for Directory {
-        fn drop(&mut self) {
-            drop(fs::remove_dir_all(&self.0));
-        }
-    }
-}
-
 #[test]
 fn no_variable_of_its_user_has_it_write_files_or_run_code() {
     let test = "no_variable_of_its_user_has_it_write_files_or_run_code";
@@ -102,7 +77,6 @@ fn no_variable_of_its_user_has_it_write_files_or_run_code() {
     let Some(at) = setuid_program(test, &library) else { return };
     let at = at.path();
     let name = |file: &str| at.join(file).display().to_string();
-    // What each would do to a program without rights is seen by the second run.
     let variables = [
         ("GANGWAY_TRACE", name("open/trace")),
         ("OMP_TOOL_LIBRARIES", name("tool.so")),
@@ -125,7 +99,7 @@ fn no_variable_of_its_user_has_it_write_files_or_run_code() {
         let line = complaints.lines().find(|line| line.contains(&format!("{variable}: names a file or a library")));
         assert!(line.is_some_and(|line| line.ends_with("not read")), "{variable}: {complaints}");
     }
-    // The same program without rights does as it is told.
+    // The second run shows what three of them do to an ordinary program.
     fs::set_permissions(at.join("program"), Permissions::from_mode(0o755)).unwrap();
     let (status, said, _) = run(&at.join("program"));
     assert!(status == Some(0) && said.contains("the tool's code runs"), "{said}");

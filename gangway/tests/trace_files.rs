@@ -1,4 +1,4 @@
-//! Where a trace goes: whatever becomes of the file, the program ends as it does without one, and a trace that is there stays until the new one is complete.
+//! Where a trace goes. The program's exit status does not depend on the trace file, and an existing trace stays until the new one is complete.
 
 mod common;
 
@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{built, directory, gangway, library, outcome};
+use common::{built, copy_environment, directory, gangway, library, outcome};
 
 const PROGRAM: &str = r#"
 #include <omp.h>
@@ -122,7 +122,7 @@ fn a_full_disk_or_a_limit_leaves_the_trace_of_before() {
     let tool = gangway(&library, &at);
     let mut limited = Command::new("sh");
     limited.current_dir(&at).args(["-c", "ulimit -f 4; exec \"$@\"", "sh"]).arg(tool.get_program()).args(["run", "--env", "GANGWAY_TRACE=t.json"]).arg(&program).arg("much");
-    limited.envs(tool.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    copy_environment(&tool, &mut limited);
     let (status, _, said) = outcome(&mut limited);
     assert!(status == Some(7) && said.contains("ulimit -f") && said.contains("there is no trace"), "{status:?}, {said}");
     assert_eq!(fs::read(at.join("t.json")).unwrap(), before);
@@ -139,7 +139,7 @@ fn full_disk(library: &Path, program: &Path, at: &Path) {
     let mut command = Command::new("unshare");
     command.current_dir(at).args(["-Urm", "sh", "-c", script, "sh"]).arg(&disk).arg(tool.get_program());
     command.args(["run", "--env", "GANGWAY_TRACE=disk/t.json"]).arg(program).arg("much");
-    command.envs(tool.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    copy_environment(&tool, &mut command);
     match outcome(&mut command) {
         (Some(0), printed, said) => assert!(printed == "done\n7 old t.json\n" && said.contains("No space left") && said.contains("there is no trace"), "{printed}{said}"),
         (status, _, said) => eprintln!("a full disk is left out: a small one cannot be mounted here ({status:?}, {said})"),

@@ -15,12 +15,10 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use crate::cache;
-use crate::object::{self, Object};
+use crate::object::{self, MAX_PATH_BYTES, Object};
 
 /// Objects beyond this many are not looked at.
 const MOST_OBJECTS: usize = 1024;
-/// Bytes of a path that the kernel takes.
-const LONGEST_PATH: usize = 4096;
 
 /// What the loader is told beside the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -93,7 +91,7 @@ pub fn of(program: &Path, surroundings: &Surroundings) -> Closure {
 /// A file for a name.
 enum Candidate {
     /// An object that is loaded already, by its place in the list.
-    Known(usize),
+    AlreadyLoaded(usize),
     New(PathBuf, Object),
 }
 
@@ -125,7 +123,7 @@ impl Search<'_> {
             return;
         }
         let index = match self.find(name, by, directories) {
-            Some(Candidate::Known(index)) => index,
+            Some(Candidate::AlreadyLoaded(index)) => index,
             Some(Candidate::New(file, object)) => self.add(file, object, (!is_preloaded).then_some(by)),
             None => {
                 // The loader goes on without what it cannot preload.
@@ -144,7 +142,7 @@ impl Search<'_> {
         let fits = |file: PathBuf| {
             // A file is read once, however many names for it there are.
             if let Some(&known) = self.files.get(&file.canonicalize().ok()?) {
-                return Some(Candidate::Known(known));
+                return Some(Candidate::AlreadyLoaded(known));
             }
             let object = object::read(&file).ok().flatten()?;
             (object.machine == machine && object.is_wide).then_some(Candidate::New(file, object))
@@ -179,7 +177,7 @@ impl Search<'_> {
         let real = file.canonicalize().unwrap_or_else(|_| file.clone());
         let origin = real.parent().unwrap_or(Path::new("/")).display().to_string();
         let path = path.replace("${ORIGIN}", &origin).replace("$ORIGIN", &origin);
-        (path.len() < LONGEST_PATH).then_some(path)
+        (path.len() <= MAX_PATH_BYTES).then_some(path)
     }
 }
 

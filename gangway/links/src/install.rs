@@ -18,18 +18,22 @@ use crate::unique::UniqueDirectory;
 
 /// In a directory that [`refresh`] looks after: from what it was made.
 pub const STAMP: &str = "made-from";
-/// Directories for other states of a library stay in the cache for so long: a program may load its runtime late. Chosen; any value from a day on will do.
-const KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
+/// Directories for earlier states of a library stay in the cache for so long after their last use: a program may load its runtime late. Chosen; any value from a day on will do.
+const CACHE_LIFETIME: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// Puts a file or link there that `make` makes under another name, in one step.
-fn place(directory: &Path, name: &str, make: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
+fn put_in_place(directory: &Path, name: &str, make: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
     let unique = UniqueDirectory::new(directory, ".new-")?;
     let new = unique.path().join(name);
     make(&new).and_then(|()| fs::rename(new, directory.join(name)))
 }
 
 fn copy(file: &Path, directory: &Path, name: &str) -> io::Result<()> {
-    place(directory, name, |new| fs::copy(file, new).map(drop))
+    put_in_place(directory, name, |new| {
+        fs::copy(file, new)?;
+        // Before the name leads to it: after a crash the name has the old file or all of the new one.
+        fs::File::open(new)?.sync_data()
+    })
 }
 
 /// Makes `name` a link to [`FILE`].
@@ -41,7 +45,7 @@ fn link(directory: &Path, name: &str) -> io::Result<()> {
     if fs::read_link(&there).is_ok_and(|to| to == Path::new(FILE)) {
         return Ok(());
     }
-    place(directory, name, |new| symlink(FILE, new))
+    put_in_place(directory, name, |new| symlink(FILE, new))
 }
 
 /// Makes `directory` hold a copy of `library`, of the libraries for MPI that lie beside it, and the names of all OpenMP runtimes as links to it. Programs that run on an
@@ -89,7 +93,7 @@ pub fn refresh(library: &Path, directory: &Path) -> io::Result<()> {
         return Ok(());
     }
     fs::create_dir_all(directory)?;
-    // First, so that a directory that is made half is known for one of ours; it matches no library.
+    // An empty stamp comes first and matches no library: if this process is interrupted, the next call finds it and completes the directory.
     if !file.exists() {
         fs::write(&file, "")?;
     }
@@ -98,7 +102,7 @@ pub fn refresh(library: &Path, directory: &Path) -> io::Result<()> {
         let _ = fs::remove_file(directory.join(name));
     }
     install(library, directory)?;
-    place(directory, STAMP, |new| fs::write(new, now))
+    put_in_place(directory, STAMP, |new| fs::write(new, now))
 }
 
 /// The directory in `cache` that holds this state of the library, which is made if it is not there. `cache` is there.
@@ -108,10 +112,12 @@ pub fn refresh(library: &Path, directory: &Path) -> io::Result<()> {
 pub fn in_cache(library: &Path, cache: &Path) -> io::Result<PathBuf> {
     let of_library = format!("links-{:016x}-", hash(&library));
     let directory = cache.join(format!("{of_library}{:016x}", hash(&stamp(library)?)));
-    if !is_whole(&directory, library) {
-        make_whole(&directory, library, cache)?;
+    if !is_complete(&directory, library) {
+        build_and_rename(&directory, library, cache)?;
         remove_old(cache, &of_library, &directory);
     }
+    // The time of the last use. A cache that cannot be written to is used as it is.
+    let _ = fs::File::open(&directory).and_then(|opened| opened.set_modified(SystemTime::now()));
     Ok(directory)
 }
 
@@ -121,30 +127,31 @@ fn hash(what: &impl std::hash::Hash) -> u64 {
     hasher.finish()
 }
 
-/// Is the directory ready, and is its copy as long as the library? A machine that stopped may have lost the end of a copy.
-fn is_whole(directory: &Path, library: &Path) -> bool {
+/// Is the directory ready, and are its copies as long as the files? A machine that stopped may have lost the end of a copy, but none that [`copy`] has renamed.
+fn is_complete(directory: &Path, library: &Path) -> bool {
     let size = |file: &Path| fs::metadata(file).map(|m| m.size()).ok();
-    is_ready(directory) && size(&directory.join(FILE)) == size(library)
+    let is_copied = |name: &&str| size(&directory.join(name)) == size(&library.with_file_name(name));
+    is_ready(directory) && size(&directory.join(FILE)) == size(library) && BESIDE.iter().all(is_copied)
 }
 
 /// Makes the directory under another name, and renames it.
-fn make_whole(directory: &Path, library: &Path, cache: &Path) -> io::Result<()> {
+fn build_and_rename(directory: &Path, library: &Path, cache: &Path) -> io::Result<()> {
     let new = UniqueDirectory::new(cache, ".new-")?;
     install(library, new.path())?;
-    if fs::rename(new.path(), directory).is_ok() || is_whole(directory, library) {
+    if fs::rename(new.path(), directory).is_ok() || is_complete(directory, library) {
         return Ok(());
     }
     // A directory that is there and damaged is renamed first, for the kernel renames onto empty ones only.
     let aside = UniqueDirectory::new(cache, ".new-")?;
     match fs::rename(directory, aside.path()).and_then(|()| fs::rename(new.path(), directory)) {
-        Err(_) if is_whole(directory, library) => Ok(()),
+        Err(_) if is_complete(directory, library) => Ok(()),
         done => done,
     }
 }
 
 /// Removes directories for earlier states of this library, and unfinished ones.
 fn remove_old(cache: &Path, of_library: &str, now: &Path) {
-    let is_old = |at: &Path| fs::symlink_metadata(at).and_then(|m| m.modified()).is_ok_and(|made| SystemTime::now().duration_since(made).is_ok_and(|age| age > KEPT));
+    let is_old = |at: &Path| fs::symlink_metadata(at).and_then(|m| m.modified()).is_ok_and(|made| SystemTime::now().duration_since(made).is_ok_and(|age| age > CACHE_LIFETIME));
     for entry in fs::read_dir(cache).into_iter().flatten().flatten() {
         let (at, name) = (entry.path(), entry.file_name());
         let is_ours = name.to_str().is_some_and(|name| name.starts_with(of_library) || name.starts_with(".new-"));
@@ -220,7 +227,7 @@ mod tests {
         assert_eq!(in_cache(&library, &cache).unwrap(), two);
         assert_eq!(fs::read_to_string(two.join(FILE)).unwrap(), "two, longer", "a damaged copy is made again");
         assert_eq!(fs::read_dir(&cache).unwrap().count(), 2, "nothing else is left");
-        let old = SystemTime::now() - 2 * KEPT;
+        let old = SystemTime::now() - 2 * CACHE_LIFETIME;
         fs::File::open(&one).unwrap().set_modified(old).unwrap();
         fs::write(&library, "three").unwrap();
         in_cache(&library, &cache).unwrap();

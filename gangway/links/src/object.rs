@@ -31,14 +31,15 @@ const SYMBOL_BYTES: usize = 24;
 const HEADER_BYTES: usize = 64;
 /// A table that is longer than this is not read.
 const MOST_BYTES: u64 = 256 << 20;
-/// Longest name of a library or list of directories, in bytes: the kernel takes no longer path (`PATH_MAX`), and a list has a few of them.
-const LONGEST_NAME: usize = 4096;
-const LONGEST_LIST: usize = 16 * LONGEST_NAME;
+/// Longest path that the kernel takes, in bytes (`PATH_MAX` without the zero at its end): longer names of libraries lead nowhere.
+pub const MAX_PATH_BYTES: usize = 4095;
+/// Longest list of directories: a few paths.
+const MAX_LIST_BYTES: usize = 16 * MAX_PATH_BYTES;
 /// Libraries, directories of a list, and tables of symbols that are looked at. Chosen: far more than any program has; a damaged file may ask for thousands, each with a name as
 /// long as the file.
-const MOST_NEEDED: usize = 1024;
-const MOST_DIRECTORIES: usize = 256;
-const MOST_TABLES: usize = 8;
+const MAX_NEEDED: usize = 1024;
+const MAX_DIRECTORIES: usize = 256;
+const MAX_SYMBOL_TABLES: usize = 8;
 
 /// Functions that every OpenMP runtime for GCC's or LLVM's code defines.
 const OF_RUNTIMES: [&str; 3] = ["GOMP_parallel", "__kmpc_fork_call", "GOMP_parallel_start"];
@@ -161,11 +162,11 @@ fn dynamic(source: Source<'_>, segments: &[Segment], segment: &Segment, object: 
     for &(tag, value) in &entries {
         let word = |longest: usize| text(&strings, usize::try_from(value).ok()?).filter(|word| word.len() <= longest);
         match tag {
-            DT_NEEDED if object.needed.len() == MOST_NEEDED => return None,
-            DT_NEEDED => object.needed.push(word(LONGEST_NAME)?),
-            DT_SONAME => object.soname = Some(word(LONGEST_NAME)?),
-            DT_RPATH => object.rpath = list(&word(LONGEST_LIST)?),
-            DT_RUNPATH => object.runpath = list(&word(LONGEST_LIST)?),
+            DT_NEEDED if object.needed.len() == MAX_NEEDED => return None,
+            DT_NEEDED => object.needed.push(word(MAX_PATH_BYTES)?),
+            DT_SONAME => object.soname = Some(word(MAX_PATH_BYTES)?),
+            DT_RPATH => object.rpath = list(&word(MAX_LIST_BYTES)?),
+            DT_RUNPATH => object.runpath = list(&word(MAX_LIST_BYTES)?),
             _ => {}
         }
     }
@@ -173,7 +174,7 @@ fn dynamic(source: Source<'_>, segments: &[Segment], segment: &Segment, object: 
 }
 
 fn list(paths: &str) -> Vec<String> {
-    paths.split(':').filter(|p| !p.is_empty()).take(MOST_DIRECTORIES).map(str::to_string).collect()
+    paths.split(':').filter(|p| !p.is_empty()).take(MAX_DIRECTORIES).map(str::to_string).collect()
 }
 
 /// A symbol counts when it is defined, that is, in a section.
@@ -181,7 +182,7 @@ fn own_runtime(source: Source<'_>, header: &[u8]) -> Option<&'static str> {
     let (start, size, count) = (number(header, 0x28, 8)?, number(header, 0x3a, 2)?, number(header, 0x3c, 2)?);
     let sections = source(start, size * count)?;
     let field = |index: u64, offset: usize, bytes| number(&sections, (index * size) as usize + offset, bytes);
-    (0..count).filter(|&i| matches!(field(i, 4, 4), Some(SHT_SYMTAB | SHT_DYNSYM))).take(MOST_TABLES).find_map(|i| {
+    (0..count).filter(|&i| matches!(field(i, 4, 4), Some(SHT_SYMTAB | SHT_DYNSYM))).take(MAX_SYMBOL_TABLES).find_map(|i| {
         let table = source(field(i, 24, 8)?, field(i, 32, 8)?)?;
         let strings = field(i, 40, 4)?;
         let strings = source(field(strings, 24, 8)?, field(strings, 32, 8)?)?;
@@ -276,11 +277,11 @@ mod tests {
             list.extend([(DT_STRTAB, address), (DT_STRSZ, strings.len() as u64)]);
             of(&made(X86_64, &[(99, strings), (PT_DYNAMIC as u32, &entries(&list))]))
         };
-        assert_eq!(of_names(MOST_NEEDED, b"liba.so\0").unwrap().needed.len(), MOST_NEEDED);
-        assert_eq!(of_names(MOST_NEEDED + 1, b"liba.so\0"), None);
-        assert!(of_names(1, &[vec![b'a'; LONGEST_NAME], vec![0]].concat()).is_some());
-        assert_eq!(of_names(1, &[vec![b'a'; LONGEST_NAME + 1], vec![0]].concat()), None);
-        assert_eq!(list(&"/a:".repeat(1000)).len(), MOST_DIRECTORIES);
+        assert_eq!(of_names(MAX_NEEDED, b"liba.so\0").unwrap().needed.len(), MAX_NEEDED);
+        assert_eq!(of_names(MAX_NEEDED + 1, b"liba.so\0"), None);
+        assert!(of_names(1, &[vec![b'a'; MAX_PATH_BYTES], vec![0]].concat()).is_some());
+        assert_eq!(of_names(1, &[vec![b'a'; MAX_PATH_BYTES + 1], vec![0]].concat()), None);
+        assert_eq!(list(&"/a:".repeat(1000)).len(), MAX_DIRECTORIES);
         assert!(read(Path::new("/dev/zero")).is_err());
     }
 
@@ -322,7 +323,7 @@ mod tests {
                 let at = usize::try_from(at).ok()?;
                 Some(file.get(at..at.checked_add(usize::try_from(count).ok()?)?)?.to_vec())
             });
-            assert!(bytes.get() <= (4 + 2 * MOST_TABLES) * file.len());
+            assert!(bytes.get() <= (4 + 2 * MAX_SYMBOL_TABLES) * file.len());
             (read, objects) = (read.max(bytes.get()), objects + usize::from(found.is_some()));
         }
         assert!(objects > 1000, "{objects} of 20000 are objects; at most {read} bytes of each");

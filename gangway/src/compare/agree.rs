@@ -1,4 +1,4 @@
-//! Whether two runs printed the same: word by word, numbers within a tolerance, and where they first differ. Line by line, so that outputs of any length take little memory.
+//! Whether two runs printed the same: word by word, numbers within a tolerance, and where they first differ. One line of each output is in memory at a time.
 
 use std::io::{self, BufRead, BufReader, Seek as _};
 use std::fs::File;
@@ -22,23 +22,30 @@ fn difference(mut wanted: impl BufRead, mut got: impl BufRead, tolerance: f64) -
     let mut number = 0_u64;
     loop {
         number += 1;
-        match (line(&mut wanted)?, line(&mut got)?) {
-            (None, None) => return Ok(None),
-            (Some(w), Some(g)) if is_same_line(&w, &g, tolerance) => {}
-            (w, g) => return Ok(Some(format!("line {number}: {} instead of {}", shown(g.as_deref()), shown(w.as_deref())))),
+        let (left, right) = (line(&mut wanted)?, line(&mut got)?);
+        if left.is_none() && right.is_none() {
+            return Ok(None);
+        }
+        let [w, g] = [&left, &right].map(|line| line.as_deref().map(String::from_utf8_lossy));
+        let is_near = || tolerance != 0.0 && w.as_deref().zip(g.as_deref()).is_some_and(|(w, g)| is_same_line(w, g, tolerance));
+        if left != right && !is_near() {
+            return Ok(Some(format!("line {number}: {} instead of {}", shown(g.as_deref()), shown(w.as_deref()))));
         }
     }
 }
 
-/// The next line, without its end; nothing behind the last one.
-fn line(of: &mut impl BufRead) -> io::Result<Option<String>> {
+/// The bytes of the next line, without its end; nothing behind the last one.
+fn line(of: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     if of.read_until(b'\n', &mut bytes)? == 0 {
         return Ok(None);
     }
-    let text = String::from_utf8_lossy(&bytes);
-    let text = text.strip_suffix('\n').unwrap_or(&text);
-    Ok(Some(text.strip_suffix('\r').unwrap_or(text).to_string()))
+    for end in [b"\n", b"\r"] {
+        if bytes.ends_with(end) {
+            bytes.pop();
+        }
+    }
+    Ok(Some(bytes))
 }
 
 /// Of a long line the beginning.
@@ -50,9 +57,6 @@ fn shown(line: Option<&str>) -> String {
 }
 
 fn is_same_line(wanted: &str, got: &str, tolerance: f64) -> bool {
-    if tolerance == 0.0 || wanted == got {
-        return wanted == got;
-    }
     let (mut left, mut right) = (wanted.split_whitespace(), got.split_whitespace());
     loop {
         match (left.next(), right.next()) {
@@ -109,5 +113,7 @@ mod tests {
         assert_eq!(difference("a\nb\nc", "a\nx\nc", 0.0), Some("line 2: 'x' instead of 'b'".into()));
         assert_eq!(difference("a\nb", "a", 0.0), Some("line 2: nothing instead of 'b'".into()));
         assert!(difference("a", &"é".repeat(100), 0.0).unwrap().contains("é...'"));
+        let bytes = |wanted: &[u8], got: &[u8]| super::difference(wanted, got, 0.0).unwrap().is_some();
+        assert!(bytes(b"\xff\n", b"\xfe\n") && !bytes(b"a\r\nb", b"a\nb\n") && !bytes(b"\xff", b"\xff"));
     }
 }

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use links::unique::UniqueDirectory;
 
 use crate::failure::Failure;
-use crate::run;
+use crate::{interrupt, run};
 
 /// What a run has left.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ pub enum Ending {
 
 /// Runs it, at most so long; also gives what it printed.
 pub fn run(command: &mut Command, limit: Option<Duration>) -> Result<(Run, File), Failure> {
-    let output = nameless()?;
+    let output = unnamed_file()?;
     command.stdout(output.try_clone().map_err(|why| Failure::own(format!("what the program prints: {why}")))?);
     own_process(command, limit.is_some());
     let name = command.get_program().display().to_string();
@@ -61,15 +61,15 @@ pub fn run(command: &mut Command, limit: Option<Duration>) -> Result<(Run, File)
     Ok((run, output))
 }
 
-/// An empty file that has no name, so that nothing is left of it however this tool ends.
-fn nameless() -> Result<File, Failure> {
+/// An empty file whose name is removed at once, so that nothing is left of it however this tool ends later.
+fn unnamed_file() -> Result<File, Failure> {
     let parent = env::temp_dir();
     let made = UniqueDirectory::new(&parent, "gangway-output-").and_then(|at| File::options().read(true).write(true).create_new(true).open(at.path().join("stdout")));
     made.map_err(|why| Failure::own(format!("{}: {why}", parent.display())))
 }
 
-/// The program begins in a process that was forked, for one that shares this tool's memory until then would begin with the most memory that this tool ever had. It ends with this tool. With a
-/// limit it and what it starts can be ended at once: they are a group of processes, which a terminal's interrupt does not reach.
+/// The tool starts the program with fork, not vfork: after vfork the kernel would count this tool's peak memory as the program's. The program ends with this tool. With a limit
+/// it and the programs that it starts are a group of processes, to be ended at once; a terminal's interrupt does not reach that group.
 fn own_process(command: &mut Command, with_limit: bool) {
     let end_with_us = || {
         // SAFETY: sets an attribute of the calling process, the child that is about to be the program.
@@ -79,7 +79,7 @@ fn own_process(command: &mut Command, with_limit: bool) {
     if with_limit {
         command.process_group(0);
     }
-    // SAFETY: between fork and exec one system call is made. That there is such a function makes the standard library fork.
+    // SAFETY: between fork and exec one system call is made. Such a function makes the standard library use fork.
     unsafe { command.pre_exec(end_with_us) };
 }
 
@@ -96,15 +96,7 @@ fn watched(pid: libc::pid_t, limit: Option<Duration>) -> bool {
             is_late
         })
     });
-    loop {
-        // SAFETY: all zero is a value of this C structure.
-        let mut what: libc::siginfo_t = unsafe { core::mem::zeroed() };
-        // SAFETY: room for the answer, and a child of ours.
-        let done = unsafe { libc::waitid(libc::P_PID, pid.unsigned_abs(), &raw mut what, libc::WEXITED | libc::WNOWAIT) };
-        if done == 0 || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
-            break;
-        }
-    }
+    interrupt::await_end(pid.unsigned_abs());
     drop(ended);
     guard.is_some_and(|thread| thread.join().unwrap_or(false))
 }

@@ -50,6 +50,16 @@ pub fn gangway(library: &Path, cache: &Path) -> Command {
     command
 }
 
+/// Gives a command the environment that another one would have.
+pub fn copy_environment(from: &Command, to: &mut Command) {
+    for (name, value) in from.get_envs() {
+        match value {
+            Some(value) => to.env(name, value),
+            None => to.env_remove(name),
+        };
+    }
+}
+
 /// Status, standard output and standard error.
 pub fn outcome(command: &mut Command) -> (Option<i32>, String, String) {
     let Output { status, stdout, stderr } = command.output().expect("the command starts");

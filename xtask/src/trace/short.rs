@@ -10,13 +10,15 @@ use crate::report::Report;
 /// How far the estimate of a share may be from what it is, in percent of all.
 const NEAR: f64 = 6.0;
 /// How far the estimate of a number of tasks may be from what it is, as a part of it.
-const NEARLY: f64 = 0.2;
+const COUNT_TOLERANCE: f64 = 0.2;
+/// Standard deviations that the estimate of the share of long tasks may be off. Measured: at most 3 in 200 runs.
+const MAX_DEVIATIONS: f64 = 5.0;
 /// Tasks that each of two functions of `short.c` makes, none of which makes another (its `PRODUCED`).
-const PRODUCED: f64 = 80_000.0;
+const TASKS_PER_FUNCTION: f64 = 80_000.0;
 /// Microseconds that a long task of `short.c` takes at least.
 const LONG: f64 = 4.0;
 /// Of a hundred of its tasks so many are long.
-const IS_LONG: f64 = 12.5;
+const LONG_TASK_PERCENT: f64 = 12.5;
 
 impl Bench<'_> {
     pub(super) fn short_tasks(&self, compiler: &str, report: &mut Report) {
@@ -128,23 +130,23 @@ impl Bench<'_> {
 
 /// Are the numbers of tasks by function near the truth, and the share of long ones among them?
 fn estimates(trace: &str) -> Result<(), String> {
-    let mut by_function: HashMap<&str, Vec<Written>> = HashMap::new();
+    let mut by_function: HashMap<&str, Vec<WrittenTask>> = HashMap::new();
     for task in written(trace).into_values() {
         by_function.entry(task.function).or_default().push(task);
     }
-    let tasks = |of: &[Written]| of.iter().map(|task| task.stands).sum::<f64>();
-    let produced: Vec<_> = by_function.values().filter(|of| (tasks(of) / PRODUCED - 1.0).abs() < NEARLY).collect();
+    let tasks = |of: &[WrittenTask]| of.iter().map(|task| task.stands).sum::<f64>();
+    let produced: Vec<_> = by_function.values().filter(|of| (tasks(of) / TASKS_PER_FUNCTION - 1.0).abs() < COUNT_TOLERANCE).collect();
     if produced.len() != 2 {
         let all: Vec<_> = by_function.iter().map(|(name, of)| (name, tasks(of))).collect();
-        return Err(format!("two functions make {PRODUCED} tasks each; by the trace's estimates: {all:?}"));
+        return Err(format!("two functions make {TASKS_PER_FUNCTION} tasks each; by the trace's estimates: {all:?}"));
     }
-    let share = Share::of(produced.into_iter().flatten());
-    let wrong = (share.percent - IS_LONG).abs() > 5.0 * share.deviation;
-    if wrong { Err(format!("{IS_LONG} % of the tasks are long; by the trace's estimates {share:?}")) } else { Ok(()) }
+    let share = LongTaskShare::of(produced.into_iter().flatten());
+    let wrong = (share.percent - LONG_TASK_PERCENT).abs() > MAX_DEVIATIONS * share.deviation;
+    if wrong { Err(format!("{LONG_TASK_PERCENT} % of the tasks are long; by the trace's estimates {share:?}")) } else { Ok(()) }
 }
 
 /// A task that is written.
-struct Written<'a> {
+struct WrittenTask<'a> {
     function: &'a str,
     /// The tasks that it stands for.
     stands: f64,
@@ -153,32 +155,32 @@ struct Written<'a> {
 
 /// How many of all tasks are long, by those that are written.
 #[derive(Debug)]
-struct Share {
+struct LongTaskShare {
     percent: f64,
     /// The standard deviation of a sample of this size, whose tasks weigh as these do.
     deviation: f64,
 }
 
-impl Share {
-    fn of<'a>(tasks: impl Iterator<Item = &'a Written<'a>>) -> Self {
+impl LongTaskShare {
+    fn of<'a>(tasks: impl Iterator<Item = &'a WrittenTask<'a>>) -> Self {
         let (mut all, mut long, mut squares) = (0.0, 0.0, 0.0);
         for task in tasks {
             all += task.stands;
             squares += task.stands * task.stands;
             long += if task.microseconds < LONG { 0.0 } else { task.stands };
         }
-        let part = IS_LONG / 100.0;
+        let part = LONG_TASK_PERCENT / 100.0;
         Self { percent: 100.0 * long / all, deviation: 100.0 * (part * (1.0 - part) * squares).sqrt() / all }
     }
 }
 
 /// The tasks that are written, by number.
-fn written(trace: &str) -> HashMap<u64, Written<'_>> {
+fn written(trace: &str) -> HashMap<u64, WrittenTask<'_>> {
     let mut tasks = HashMap::new();
     for line in trace.lines() {
         let (Some(id), Some(function)) = (task_of(line, "task"), value(line, "name")) else { continue };
         let number = |name: &str| value(line, name)?.parse::<f64>().ok();
-        let task = tasks.entry(id).or_insert(Written { function: function.trim_matches('"'), stands: 1.0, microseconds: 0.0 });
+        let task = tasks.entry(id).or_insert(WrittenTask { function: function.trim_matches('"'), stands: 1.0, microseconds: 0.0 });
         task.stands = number("stands").unwrap_or(task.stands);
         task.microseconds += number("dur").unwrap_or(0.0);
     }
@@ -214,7 +216,7 @@ mod tests {
         format!("{{\"name\":\"{function}\",\"cat\":\"task\",\"ts\":1.0,\"dur\":{microseconds},\"args\":{{\"task\":{id},\"stands\":{stands}}}}}")
     }
 
-    /// A trace of two functions, of whose hundred tasks each so many are long, and each of which stands for so many.
+    /// A trace of two functions with 100 written tasks each, of which `long` are long; each written task stands for `stands` tasks.
     fn trace(long: u32, stands: u32) -> String {
         let lines = (0..200).map(|id| slice(id, if id < 100 { "f" } else { "g" }, if id % 100 < long { 4.5 } else { 0.5 }, stands));
         lines.collect::<Vec<_>>().join("\n")
