@@ -137,16 +137,26 @@ class Worker:
     def contexts(self):
         yield self.running()
         facts = self.facts
-        words = [word(self.address + facts["worker.bench"] + 8 * i) for i in range(3)]
-        pointer = words.pop(facts["list.pointer"])
-        for place in range(min(words)):
-            entry = pointer + place * facts["waiting.size"]
+        for place, entry in enumerate(self.suspended()):
             ult = word(entry + facts["waiting.ult"])
             state = "interrupted" if read(entry + facts["waiting.interrupted"], 1) else "suspended"
             if ult == word(self.address + facts["worker.current"]):
                 continue  # about to leave its stack, or just back on it
             yield Context(facts, self, "%d.%d" % (self.index, place), state, ult, ult + facts["ult.locals"],
                           word(entry + facts["waiting.region"]), read(entry + facts["waiting.gang"], 8, True))
+
+    def suspended(self):
+        """Addresses of the entries of suspended contexts: those that the worker polls, then the others."""
+        facts = self.facts
+        polled = self.address + facts["worker.bench"]
+        yield from self.items(polled, facts["waiting.size"])
+        for group in self.items(polled + facts["list.groups"], facts["group.size"]):
+            yield from self.items(group, facts["waiting.size"])
+
+    def items(self, address, size):
+        """Addresses of the items of a list in the runtime's memory."""
+        first, length = word(address + self.facts["list.items"]), word(address + self.facts["list.length"])
+        return (first + place * size for place in range(length))
 
     def running(self):
         facts = self.facts

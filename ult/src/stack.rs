@@ -41,7 +41,7 @@ pub const MIN_SIZE: usize = 64 << 10;
 /// A pooled stack keeps at most this many touched bytes.
 pub const KEEP_TOUCHED: usize = 64 << 10;
 /// Free stacks kept for reuse; further ones are unmapped.
-pub const POOLED_MAX: usize = 1024;
+pub const POOLED_MAX: usize = 8192;
 
 /// Every so often a stack is trimmed even if it does not look as if it had been used deeply.
 const TRIM_EVERY: u32 = 32;

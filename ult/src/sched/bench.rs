@@ -19,116 +19,65 @@
 //! **Meetings.** A thread at a barrier or a join waits for all threads and tasks of its team: as long as a thread of the team runs or has tasks to run
 //! it has no use for the worker. Where the threads that are suspended here wait at one meeting ([`Bench::others`]), tasks of that team follow each
 //! other without a look at them ([`super::may_go_on_in_place`]). Of those at one meeting one is enough to look into the queues of others.
+//!
+//! **Many threads.** The operations here walk a list, so the list is kept short: of the contexts that become ready in a known order only
+//! [`POLLED`] are in it, the newest among them. The others are in [`unpolled`], and each takes the place of one that leaves the list.
 
+use core::cell::Cell;
 use core::mem::offset_of;
 use core::sync::atomic::AtomicU32;
 
-use super::{Job, Look, Spin, Wait};
+use super::{Job, Look, Spin};
 use crate::debug::Entry;
 use crate::gang::{GangTag, eligible};
 use crate::ult::Ult;
-use crate::worker::{Locals, Role, ThreadMode};
+use crate::worker::{Role, ThreadMode};
 
-type Ready = *const (dyn Fn() -> bool + 'static);
-type Seek = *const (dyn Fn(Look) -> Option<Job> + 'static);
+mod list;
+mod strictest;
+mod unpolled;
+mod waiting;
 
-/// An entry of the bench. The references of a [`Wait`] with their lifetime erased: they point into the suspended
-/// context's own stack, which stays as it is while the entry is on the bench.
-#[derive(Clone, Copy)]
-pub(crate) struct Waiting {
-    pub(super) ult: *mut Ult,
-    pub(super) role: Role,
-    ready: Ready,
-    seek: Option<Seek>,
-    pub(super) sleepers: Option<*const AtomicU32>,
-    spin: Spin,
-    /// Of those of one gang that can go on the lowest goes first: the thread's number at a barrier, 0 in other waits, and [`GIVES_WAY`].
-    rank: u32,
-    yields: bool,
-    finished: bool,
-    /// See [`Wait::alone`].
-    alone: bool,
-    /// It waits for all threads and tasks of a team, see [`Waiting::meeting`].
-    meets: bool,
-    /// Left in the middle of program code, not at a place where it waits.
-    interrupted: bool,
-}
+pub(crate) use waiting::Waiting;
 
-/// The rank of a context that could go on and lets others go first.
-const GIVES_WAY: u32 = u32::MAX;
-
-impl Waiting {
-    pub(super) fn of(ult: *mut Ult, role: Role, wait: &Wait<'_>, (rank, meets): (u32, bool)) -> Self {
-        let erase = |seek: &dyn Fn(Look) -> Option<Job>| {
-            // SAFETY: only the lifetime is erased; see below.
-            unsafe { core::mem::transmute::<*const (dyn Fn(Look) -> Option<Job> + '_), Seek>(seek) }
-        };
-        Self {
-            ult,
-            role,
-            // SAFETY: only the lifetime is erased. The entry is removed before `wait` returns on the context that made it,
-            // so the closures outlive the entry.
-            ready: unsafe { core::mem::transmute::<*const (dyn Fn() -> bool + '_), Ready>(wait.ready) },
-            seek: wait.seek.map(erase),
-            sleepers: wait.sleepers.map(core::ptr::from_ref),
-            spin: wait.spin,
-            rank: if wait.yields { GIVES_WAY } else { rank },
-            yields: wait.yields,
-            finished: wait.finished,
-            alone: wait.alone,
-            meets,
-            interrupted: false,
-        }
-    }
-
-    /// A context that could go on at any time and was left for others in the middle of its code.
-    pub(super) fn interrupted(ult: *mut Ult, role: Role) -> Self {
-        let (ready, spin, rank): (Ready, _, _) = (&|| true, Spin::NONE, GIVES_WAY);
-        let (yields, finished, alone, meets, interrupted) = (false, false, false, false, true);
-        Self { ult, role, ready, seek: None, sleepers: None, spin, rank, yields, finished, alone, meets, interrupted }
-    }
-
-    /// Not the loop of a kernel thread of the pool: a thread between regions, or code that runs for one.
-    pub(super) fn runs_for_a_thread(&self) -> bool {
-        // SAFETY: the entry is on a bench, so its context is suspended and the words are those it left.
-        self.sleepers.is_some() || unsafe { (*self.ult).locals } != Locals::default()
-    }
-
-    /// `newest`: is this the newest entry of its bench?
-    pub(super) fn is_ready(&self, newest: bool) -> bool {
-        // SAFETY: the entry is on the bench, so the closure is alive (see the type).
-        (self.yields && !newest) || unsafe { (*self.ready)() }
-    }
-
-    fn seek(&self, look: Look) -> Option<Job> {
-        // SAFETY: as in `is_ready`.
-        self.seek.and_then(|s| unsafe { (*s)(look) })
-    }
-
-    /// The team, named by its counter of sleepers, for all of whose threads and tasks it waits; null: it waits for something else.
-    fn meeting(&self) -> *const AtomicU32 {
-        self.sleepers.filter(|_| self.meets).unwrap_or(core::ptr::null())
-    }
-}
+use list::List;
+use strictest::Strictest;
+use unpolled::Unpolled;
+use waiting::GIVES_WAY;
 
 /// What [`Bench::others`] tells.
 pub(super) struct Others {
-    /// How many strands.
-    pub(super) strands: u32,
+    /// Is there one?
+    pub(super) any: bool,
     /// The meeting that all of them wait at, and which is not over; null if they do not, or there are none.
     pub(super) meeting: *const AtomicU32,
 }
 
-/// What sits on a bench before it has to grow: deep nesting with many threads per worker.
-const ROOM: usize = 64;
+/// So many contexts that become ready in one order are polled. Chosen: more than a worker has threads as a rule, so that
+/// all are polled there; and few enough that a look at them costs less than a switch.
+const POLLED: usize = 16;
+
+/// So many of the newest entries are searched for some that need not be polled. Chosen: several times [`POLLED`].
+const SEARCHED: usize = 64;
+
+/// So many contexts are looked at between two jobs, and the [`NEWEST`]. Chosen: more than are suspended on a worker as a rule.
+const LOOKED_AT: usize = 32;
+
+const NEWEST: usize = 8;
 
 /// Counters of [`Bench::sought`].
 pub(crate) const SOUGHT: usize = 4;
 
 /// See the module.
 pub(crate) struct Bench {
-    entries: Vec<Waiting>,
+    entries: List<Waiting>,
+    unpolled: Unpolled,
+    strictest: Strictest,
+    /// Where the next look begins that does not look at all of them.
+    cursor: Cell<usize>,
     interrupted: u32,
+    /// Those that poll instead of sleeping.
+    polling: u32,
     /// Those that run for no region now.
     resting: u32,
     /// Counts what sits down and gets up.
@@ -136,8 +85,11 @@ pub(crate) struct Bench {
 }
 
 /// For [`crate::debug`].
-pub(crate) const ENTRIES: [Entry; 6] = [
-    Entry::number("list.pointer", pointer_word()),
+pub(crate) const ENTRIES: [Entry; 9] = [
+    Entry::number("list.items", List::<Waiting>::ITEMS),
+    Entry::number("list.length", List::<Waiting>::LENGTH),
+    Entry::number("list.groups", offset_of!(Bench, unpolled) + Unpolled::GROUPS - Bench::LIST),
+    Entry::number("group.size", Unpolled::GROUP_SIZE),
     Entry::number("waiting.size", size_of::<Waiting>()),
     Entry::number("waiting.ult", offset_of!(Waiting, ult)),
     Entry::number("waiting.region", offset_of!(Waiting, role.region)),
@@ -145,36 +97,65 @@ pub(crate) const ENTRIES: [Entry; 6] = [
     Entry::number("waiting.interrupted", offset_of!(Waiting, interrupted)),
 ];
 
-/// Which of the three words of a `Vec` is its pointer. The smaller one of the others is the length: it is never above the capacity.
-const fn pointer_word() -> usize {
-    // SAFETY: a vector is three words here, or this does not compile; an empty one owns nothing, and its pointer is a mere number.
-    let words: [usize; 3] = unsafe { core::mem::transmute(Vec::<Waiting>::new()) };
-    match words {
-        [_, 0, 0] => 0,
-        [0, _, 0] => 1,
-        [0, 0, _] => 2,
-        _ => panic!("an empty vector is a pointer and two zeros"),
-    }
-}
-
 impl Bench {
     /// Where the list is in it, for [`crate::debug`].
     pub(crate) const LIST: usize = offset_of!(Self, entries);
 
-    pub(crate) fn new() -> Self {
-        Self { entries: Vec::with_capacity(ROOM), interrupted: 0, resting: 0, changes: 0 }
+    pub(crate) const fn new() -> Self {
+        Self { entries: List::new(), unpolled: Unpolled::new(), strictest: Strictest::NONE, cursor: Cell::new(0), interrupted: 0, polling: 0, resting: 0, changes: 0 }
     }
 
-    pub(super) fn sit(&mut self, entry: Waiting) {
+    pub(super) fn sit(&mut self, mut entry: Waiting) {
         self.interrupted += u32::from(entry.interrupted);
+        self.polling += u32::from(entry.spin.polls());
         self.resting += u32::from(!entry.role.is_of_a_region());
         self.changes = self.changes.wrapping_add(1);
+        self.strictest.add(&entry);
+        // SAFETY: the mode of a thread with a context here lives, and is this worker's.
+        let below = unsafe { (*entry.role.strand).suspends(entry.ult, entry.interrupted) };
+        entry.below = below;
         self.entries.push(entry);
+        if !below.is_null() {
+            self.poll_another(entry.role.strand);
+        }
+        if self.entries.len() > POLLED {
+            self.poll_fewer();
+        }
     }
 
-    /// Could one more sit down without an allocation?
-    pub(super) fn has_room(&self) -> bool {
-        self.entries.len() < self.entries.capacity()
+    /// The thread has suspended a context above another one, which cannot start tasks from now on: a context that is not polled takes over.
+    fn poll_another(&mut self, strand: *const ThreadMode) {
+        if let Some(below) = self.entries.iter().find(|entry| entry.role.strand == strand && entry.order.is_some())
+            && let Some(next) = self.unpolled.take_next_to(below)
+        {
+            self.entries.push(next);
+            let newest = self.entries.len() - 1;
+            self.entries.swap(newest - 1, newest);
+        }
+    }
+
+    /// Of the contexts that become ready with the newest one, and are not much older, stops polling the last if there are enough others.
+    #[cold]
+    fn poll_fewer(&mut self) {
+        let Some((newest, others)) = self.entries.split_last() else { return };
+        if newest.order.is_none() || !newest.is_alone_of_its_thread() {
+            return;
+        }
+        let near = others.iter().enumerate().rev().take(SEARCHED);
+        let alike = near.filter(|(_, entry)| entry.becomes_ready_with(newest) && entry.is_alone_of_its_thread());
+        let (count, last) = alike.fold((0, None), |(count, last): (usize, Option<(usize, u64)>), (at, entry)| {
+            let is_later = last.is_none_or(|(_, position)| entry.position() >= position);
+            (count + 1, if is_later { Some((at, entry.position())) } else { last })
+        });
+        if let Some((at, _)) = last.filter(|_| count >= POLLED) {
+            let entry = self.entries.remove(at);
+            self.unpolled.add(entry);
+        }
+    }
+
+    /// Sees to room for one more. False if the kernel has no memory. It may bring another one into the list, see [`Bench::poll_another`].
+    pub(super) fn has_room(&mut self) -> bool {
+        self.entries.reserve(2)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -206,29 +187,62 @@ impl Bench {
         self.resting == 0
     }
 
+    /// How long to look: the longest time that one of those waits for that are looked at. If one of them has to poll, so has the worker.
     pub(super) fn spin(&self) -> Spin {
-        self.entries.iter().fold(Spin::NONE, |longest, entry| longest.or_longer(entry.spin))
+        let longest_of = |places: &mut dyn Iterator<Item = usize>| places.fold(Spin::NONE, |longest, at| longest.or_longer(self.entries[at].spin));
+        if self.polling == 0 { longest_of(&mut self.window()) } else { longest_of(&mut (0..self.entries.len())) }
     }
 
     fn take(&mut self, at: usize) -> Waiting {
-        let entry = self.entries.remove(at);
+        let entry = self.entries[at];
+        match self.unpolled.take_next_to(&entry) {
+            Some(next) => self.entries[at] = next,
+            None => {
+                self.entries.remove(at);
+            }
+        }
+        self.note_taken(&entry);
+        entry
+    }
+
+    fn note_taken(&mut self, entry: &Waiting) {
         self.interrupted -= u32::from(entry.interrupted);
+        self.polling -= u32::from(entry.spin.polls());
         self.resting -= u32::from(!entry.role.is_of_a_region());
         self.changes = self.changes.wrapping_add(1);
-        entry
+        if self.strictest.is_last(entry) {
+            self.strictest = Strictest::of(self.entries.iter().chain(self.unpolled.iter()));
+        }
+        // SAFETY: as in `sit`.
+        let was_newest = unsafe { (*entry.role.strand).resumes(entry.ult, entry.below, entry.interrupted) };
+        if !was_newest
+            && let Some(above) = self.entries.iter_mut().find(|e| e.role.strand == entry.role.strand && e.below == entry.ult)
+        {
+            above.below = entry.below;
+        }
+    }
+
+    /// Takes a context that is not polled.
+    fn take_unpolled(&mut self, wanted: impl Fn(&Waiting) -> bool) -> Option<Waiting> {
+        let entry = self.unpolled.take(wanted)?;
+        self.note_taken(&entry);
+        Some(entry)
     }
 
     /// Takes the entry of `ult`, if it is here.
     pub(super) fn get_up(&mut self, ult: *mut Ult) {
-        if let Some(at) = self.entries.iter().rposition(|entry| entry.ult == ult) {
-            self.take(at);
+        match self.entries.iter().rposition(|entry| entry.ult == ult) {
+            Some(at) => drop(self.take(at)),
+            None => drop(self.take_unpolled(|entry| entry.ult == ult)),
         }
     }
 
     /// Takes the newest context of a thread that has a signal to handle, whatever it waits for; not of the strand `except`.
     pub(super) fn take_signalled(&mut self, except: *const ThreadMode) -> Option<Waiting> {
-        let at = self.signalled(except)?;
-        let entry = self.take(at);
+        let entry = match self.signalled(except) {
+            Some(at) => self.take(at),
+            None => self.take_unpolled(|entry| Self::has_signal(&entry.role, except))?,
+        };
         // SAFETY: suspended here, so its descriptor is this worker's.
         unsafe { (*entry.ult).resumed_early = true };
         Some(entry)
@@ -236,15 +250,15 @@ impl Bench {
 
     /// Is there one that [`Bench::take_signalled`] would take?
     pub(super) fn has_signalled(&self, except: *const ThreadMode) -> bool {
-        self.signalled(except).is_some()
+        self.signalled(except).is_some() || self.unpolled.iter().any(|entry| Self::has_signal(&entry.role, except))
+    }
+
+    fn has_signal(role: &Role, except: *const ThreadMode) -> bool {
+        role.strand != except && role.identity.is_some_and(|identity| identity.signals.has_news())
     }
 
     fn signalled(&self, except: *const ThreadMode) -> Option<usize> {
-        let has_signal = |at: usize| {
-            let role = &self.entries[at].role;
-            role.strand != except && role.identity.is_some_and(|identity| identity.signals.has_news()) && self.is_top(at)
-        };
-        (0..self.entries.len()).rev().find(|&at| has_signal(at))
+        (0..self.entries.len()).rev().find(|&at| Self::has_signal(&self.entries[at].role, except) && self.is_top(at))
     }
 
     /// Takes the newest entry if it can go on: the look between two jobs.
@@ -257,11 +271,22 @@ impl Bench {
 
     /// The entry that should go on, by the order of the module, and its gang. `strict`: none that would go before an unfinished
     /// context of a deeper or older gang, which is suspended here and may be needed as soon as it can go on. `ranked`: ranks count.
-    pub(super) fn best_ready(&self, strict: bool, ranked: bool) -> Option<(usize, GangTag)> {
+    /// Where very many contexts are suspended, some of them are looked at, the next time others.
+    pub(super) fn best_ready_soon(&self, strict: bool, ranked: bool) -> Option<(usize, GangTag)> {
+        self.cursor.set(self.cursor.get() + LOOKED_AT);
+        self.best_ready_of(self.window(), strict, ranked)
+    }
+
+    /// [`Bench::best_ready_soon`] of all entries.
+    pub(super) fn best_ready(&self, strict: bool) -> Option<(usize, GangTag)> {
+        self.best_ready_of(0..self.entries.len(), strict, false)
+    }
+
+    fn best_ready_of(&self, places: impl Iterator<Item = usize>, strict: bool, ranked: bool) -> Option<(usize, GangTag)> {
         let count = self.entries.len();
         let bound = if strict { self.strictest() } else { GangTag::NONE };
         let mut best: Option<(usize, GangTag)> = None;
-        for (at, entry) in self.entries.iter().enumerate() {
+        for (at, entry) in places.map(|at| (at, &self.entries[at])) {
             let tag = entry.role.tag;
             let better = best.is_none_or(|(b, other)| {
                 if tag == other { ranked && entry.rank < self.entries[b].rank } else { eligible(tag, other) }
@@ -271,6 +296,17 @@ impl Bench {
             }
         }
         best
+    }
+
+    /// The places of [`LOOKED_AT`] entries, other ones after each [`Bench::best_ready_soon`], and of the newest entries.
+    fn window(&self) -> impl DoubleEndedIterator<Item = usize> {
+        let count = self.entries.len();
+        if count <= LOOKED_AT {
+            return (0..count).chain(0..0);
+        }
+        let newest = count - NEWEST;
+        let from = self.cursor.get() % newest;
+        (from..(from + LOOKED_AT).min(newest)).chain(newest..count)
     }
 
     /// Does the entry only let others go first?
@@ -302,6 +338,8 @@ impl Bench {
 
     /// Forgets the contexts of all other strands, in the child of a fork: their threads do not exist there.
     pub(crate) fn forget_others(&mut self, strand: *const ThreadMode) {
+        // The forking thread runs, so all its other contexts are in the list (U2).
+        self.unpolled.clear();
         self.entries.retain(|e| e.role.strand == strand);
         self.count_again();
     }
@@ -309,18 +347,24 @@ impl Bench {
     fn count_again(&mut self) {
         let count = |wanted: fn(&Waiting) -> bool| self.entries.iter().filter(|e| wanted(e)).count() as u32;
         (self.interrupted, self.resting) = (count(|e| e.interrupted), count(|e| !e.role.is_of_a_region()));
+        self.polling = count(|e| e.spin.polls());
+        self.strictest = Strictest::of(self.entries.iter());
         self.changes = self.changes.wrapping_add(1);
     }
 
+    /// Is there one of these, polled or not?
     pub(super) fn has(&self, wanted: impl Fn(&Waiting) -> bool) -> bool {
-        self.entries.iter().any(wanted)
+        self.entries.iter().chain(self.unpolled.iter()).any(wanted)
     }
 
-    /// Takes all entries for which `wanted` says so, oldest first.
+    /// Takes all entries for which `wanted` says so; those of one strand oldest first.
     pub(super) fn take_all(&mut self, wanted: impl Fn(&Waiting) -> bool) -> Vec<Waiting> {
-        let taken: Vec<Waiting> = self.entries.iter().copied().filter(|e| wanted(e)).collect();
-        self.entries.retain(|e| !wanted(e));
-        self.count_again();
+        let all: Vec<Waiting> = self.entries.iter().chain(self.unpolled.iter()).copied().collect();
+        self.entries.retain(|_| false);
+        self.unpolled.clear();
+        all.iter().for_each(|entry| self.note_taken(entry));
+        let (taken, left): (Vec<_>, Vec<_>) = all.into_iter().partition(wanted);
+        left.into_iter().for_each(|entry| self.sit(entry));
         taken
     }
 
@@ -357,33 +401,50 @@ impl Bench {
 
     /// Is a newer context of the same strand in the middle of its code?
     fn is_buried(&self, at: usize) -> bool {
+        // SAFETY: as in `sit`.
         self.interrupted != 0
+            && unsafe { (*self.entries[at].role.strand).has_interrupted() }
             && self.entries[at + 1..].iter().any(|e| e.interrupted && e.role.strand == self.entries[at].role.strand)
     }
 
     /// Is this the newest context of its strand?
     fn is_top(&self, at: usize) -> bool {
-        self.entries[at + 1..].iter().all(|e| e.role.strand != self.entries[at].role.strand)
+        let entry = &self.entries[at];
+        // SAFETY: as in `sit`.
+        unsafe { (*entry.role.strand).is_newest(entry.ult) }
     }
 
     /// Those that may start something, newest first: the newest of each strand, and who is alone, unless a newer one is in the middle of its code.
     fn seekers(&self) -> impl Iterator<Item = &Waiting> {
-        let may_start = |at: usize| self.is_top(at) || self.entries[at].alone && !self.is_buried(at);
-        let all = self.entries.iter().enumerate().rev();
-        all.filter(move |(at, entry)| entry.seek.is_some() && may_start(*at)).map(|(_, entry)| entry)
+        self.seekers_of((0..self.entries.len()).rev())
     }
 
-    /// A job for one of the contexts that may start something, but for the strand `except`.
+    /// Those of them that the last [`Bench::best_ready_soon`] has looked at.
+    fn seekers_seen(&self) -> impl Iterator<Item = &Waiting> {
+        self.seekers_of(self.window().rev())
+    }
+
+    /// [`Bench::seekers`] at these places.
+    fn seekers_of(&self, places: impl Iterator<Item = usize>) -> impl Iterator<Item = &Waiting> {
+        let may_start = |at: usize| self.is_top(at) || self.entries[at].alone && !self.is_buried(at);
+        places.filter(move |&at| self.entries[at].seek.is_some() && may_start(at)).map(|at| &self.entries[at])
+    }
+
+    /// A job for one of the contexts that may start something, but for the strand `except`. In their own queues: for one of those that
+    /// [`Bench::best_ready_soon`] has looked at.
     pub(super) fn seek(&self, look: Look, except: *const ThreadMode) -> Option<(Job, Role)> {
-        let mut seekers = self.seekers().filter(|entry| entry.role.strand != except);
-        seekers.find_map(|entry| Some((entry.seek(look)?, entry.role)))
+        let may = |entry: &&Waiting| entry.role.strand != except;
+        match look {
+            Look::Own => self.seekers_seen().filter(may).find_map(|entry| Some((entry.seek(look)?, entry.role))),
+            _ => self.ask_each_team(self.seekers().filter(may), look),
+        }
     }
 
     /// A job for a context whose gang may go before `gang` and all that is suspended here, or is that one.
     pub(super) fn seek_before(&self, gang: GangTag) -> Option<(Job, Role)> {
         let bound = self.strictest().strictest(gang);
         let may = |entry: &&Waiting| entry.role.tag == gang || self.may_go_on(entry, bound);
-        let own = self.seekers().filter(may).find_map(|entry| Some((entry.seek(Look::Own)?, entry.role)));
+        let own = self.seekers_seen().filter(may).find_map(|entry| Some((entry.seek(Look::Own)?, entry.role)));
         own.or_else(|| self.seek_elsewhere_for(may))
     }
 
@@ -392,15 +453,20 @@ impl Bench {
         self.seek_elsewhere_for(|_| true)
     }
 
-    fn seek_elsewhere_for(&self, may: impl Fn(&&Waiting) -> bool) -> Option<(Job, Role)> {
+    /// Asks these for a job. Of contexts that answer for one team and follow each other, one is asked.
+    fn ask_each_team<'a>(&self, mut seekers: impl Iterator<Item = &'a Waiting>, look: Look) -> Option<(Job, Role)> {
         let mut asked = core::ptr::null();
-        self.seekers().filter(may).find_map(|entry| {
-            let meeting = entry.meeting();
-            if !meeting.is_null() && core::mem::replace(&mut asked, meeting) == meeting {
+        seekers.find_map(|entry| {
+            let team = entry.answers_for();
+            if !team.is_null() && core::mem::replace(&mut asked, team) == team {
                 return None;
             }
-            Some((entry.seek(Look::Others)?, entry.role))
+            Some((entry.seek(look)?, entry.role))
         })
+    }
+
+    fn seek_elsewhere_for(&self, may: impl Fn(&&Waiting) -> bool) -> Option<(Job, Role)> {
+        self.ask_each_team(self.seekers_seen().filter(may), Look::Others)
     }
 
     /// A job for the newest context, quickly.
@@ -411,43 +477,41 @@ impl Bench {
 
     /// The strictest gang among the suspended contexts that have not finished: what the worker may start is eligible for this.
     pub(super) fn strictest(&self) -> GangTag {
-        let unfinished = self.entries.iter().filter(|e| !e.finished);
-        unfinished.fold(GangTag::NONE, |strict, e| strict.strictest(e.role.tag))
+        self.strictest.tag
     }
 
     /// Has another strand than `strand` a context here? One that waits for its next region, or an idle worker's own, counts
     /// when there is something for it to do; `all`, or one that is away: in any case, for its waker may not come here.
     pub(super) fn others(&self, strand: *const ThreadMode, all: bool) -> Others {
-        let mut others = Others { strands: 0, meeting: core::ptr::null() };
-        let mut first = true;
-        for (at, entry) in self.entries.iter().enumerate().filter(|(_, entry)| entry.role.strand != strand) {
+        let mut others = Others { any: false, meeting: core::ptr::null() };
+        for entry in self.entries.iter().filter(|entry| entry.role.strand != strand) {
             let unseen = entry.role.away || (all && entry.sleepers.is_some());
             if entry.role.is_of_a_region() || unseen || entry.is_ready(false) {
-                others.strands += u32::from(self.is_top(at));
                 let meeting = entry.meeting();
-                let waits = !meeting.is_null() && (first || others.meeting == meeting) && !entry.is_ready(false);
-                others.meeting = if waits { meeting } else { core::ptr::null() };
-                first = false;
+                if meeting.is_null() || (others.any && others.meeting != meeting) || entry.is_ready(false) {
+                    return Others { any: true, meeting: core::ptr::null() };
+                }
+                others = Others { any: true, meeting };
             }
         }
         others
     }
 
-    /// Can a context of another strand go on?
+    /// Can a context of another strand go on, as far as can be seen at a glance?
     pub(super) fn has_ready_of_others(&self, strand: *const ThreadMode) -> bool {
-        self.has(|e| e.role.strand != strand && e.is_ready(false))
+        self.window().map(|at| &self.entries[at]).any(|e| e.role.strand != strand && e.is_ready(false))
     }
 
     /// Can a context of another strand go on for which something has happened, and that is not held back?
     pub(super) fn has_released(&self, strand: *const ThreadMode) -> bool {
         let bound = self.strictest();
         let waited = |e: &Waiting| !e.yields && !e.interrupted && self.may_go_on(e, bound);
-        self.has(|e| e.role.strand != strand && waited(e) && e.is_ready(false))
+        self.window().map(|at| &self.entries[at]).any(|e| e.role.strand != strand && waited(e) && e.is_ready(false))
     }
 
     /// Is there an unfinished context of another strand that goes before `running`, or is its mate?
     pub(super) fn has_urgent(&self, running: &Role) -> bool {
-        self.has(|e| e.role.strand != running.strand && !e.finished && eligible(e.role.tag, running.tag))
+        self.entries.iter().any(|e| e.role.strand != running.strand && !e.finished && eligible(e.role.tag, running.tag))
     }
 
     /// A context of another strand that runs for no region now: a thread between two of them, or an idle worker's own; and the
@@ -456,16 +520,20 @@ impl Bench {
         if self.resting == 0 {
             return None;
         }
-        let rests = |e: &&Waiting| e.role.strand != strand && !e.role.is_of_a_region();
-        let entry = self.entries.iter().filter(rests).max_by_key(|e| e.sleepers.is_some())?;
+        let entry = self.those_at_rest().filter(|e| e.role.strand != strand).max_by_key(|e| e.sleepers.is_some())?;
         // SAFETY: as in `Waiting::is_ready`.
         Some(entry.sleepers.map(|counter| unsafe { &*counter }))
     }
 
     /// Is there a job for the context that [`Bench::resting`] means?
     pub(super) fn rests_beside_a_job(&self, strand: *const ThreadMode) -> bool {
-        let rests = |e: &&Waiting| e.role.strand != strand && !e.role.is_of_a_region() && e.sleepers.is_some();
-        self.entries.iter().rfind(rests).is_some_and(|entry| entry.seek(Look::Glance).is_some())
+        let newest = self.those_at_rest().filter(|e| e.role.strand != strand && e.sleepers.is_some()).last();
+        newest.is_some_and(|entry| entry.seek(Look::Glance).is_some())
+    }
+
+    /// The contexts that run for no region now, oldest first. They are few, and old.
+    fn those_at_rest(&self) -> impl Iterator<Item = &Waiting> {
+        self.entries.iter().filter(|e| !e.role.is_of_a_region()).take(self.resting as usize)
     }
 
     /// The counters of those whose jobs this bench looks for.
@@ -489,15 +557,19 @@ impl Bench {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use core::cell::RefCell;
+    use super::super::{Rank, ReadyOrder, Wait};
+    use core::cell::{Cell, RefCell};
     use core::ptr;
 
     /// Somebody who waits: a strand, whose counter of sleepers, at a meeting or not.
     type Seat<'a> = (usize, &'a AtomicU32, bool);
 
-    /// A strand with this number.
+    /// A strand with this number; each test has its own.
     fn strand(number: usize) -> *const ThreadMode {
-        ptr::without_provenance(number)
+        thread_local! {
+            static MODES: &'static [ThreadMode] = Vec::leak((0..512).map(|_| ThreadMode::new()).collect());
+        }
+        MODES.with(|modes| &raw const modes[number])
     }
 
     fn role(number: usize) -> Role {
@@ -511,9 +583,12 @@ mod tests {
         for (&(number, sleepers, meets), seek) in seats.iter().zip(&seeks) {
             let (spin, yields, finished) = (Spin::NONE, false, false);
             let wait = Wait { ready, seek: Some(seek), sleepers: Some(sleepers), spin, yields, finished, alone: false };
-            bench.sit(Waiting::of(ptr::null_mut(), role(number), &wait, (0, meets)));
+            let ult = ptr::without_provenance_mut(bench.entries.len() + 1);
+            bench.sit(Waiting::of(ult, role(number), &wait, Rank { meets, takes_any_task: meets, ..Rank::default() }));
         }
-        f(&mut bench)
+        let result = f(&mut bench);
+        bench.take_all(|_| true);
+        result
     }
 
     #[test]
@@ -521,15 +596,15 @@ mod tests {
         let (a, b) = (AtomicU32::new(0), AtomicU32::new(0));
         let others = |seats: &[Seat<'_>], ready: bool| {
             let told = with_bench(seats, &|| ready, &|_| None, |bench| bench.others(strand(1), false));
-            (told.strands, told.meeting)
+            (told.any, told.meeting)
         };
-        assert_eq!(others(&[], false), (0, ptr::null()));
-        assert_eq!(others(&[(1, &a, false)], false), (0, ptr::null()));
-        assert_eq!(others(&[(2, &a, true), (1, &b, false), (3, &a, true)], false), (2, &raw const a));
-        assert_eq!(others(&[(2, &a, true), (3, &a, true)], true), (2, ptr::null()), "it is over");
-        assert_eq!(others(&[(2, &a, true), (2, &a, false)], false), (1, ptr::null()), "in a task");
+        assert_eq!(others(&[], false), (false, ptr::null()));
+        assert_eq!(others(&[(1, &a, false)], false), (false, ptr::null()));
+        assert_eq!(others(&[(2, &a, true), (1, &b, false), (3, &a, true)], false), (true, &raw const a));
+        assert_eq!(others(&[(2, &a, true), (3, &a, true)], true), (true, ptr::null()), "it is over");
+        assert_eq!(others(&[(2, &a, true), (2, &a, false)], false), (true, ptr::null()), "in a task");
         for seats in [[(2, &a, true), (3, &b, true), (4, &a, true)], [(2, &a, true), (3, &a, true), (4, &a, false)]] {
-            assert_eq!(others(&seats, false), (3, ptr::null()));
+            assert_eq!(others(&seats, false), (true, ptr::null()));
         }
     }
 
@@ -545,7 +620,7 @@ mod tests {
         with_bench(&seats, &|| false, &seek, |bench| assert!(bench.seek_elsewhere().is_none()));
         assert_eq!(asked.take(), [5, 4, 3, 2]);
         with_bench(&seats, &|| false, &seek, |bench| assert!(bench.seek(Look::Last, strand(3)).is_none()));
-        assert_eq!(asked.take(), [5, 4, 2, 1]);
+        assert_eq!(asked.take(), [5, 4, 2]);
     }
 
     #[test]
@@ -567,10 +642,94 @@ mod tests {
             assert_eq!(times(bench), 3);
             assert!(bench.seek(Look::Own, strand(1)).is_none());
             assert_eq!(asked.take(), 1, "the strand is excepted");
-            bench.sit(Waiting::interrupted(ptr::null_mut(), role(2)));
+            bench.sit(Waiting::interrupted(ptr::without_provenance_mut(11), role(2)));
             assert_eq!(times(bench), 2);
-            bench.sit(Waiting::interrupted(ptr::null_mut(), role(1)));
+            bench.sit(Waiting::interrupted(ptr::without_provenance_mut(12), role(1)));
             assert_eq!(times(bench), 0);
         });
+    }
+
+    /// Adds the thread `number`, which waits for the event `position` of an object.
+    fn sit_in_order(bench: &mut Bench, number: usize, position: u64, ready: &dyn Fn() -> bool, object: &u32) {
+        let (spin, yields, finished) = (Spin::NONE, false, false);
+        let wait = Wait { ready, seek: None, sleepers: None, spin, yields, finished, alone: false };
+        let rank = Rank { order: Some(ReadyOrder::at(object, 0, position)), ..Rank::default() };
+        bench.sit(Waiting::of(ptr::without_provenance_mut(number + 1), role(number), &wait, rank));
+    }
+
+    /// Threads wait for their turns, and sit down in the order of `turns`. Whoever can go on is found at the first look, which asks few of them.
+    #[test]
+    fn a_look_asks_few_of_many_that_wait_in_order() {
+        const THREADS: usize = 500;
+        // 7 and 500 have no common divisor.
+        let turns: [fn(usize) -> usize; 3] = [|at| at, |at| THREADS - 1 - at, |at| at * 7 % THREADS];
+        for turn in turns {
+            let (now, asked) = (Cell::new(usize::MAX), Cell::new(0));
+            let object = 0;
+            let conditions: Vec<_> = (0..THREADS)
+                .map(|number| {
+                    let (now, asked) = (&now, &asked);
+                    move || {
+                        asked.set(asked.get() + 1);
+                        now.get() == number
+                    }
+                })
+                .collect();
+            let mut bench = Bench::new();
+            for number in (0..THREADS).map(turn) {
+                sit_in_order(&mut bench, number, number as u64, &conditions[number], &object);
+            }
+            assert_eq!(bench.entries.len(), POLLED);
+            for number in 0..THREADS {
+                asked.set(0);
+                assert!(bench.best_ready_soon(true, true).is_none());
+                now.set(number);
+                let (at, _) = bench.best_ready_soon(true, true).expect("its turn has come");
+                assert_eq!(bench.take_at(at).ult.addr(), number + 1);
+                assert!(asked.get() <= 2 * POLLED);
+                // It may have lost its turn, and waits again, as the newest.
+                if number % 3 == 0 {
+                    sit_in_order(&mut bench, number, number as u64, &conditions[number], &object);
+                    let (at, _) = bench.best_ready_soon(true, true).expect("it is polled again");
+                    assert_eq!(bench.take_at(at).ult.addr(), number + 1);
+                }
+            }
+            assert!(bench.is_empty() && bench.unpolled.iter().next().is_none());
+        }
+    }
+
+    #[test]
+    fn a_thread_that_starts_a_task_is_replaced_among_those_that_are_polled() {
+        let object = 0;
+        let mut bench = Bench::new();
+        for number in 0..100 {
+            sit_in_order(&mut bench, number, number as u64, &|| false, &object);
+        }
+        for number in 0..POLLED - 1 {
+            bench.sit(Waiting::interrupted(ptr::without_provenance_mut(1000 + number), role(number)));
+            assert!(bench.entries.last().is_some_and(|newest| newest.interrupted), "it stays the newest");
+            let polled = bench.entries.iter().filter(|entry| entry.is_alone_of_its_thread() && !entry.interrupted).count();
+            assert_eq!(polled, POLLED);
+        }
+        let all = bench.take_all(|_| true);
+        assert_eq!(all.len(), 100 + POLLED - 1);
+        assert!((0..100).all(|number| unsafe { (*strand(number)).suspended() } == 0 && !unsafe { (*strand(number)).has_interrupted() }));
+    }
+
+    #[test]
+    fn contexts_are_found_and_moved_whether_they_are_polled_or_not() {
+        let object = 0;
+        let mut bench = Bench::new();
+        for number in 0..100 {
+            sit_in_order(&mut bench, number, number as u64, &|| false, &object);
+        }
+        assert!((0..100).all(|number| bench.has(|entry| entry.role.strand == strand(number))));
+        bench.get_up(ptr::without_provenance_mut(60 + 1));
+        assert!(!bench.has(|entry| entry.role.strand == strand(60)));
+        let even = |entry: &Waiting| (entry.ult.addr() - 1).is_multiple_of(2);
+        assert_eq!(bench.take_all(even).len(), 49);
+        assert_eq!(bench.entries.len() + bench.unpolled.iter().count(), 50);
+        assert_eq!(bench.entries.len(), POLLED);
+        assert_eq!(bench.take_all(|_| true).len(), 50);
     }
 }

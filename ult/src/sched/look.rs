@@ -120,7 +120,7 @@ fn signalled_cold(worker: &'static Worker, except: *const ThreadMode) -> Option<
 /// May a context of the worker go on? Leaves it where it is.
 pub(super) fn has_ready(worker: &'static Worker) -> bool {
     // SAFETY: own kernel thread; conditions do not wait.
-    handoff::has_returning(worker) || unsafe { (*worker.own()).bench.best_ready(true, false).is_some() }
+    handoff::has_returning(worker) || unsafe { (*worker.own()).bench.best_ready(true).is_some() }
 }
 
 /// Everything but the worker's own contexts, all victims included; the worker is announced as asleep already.
@@ -145,7 +145,7 @@ fn resume_or_start(worker: &'static Worker) -> Option<Next> {
     // SAFETY: own kernel thread, as in `quickly`.
     let own = unsafe { &mut *worker.own() };
     let bench = &mut own.bench;
-    let ready = bench.best_ready(true, !own.turns.is_multiple_of(UNRANKED_EVERY));
+    let ready = bench.best_ready_soon(true, !own.turns.is_multiple_of(UNRANKED_EVERY));
     if !worker.gang_deque.is_empty() {
         let strictest = bench.strictest();
         let first = |tag: GangTag| ready.is_none_or(|(_, r)| tag.id != r.id && eligible(tag, r));
@@ -309,7 +309,7 @@ pub(crate) fn wake_vacant_behind_fence() -> bool {
 pub(super) fn held_back(worker: &'static Worker) -> bool {
     let queued = |victim: &Worker| !victim.gang_deque.is_empty();
     // SAFETY: own kernel thread; conditions do not wait.
-    queued(worker) || unsafe { (*worker.own()).bench.best_ready(false, false).is_some() } || may_help(worker) && everybody().any(queued)
+    queued(worker) || unsafe { (*worker.own()).bench.best_ready(false).is_some() } || may_help(worker) && everybody().any(queued)
 }
 
 /// Goes there.
@@ -319,7 +319,7 @@ pub(super) fn what_was_held_back(worker: &'static Worker) -> Option<Next> {
     }
     // SAFETY: own kernel thread, as in `quickly`.
     let bench = unsafe { &mut (*worker.own()).bench };
-    let ready = bench.best_ready(false, false).map(|(at, _)| Next::Resume(bench.take_at(at)));
+    let ready = bench.best_ready(false).map(|(at, _)| Next::Resume(bench.take_at(at)));
     ready.or_else(|| if may_help(worker) { everybody().find_map(|victim| take_gang_ult(worker, victim, |_| true)) } else { None })
 }
 
@@ -362,8 +362,8 @@ pub(super) unsafe fn publish_crowd(worker: &'static Worker) {
         let others = own.bench.others(own.role.strand, worker.is_standing_in());
         own.meeting = others.meeting;
         worker.restless.urgency.set_running(own.role.tag);
-        worker.restless.urgency.set_suspended(others.strands != 0 && own.bench.has_urgent(&own.role));
-        worker.set_suspended(others.strands != 0);
+        worker.restless.urgency.set_suspended(others.any && own.bench.has_urgent(&own.role));
+        worker.set_suspended(others.any);
         worker.watched.set_region(own.role.region);
         own.published = own.bench.changes();
     }

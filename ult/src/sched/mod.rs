@@ -37,6 +37,8 @@
 //! sees the other. Where many workers may wait for one event, a counter of sleepers, incremented before the last look,
 //! saves the waker from visiting them: see `docs/protocols/park.md`.
 
+use core::num::NonZeroUsize;
+use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use crate::identity::Identity;
@@ -116,6 +118,42 @@ pub struct Wait<'a> {
     pub alone: bool,
 }
 
+/// Says that a context waits for one of the events that happen to an object in a known order, or for one event with many others.
+///
+/// Among the suspended contexts with the same object and event, no context is ready while one with a lower position is not. The scheduler polls
+/// those with low positions only, so the time of a look does not depend on how many wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadyOrder {
+    /// Address of the object: the counter of a barrier, a lock. Never 0.
+    pub object: NonZeroUsize,
+    /// Which event of the object, where contexts that wait for different ones may be suspended at the same time; else 0.
+    pub event: u64,
+    /// The context's position in the order. Contexts that become ready together may have different positions, and go on in that order.
+    pub position: u64,
+}
+
+impl ReadyOrder {
+    /// The order of those who wait for `object`.
+    pub fn at<T>(object: &T, event: u64, position: u64) -> Self {
+        Self { object: NonNull::from(object).addr(), event, position }
+    }
+}
+
+/// What the scheduler may know about a wait beside [`Wait`]. The default knows nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rank {
+    /// Of the contexts of one gang that can go on, the one with the lowest number goes first.
+    pub number: u32,
+    /// The thread waits for all threads and tasks of its team, which `Wait::sleepers` stands for. It need not go on while a thread of the team
+    /// that does not wait so runs, or has a task to run. Whoever ends this without a wait calls [`end_meeting`].
+    pub meets: bool,
+    /// The thread may start any task of its team, which `Wait::sleepers` stands for. One such thread answers for all when the worker looks for
+    /// the tasks of other threads.
+    pub takes_any_task: bool,
+    /// In which order the contexts that wait with this one become ready.
+    pub order: Option<ReadyOrder>,
+}
+
 /// What a worker should do next.
 pub(crate) enum Next {
     /// Continue a context that was taken off the bench.
@@ -131,24 +169,27 @@ pub(crate) enum Next {
 /// The calling kernel thread must be registered. Returns in the same identity; `errno` survives.
 #[inline]
 pub fn wait(wait: &Wait<'_>) {
-    wait_ranked(wait, 0, false);
+    wait_ranked(wait, Rank::default());
 }
 
-/// [`wait`] of the thread with number `rank` in its gang: of mates that can go on here, those with lower numbers go first.
-///
-/// `meets`: it is at a meeting, where it waits for all threads and tasks of its team, which `wait.sleepers` stands for. It need not go on while
-/// a thread of the team that is not at a meeting runs, or has a task to run. Who ends the meeting without a wait calls [`end_meeting`].
+/// [`wait`] for one of the events that happen to an object in a known order.
 #[inline]
-pub fn wait_ranked(wait: &Wait<'_>, rank: u32, meets: bool) {
+pub fn wait_in_order(wait: &Wait<'_>, order: ReadyOrder) {
+    wait_ranked(wait, Rank { order: Some(order), ..Rank::default() });
+}
+
+/// [`wait`], with what is known about it.
+#[inline]
+pub fn wait_ranked(wait: &Wait<'_>, rank: Rank) {
     if (wait.ready)() {
         return;
     }
-    wait_cold(wait, (rank, meets));
+    wait_cold(wait, rank);
 }
 
 #[cold]
 #[inline(never)]
-fn wait_cold(wait: &Wait<'_>, place: (u32, bool)) {
+fn wait_cold(wait: &Wait<'_>, rank: Rank) {
     loop {
         let errno = errno();
         let worker = worker::register_current();
@@ -157,7 +198,7 @@ fn wait_cold(wait: &Wait<'_>, place: (u32, bool)) {
         let me = unsafe {
             let own = worker.own();
             let me = (*own).current;
-            (*own).bench.sit(Waiting::of(me, (*own).role, wait, place));
+            (*own).bench.sit(Waiting::of(me, (*own).role, wait, rank));
             me
         };
         let next = match next(worker) {

@@ -56,6 +56,11 @@ impl Spin {
         Self { least: self.least.min(micros), most: self.most.min(micros), ..self }
     }
 
+    /// Does nobody wake the context that waits so?
+    pub(super) const fn polls(self) -> bool {
+        self.polls
+    }
+
     /// The two numbers.
     pub(crate) const fn bounds(self) -> (u32, u32) {
         (self.least, self.most)

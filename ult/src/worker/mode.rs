@@ -18,20 +18,62 @@
 //! Rejected: the words in the frame of each suspended stack. A context then went on in the mode in which it had waited, whatever its thread had
 //! changed meanwhile, and a job found those of an idle runner.
 
-use core::cell::UnsafeCell;
+use core::cell::{Cell, UnsafeCell};
 use core::ptr;
 
 use crate::arch::{FpWords, load_fp_words, store_fp_words};
 
+use crate::ult::Ult;
+
 use super::Worker;
 
 /// Keeps the floating-point words of an OpenMP thread while another one's are in force. Its address names the thread: contexts with the same one belong
-/// together ([`super::Role`]).
-pub(crate) struct ThreadMode(UnsafeCell<FpWords>);
+/// together ([`super::Role`]). It also counts the suspended contexts of the thread, for the worker that has them.
+pub(crate) struct ThreadMode {
+    words: UnsafeCell<FpWords>,
+    suspended: Cell<u32>,
+    interrupted: Cell<u32>,
+    newest: Cell<*mut Ult>,
+}
 
 impl ThreadMode {
     pub(crate) const fn new() -> Self {
-        Self(UnsafeCell::new(FpWords::INITIAL))
+        Self { words: UnsafeCell::new(FpWords::INITIAL), suspended: Cell::new(0), interrupted: Cell::new(0), newest: Cell::new(ptr::null_mut()) }
+    }
+
+    /// Counts a context that a worker suspends, perhaps in the middle of its code. Returns the thread's newest suspended context before it, or null.
+    pub(crate) fn suspends(&self, context: *mut Ult, interrupted: bool) -> *mut Ult {
+        self.suspended.set(self.suspended.get() + 1);
+        self.interrupted.set(self.interrupted.get() + u32::from(interrupted));
+        self.newest.replace(context)
+    }
+
+    /// Counts a context that leaves the suspended contexts of its worker. `below` is what `suspends` has returned for it. False if a newer one stays.
+    pub(crate) fn resumes(&self, context: *mut Ult, below: *mut Ult, interrupted: bool) -> bool {
+        self.suspended.set(self.suspended.get() - 1);
+        self.interrupted.set(self.interrupted.get() - u32::from(interrupted));
+        let is_newest = self.is_newest(context);
+        if self.suspended.get() == 0 {
+            self.newest.set(ptr::null_mut());
+        } else if is_newest {
+            self.newest.set(below);
+        }
+        is_newest
+    }
+
+    /// Is this the thread's newest suspended context?
+    pub(crate) fn is_newest(&self, context: *mut Ult) -> bool {
+        ptr::eq(self.newest.get(), context)
+    }
+
+    /// How many contexts of the thread are suspended on the worker that has them.
+    pub(crate) fn suspended(&self) -> u32 {
+        self.suspended.get()
+    }
+
+    /// Is one of them suspended in the middle of its code?
+    pub(crate) fn has_interrupted(&self) -> bool {
+        self.interrupted.get() != 0
     }
 }
 
@@ -45,7 +87,7 @@ pub(crate) unsafe fn switch_mode(worker: &'static Worker, thread: *const ThreadM
     unsafe {
         if !ptr::eq((*worker.own()).mode_in_force, thread) && !crate::mutant!(mode_stays_with_worker) {
             put_away(worker);
-            load_fp_words((*thread).0.get());
+            load_fp_words((*thread).words.get());
             (*worker.own()).mode_in_force = thread;
         }
     }
@@ -81,7 +123,7 @@ unsafe fn put_away(worker: &'static Worker) {
     // SAFETY: as the caller says; null, or that of a thread that has not ended, whose mode is used here alone (see the module).
     unsafe {
         if let Some(before) = (*worker.own()).mode_in_force.as_ref() {
-            store_fp_words(before.0.get());
+            store_fp_words(before.words.get());
         }
     }
 }

@@ -7,15 +7,17 @@
 //!   bucket's lock; hence a holder that releases without the bucket's lock has nobody to wake.
 //! * **I2** a record leaves the list before its owner returns; who stores `GRANTED` takes it off first and does not
 //!   touch it afterwards.
+//! * **I3** only the record of a lock that is first in the list is nudged or granted the lock. So the waiters of a lock become ready in the order of
+//!   their tickets, and the scheduler polls a few of them only ([`ReadyOrder`]).
 //!
 //! Everything carries the process's generation (how often it was forked): in the child of a fork a bucket locked by a
 //! thread that does not exist there counts as free, and records of the parent's waiters as gone.
 
-use core::cell::UnsafeCell;
+use core::cell::{Cell, UnsafeCell};
 use core::ptr;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use ult::sched::{Spin, Wait};
+use ult::sched::{ReadyOrder, Spin, Wait};
 use ult::worker::{self, Worker};
 
 use super::{CHECKED, LOCKED, Lock, QUEUED};
@@ -43,6 +45,8 @@ struct Waiter {
     nudged_at: UnsafeCell<u64>,
     /// The next in the bucket's list. Under the bucket's lock.
     next: UnsafeCell<*const Waiter>,
+    /// Higher than those of all records before it. Written once, by its owner.
+    ticket: Cell<u64>,
 }
 
 /// Buckets; a power of two. Two locks that share one only share its short lock.
@@ -62,6 +66,8 @@ struct List {
     first: *const Waiter,
     last: *const Waiter,
     generation: u32,
+    /// The ticket of the last record that was added.
+    ticket: u64,
 }
 
 // SAFETY: `list` is touched only between `enter` and the drop of what it returns, which exclude each other.
@@ -81,7 +87,7 @@ fn bucket(lock: &Lock) -> Locked<'static> {
 
 impl Bucket {
     const fn new() -> Self {
-        let list = List { first: ptr::null(), last: ptr::null(), generation: 0 };
+        let list = List { first: ptr::null(), last: ptr::null(), generation: 0, ticket: 0 };
         Self { holder: AtomicU32::new(0), list: UnsafeCell::new(list) }
     }
 
@@ -128,7 +134,7 @@ impl Locked<'_> {
     fn forget_other_generations(&self, generation: u32) {
         let list = self.list();
         if list.generation != generation {
-            *list = List { first: ptr::null(), last: ptr::null(), generation };
+            *list = List { first: ptr::null(), last: ptr::null(), generation, ticket: 0 };
         }
     }
 
@@ -141,6 +147,8 @@ impl Locked<'_> {
             None => list.first = waiter,
         }
         list.last = waiter;
+        list.ticket += 1;
+        waiter.ticket.set(list.ticket);
     }
 
     /// The longest waiting record of `lock` that is not `except`.
@@ -196,12 +204,13 @@ fn acquire_in_this_process(lock: &Lock) -> bool {
         state: AtomicU32::new(WAITING),
         nudged_at: UnsafeCell::new(0),
         next: UnsafeCell::new(ptr::null()),
+        ticket: Cell::new(0),
     };
     if !enqueue(lock, &waiter) {
         return true;
     }
     loop {
-        ult::sched::wait(&Wait {
+        let wait = Wait {
             // ORDERING: Acquire, pairs with the Release in `release`: with the grant come the last holder's writes.
             ready: &|| waiter.state.load(Ordering::Acquire) != WAITING || forked(),
             seek: None,
@@ -210,7 +219,8 @@ fn acquire_in_this_process(lock: &Lock) -> bool {
             yields: false,
             finished: false,
             alone: false,
-        });
+        };
+        ult::sched::wait_in_order(&wait, ReadyOrder::at(lock, 0, waiter.ticket.get()));
         // ORDERING: Acquire, as above. GRANTED is final, and the record is off the list already.
         if waiter.state.load(Ordering::Acquire) == GRANTED {
             return true;

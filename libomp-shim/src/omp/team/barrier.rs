@@ -82,7 +82,7 @@ impl Team {
         // In a cancelled region the others may have left for its end: an orphaned function's barrier cannot be told that
         // it is inside one, so it is left, too.
         // ORDERING: Acquire, pairs with `release`.
-        self.help_at_barrier(thread, &|| self.passed.0.load(Ordering::Acquire) != passed || self.is_cancelled());
+        self.help_at_barrier(thread, passed, &|| self.passed.0.load(Ordering::Acquire) != passed || self.is_cancelled());
     }
 
     /// A barrier that is left early when the region is cancelled (5.2 §11.2): true if it has been.
@@ -103,7 +103,7 @@ impl Team {
             }
         } else {
             // ORDERING: Acquire, pairs with `release`.
-            self.help_at_barrier(thread, &|| self.passed.0.load(Ordering::Acquire) != passed || self.is_cancelled());
+            self.help_at_barrier(thread, passed, &|| self.passed.0.load(Ordering::Acquire) != passed || self.is_cancelled());
         }
         self.has_passed_barrier::<WATCHED>(passed);
         keep::host_looks();

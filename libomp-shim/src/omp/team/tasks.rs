@@ -78,7 +78,7 @@ impl Team {
         // itself has begun one and not ended it: then others are asked whether they go on here, again and again.
         // SAFETY: own thread only: conditions are called on its worker.
         let begun = || !unsafe { thread.own() }.tied.is_empty();
-        self.help_while(thread, &|| !begun() && self.is_quiet(), &|| true, self.spin(), Place::Barrier);
+        self.help_while(thread, &|| !begun() && self.is_quiet(), &|| true, self.spin(), Place::Closing);
         // ORDERING: Relaxed; a late notifier wakes for nothing.
         self.closer.store(ptr::null_mut(), Ordering::Relaxed);
     }

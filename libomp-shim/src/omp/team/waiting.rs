@@ -12,7 +12,7 @@ use core::cell::Cell;
 use core::ptr;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use ult::sched::{Look, Spin, Wait};
+use ult::sched::{Look, Rank, ReadyOrder, Spin, Wait};
 use ult::worker::Worker;
 
 use super::Team;
@@ -24,8 +24,10 @@ use super::super::thread::Thread;
 pub(super) enum Place {
     /// In a task, for some of the others.
     Task,
-    /// At a barrier: for all threads and tasks of the team.
-    Barrier,
+    /// At the barrier with this number: for all threads and tasks of the team.
+    Barrier(u64),
+    /// At a barrier, as the last to arrive: for the tasks of the team.
+    Closing,
     /// At the end of the region: as at a barrier, and its own part is over.
     Join,
 }
@@ -37,9 +39,9 @@ impl Team {
         self.help_while(thread, done, &|| !done(), self.spin(), Place::Task);
     }
 
-    /// As [`Team::help_until`], at a barrier.
-    pub(super) fn help_at_barrier(&self, thread: &Thread, done: &dyn Fn() -> bool) {
-        self.help_while(thread, done, &|| !done(), self.spin(), Place::Barrier);
+    /// As [`Team::help_until`], at the team's barrier with the number `passed`.
+    pub(super) fn help_at_barrier(&self, thread: &Thread, passed: u64, done: &dyn Fn() -> bool) {
+        self.help_while(thread, done, &|| !done(), self.spin(), Place::Barrier(passed));
     }
 
     /// As [`Team::help_until`], for a condition that nobody tells of: it is looked at without end.
@@ -73,7 +75,14 @@ impl Team {
             finished: place == Place::Join,
             alone: self.size() == 1,
         };
-        ult::sched::wait_ranked(&wait, thread.num(), place != Place::Task);
+        let order = match place {
+            // All of them go on together, by their numbers.
+            Place::Barrier(number) => Some(ReadyOrder::at(&self.passed, number, thread.num().into())),
+            Place::Task | Place::Closing | Place::Join => None,
+        };
+        // SAFETY: own thread only.
+        let takes_any_task = place != Place::Task || unsafe { thread.own() }.tied.is_empty();
+        ult::sched::wait_ranked(&wait, Rank { number: thread.num(), meets: place != Place::Task, takes_any_task, order });
         queue::end_help(thread);
         self.pass_wake_up_on();
     }

@@ -29,7 +29,7 @@ use core::cell::UnsafeCell;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
-use ult::sched::Wait;
+use ult::sched::{ReadyOrder, Wait};
 
 use super::report;
 use super::team::{Padded, Team};
@@ -260,7 +260,7 @@ fn await_turn(here: Here, share: &WorkShare, k: u64) -> Turn {
     let team = here.team();
     loop {
         if !comes_soon(|| share.is_open_for(k)) {
-            ult::sched::wait(&Wait {
+            let wait = Wait {
                 ready: &|| share.is_open_for(k) || team.is_abandoned(),
                 seek: None,
                 sleepers: Some(team.sleepers()),
@@ -268,7 +268,8 @@ fn await_turn(here: Here, share: &WorkShare, k: u64) -> Turn {
                 yields: false,
                 finished: false,
                 alone: false,
-            });
+            };
+            ult::sched::wait_in_order(&wait, ReadyOrder::at(share, k, 0));
         }
         if claim(share, k) {
             return Turn::Ours;

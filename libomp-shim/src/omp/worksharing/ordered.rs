@@ -8,7 +8,7 @@
 
 use core::sync::atomic::Ordering;
 
-use ult::sched::Wait;
+use ult::sched::{ReadyOrder, Wait};
 
 use super::WorkShare;
 use super::dispatch::Ordered;
@@ -105,7 +105,7 @@ fn await_turn_cold(here: Here, share: &WorkShare, from: u64) {
     if super::comes_soon(is_ours) {
         return;
     }
-    ult::sched::wait(&Wait {
+    let wait = Wait {
         ready: &|| {
             is_ours()
                 // ORDERING: Relaxed; cancellation publishes nothing.
@@ -118,7 +118,8 @@ fn await_turn_cold(here: Here, share: &WorkShare, from: u64) {
         yields: false,
         finished: false,
         alone: false,
-    });
+    };
+    ult::sched::wait_in_order(&wait, ReadyOrder::at(&share.ordered, 0, from));
 }
 
 fn pass_one(here: Here) {

@@ -1,0 +1,122 @@
+//! Suspended contexts that the worker does not poll, because others in its list become ready first.
+//!
+//! A worker may host thousands of threads of one team. If it asked each of them at each switch whether it can go on, a barrier would cost
+//! the square of their number. But contexts that wait for one event, or for a row of events in a known order, need not be asked one by one
+//! ([`ReadyOrder`]): the worker polls a few of them, and keeps the others here, sorted by their position in the order.
+//!
+//! * **U1** A context is here only while at least one context with the same object and event is polled.
+//! * **U2** It is the only suspended context of its thread, so no newer context of the thread depends on it, and nothing of the thread runs.
+//! * **U3** No position here is lower than the lowest one of the polled contexts for which U2 holds too. So if one here is ready, a polled one is.
+//!
+//! The contexts in the list also answer for those here when the worker looks for tasks: any thread that waits at a barrier may start any task
+//! of its team. When a polled one starts a task that has to wait, another one from here takes its place in the list.
+//!
+//! What may not live here: how many contexts are polled (`super`).
+
+use super::Waiting;
+use super::list::List;
+
+/// See the module.
+pub(super) struct Unpolled {
+    groups: List<Group>,
+}
+
+/// Contexts with the same object and event: a binary heap, the lowest position first. An empty group is kept for reuse.
+struct Group {
+    waiters: List<Waiting>,
+}
+
+impl Group {
+    fn is_of(&self, entry: &Waiting) -> bool {
+        self.waiters.first().is_some_and(|first| first.becomes_ready_with(entry))
+    }
+
+    fn is_before(&self, a: usize, b: usize) -> bool {
+        self.waiters[a].position() < self.waiters[b].position()
+    }
+
+    fn add(&mut self, entry: Waiting) {
+        self.waiters.push(entry);
+        let mut at = self.waiters.len() - 1;
+        while at != 0 && self.is_before(at, (at - 1) / 2) {
+            self.waiters.swap(at, (at - 1) / 2);
+            at = (at - 1) / 2;
+        }
+    }
+
+    fn take_first(&mut self) -> Option<Waiting> {
+        let last = self.waiters.pop()?;
+        if self.waiters.is_empty() {
+            return Some(last);
+        }
+        let first = core::mem::replace(&mut self.waiters[0], last);
+        self.sift_down(0);
+        Some(first)
+    }
+
+    fn sift_down(&mut self, mut at: usize) {
+        loop {
+            let children = (2 * at + 1..2 * at + 3).filter(|&child| child < self.waiters.len());
+            let Some(first) = children.min_by_key(|&child| self.waiters[child].position()) else { return };
+            if !self.is_before(first, at) {
+                return;
+            }
+            self.waiters.swap(at, first);
+            at = first;
+        }
+    }
+
+    /// Takes the context for which `wanted` holds, if it is here.
+    fn take(&mut self, wanted: impl Fn(&Waiting) -> bool) -> Option<Waiting> {
+        let at = self.waiters.iter().position(wanted)?;
+        let entry = self.waiters.remove(at);
+        // Rare: the rest is put in order anew.
+        (0..self.waiters.len() / 2).rev().for_each(|at| self.sift_down(at));
+        Some(entry)
+    }
+}
+
+impl Unpolled {
+    /// Where its list of groups is in it, and the size of a group, for [`crate::debug`].
+    pub(super) const GROUPS: usize = core::mem::offset_of!(Self, groups);
+    pub(super) const GROUP_SIZE: usize = size_of::<Group>();
+
+    pub(super) const fn new() -> Self {
+        Self { groups: List::new() }
+    }
+
+    /// Adds a context that has an order.
+    pub(super) fn add(&mut self, entry: Waiting) {
+        let group = match self.groups.iter().position(|group| group.is_of(&entry)) {
+            Some(at) => at,
+            None => self.empty_group(),
+        };
+        self.groups[group].add(entry);
+    }
+
+    fn empty_group(&mut self) -> usize {
+        self.groups.iter().position(|group| group.waiters.is_empty()).unwrap_or_else(|| {
+            self.groups.push(Group { waiters: List::new() });
+            self.groups.len() - 1
+        })
+    }
+
+    /// Takes the context with the lowest position of those that become ready with `entry`.
+    pub(super) fn take_next_to(&mut self, entry: &Waiting) -> Option<Waiting> {
+        self.groups.iter_mut().find(|group| group.is_of(entry))?.take_first()
+    }
+
+    /// Takes the context for which `wanted` holds.
+    pub(super) fn take(&mut self, wanted: impl Fn(&Waiting) -> bool) -> Option<Waiting> {
+        self.groups.iter_mut().find_map(|group| group.take(&wanted))
+    }
+
+    /// Forgets all of them.
+    pub(super) fn clear(&mut self) {
+        self.groups.iter_mut().for_each(|group| group.waiters.retain(|_| false));
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Waiting> {
+        self.groups.iter().flat_map(|group| group.waiters.iter())
+    }
+}

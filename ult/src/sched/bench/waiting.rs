@@ -1,0 +1,126 @@
+//! An entry of the list of suspended contexts: a context, and what it waits for.
+
+use core::sync::atomic::AtomicU32;
+
+use super::super::{Job, Look, Rank, ReadyOrder, Spin, Wait};
+use crate::ult::Ult;
+use crate::worker::{Locals, Role};
+
+type Ready = *const (dyn Fn() -> bool + 'static);
+type Seek = *const (dyn Fn(Look) -> Option<Job> + 'static);
+
+/// An entry of the bench. The references of a [`Wait`] with their lifetime erased: they point into the suspended
+/// context's own stack, which stays as it is while the entry is on the bench.
+#[derive(Clone, Copy)]
+pub(crate) struct Waiting {
+    pub(in crate::sched) ult: *mut Ult,
+    pub(in crate::sched) role: Role,
+    ready: Ready,
+    pub(super) seek: Option<Seek>,
+    pub(in crate::sched) sleepers: Option<*const AtomicU32>,
+    pub(super) spin: Spin,
+    /// Of those of one gang that can go on the lowest goes first: the thread's number at a barrier, 0 in other waits, and [`GIVES_WAY`].
+    pub(super) rank: u32,
+    pub(super) yields: bool,
+    pub(super) finished: bool,
+    /// See [`Wait::alone`].
+    pub(super) alone: bool,
+    /// It waits for all threads and tasks of a team, see [`Waiting::meeting`].
+    meets: bool,
+    /// See [`Rank::takes_any_task`].
+    takes_any_task: bool,
+    /// The context of its thread that was the newest suspended one before it; null: none.
+    pub(super) below: *mut Ult,
+    /// Which contexts become ready before it, if that is known.
+    pub(super) order: Option<ReadyOrder>,
+    /// Left in the middle of program code, not at a place where it waits.
+    pub(super) interrupted: bool,
+}
+
+/// The rank of a context that could go on and lets others go first.
+pub(super) const GIVES_WAY: u32 = u32::MAX;
+
+impl Waiting {
+    pub(in crate::sched) fn of(ult: *mut Ult, role: Role, wait: &Wait<'_>, rank: Rank) -> Self {
+        let erase = |seek: &dyn Fn(Look) -> Option<Job>| {
+            // SAFETY: only the lifetime is erased; see below.
+            unsafe { core::mem::transmute::<*const (dyn Fn(Look) -> Option<Job> + '_), Seek>(seek) }
+        };
+        Self {
+            ult,
+            role,
+            // SAFETY: only the lifetime is erased. The entry is removed before `wait` returns on the context that made it,
+            // so the closures outlive the entry.
+            ready: unsafe { core::mem::transmute::<*const (dyn Fn() -> bool + '_), Ready>(wait.ready) },
+            seek: wait.seek.map(erase),
+            sleepers: wait.sleepers.map(core::ptr::from_ref),
+            spin: wait.spin,
+            rank: if wait.yields { GIVES_WAY } else { rank.number },
+            yields: wait.yields,
+            finished: wait.finished,
+            alone: wait.alone,
+            meets: rank.meets,
+            takes_any_task: rank.takes_any_task,
+            below: core::ptr::null_mut(),
+            order: rank.order,
+            interrupted: false,
+        }
+    }
+
+    /// A context that could go on at any time and was left for others in the middle of its code.
+    pub(in crate::sched) fn interrupted(ult: *mut Ult, role: Role) -> Self {
+        let (ready, spin, rank): (Ready, _, _) = (&|| true, Spin::NONE, GIVES_WAY);
+        let (yields, finished, alone, meets, takes_any_task, interrupted) = (false, false, false, false, false, true);
+        let (seek, sleepers, below, order) = (None, None, core::ptr::null_mut(), None);
+        Self { ult, role, ready, seek, sleepers, spin, rank, yields, finished, alone, meets, takes_any_task, below, order, interrupted }
+    }
+
+    /// Not the loop of a kernel thread of the pool: a thread between regions, or code that runs for one.
+    pub(in crate::sched) fn runs_for_a_thread(&self) -> bool {
+        // SAFETY: the entry is on a bench, so its context is suspended and the words are those it left.
+        self.sleepers.is_some() || unsafe { (*self.ult).locals } != Locals::default()
+    }
+
+    /// `newest`: is this the newest entry of its bench?
+    pub(in crate::sched) fn is_ready(&self, newest: bool) -> bool {
+        // SAFETY: the entry is on the bench, so the closure is alive (see the type).
+        (self.yields && !newest) || unsafe { (*self.ready)() }
+    }
+
+    pub(super) fn seek(&self, look: Look) -> Option<Job> {
+        // SAFETY: as in `is_ready`.
+        self.seek.and_then(|s| unsafe { (*s)(look) })
+    }
+
+    /// Its position in its order.
+    pub(super) fn position(&self) -> u64 {
+        self.order.map_or(0, |order| order.position)
+    }
+
+    /// Does it wait for the same object and event as `other`, and look alike to the scheduler in all but its position?
+    pub(super) fn becomes_ready_with(&self, other: &Self) -> bool {
+        let (Some(mine), Some(theirs)) = (self.order, other.order) else { return false };
+        (mine.object, mine.event) == (theirs.object, theirs.event)
+            && self.role.tag == other.role.tag
+            && self.role.away == other.role.away
+            && self.finished == other.finished
+            && self.sleepers == other.sleepers
+            && self.seek.is_some() == other.seek.is_some()
+    }
+
+    /// Is it the only suspended context of its thread? True only for the contexts of regions.
+    pub(super) fn is_alone_of_its_thread(&self) -> bool {
+        // SAFETY: the mode of a thread with a suspended context lives, and belongs to the worker that has the context.
+        self.role.is_of_a_region() && unsafe { (*self.role.strand).suspended() } == 1
+    }
+
+    /// The team, named by its counter of sleepers, for all of whose threads and tasks it waits; null: it waits for something else.
+    pub(super) fn meeting(&self) -> *const AtomicU32 {
+        self.sleepers.filter(|_| self.meets).unwrap_or(core::ptr::null())
+    }
+
+    /// The team, named by its counter of sleepers, all of whose tasks it may start; null: it is asked for itself alone.
+    pub(super) fn answers_for(&self) -> *const AtomicU32 {
+        self.sleepers.filter(|_| self.takes_any_task).unwrap_or(core::ptr::null())
+    }
+}
