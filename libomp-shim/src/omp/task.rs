@@ -291,12 +291,26 @@ impl Task {
         let block = block.cast::<Task>();
         // SAFETY: the block is fresh and large enough.
         unsafe {
-            block.write(Self::implicit());
-            let task = block.as_ref();
+            let task = Self::write_fresh(block);
             task.begin_life(here, run, flags);
             task.payload.set(payload);
         }
         block
+    }
+
+    /// Writes what [`Task::implicit`] makes, in place: the compiler was seen to make the value elsewhere and to copy it.
+    ///
+    /// # Safety
+    /// A block that nobody else has, with room for a task.
+    #[inline(always)]
+    unsafe fn write_fresh<'a>(block: NonNull<Task>) -> &'a Self {
+        // SAFETY: as the caller says. All fields but these two are null, zero, false or `None`, whose bytes are zero.
+        unsafe {
+            block.write_bytes(0, 1);
+            (&raw mut (*block.as_ptr()).icv).write(Cell::new(Icv::INITIAL));
+            (&raw mut (*block.as_ptr()).counts).write(AtomicU64::new(FRESH));
+            block.as_ref()
+        }
     }
 
     /// Writes what a child of `here.task` has from it.

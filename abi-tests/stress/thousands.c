@@ -1,0 +1,156 @@
+// what: teams of thousands of threads: each construct takes about as long per thread with 4,000 threads as with 500, and 20,000 threads pass two barriers in seconds
+// threads: 8
+// compilers: gcc, clang>=19
+// mode: preload
+// alone: yes
+// timeout: 120
+// env: OMP_WAIT_POLICY=passive
+// peers: libgomp fails, because a kernel may refuse so many kernel threads; libomp fails, because it stops where it cannot start one
+
+#include <omp.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static long count;
+static volatile int flag;
+static omp_lock_t lock;
+
+static void many_barriers(int threads) {
+#pragma omp parallel num_threads(threads)
+    {
+#pragma omp barrier
+#pragma omp atomic
+        count++;
+#pragma omp barrier
+    }
+}
+
+static void many_criticals(int threads) {
+#pragma omp parallel num_threads(threads)
+    {
+#pragma omp barrier
+#pragma omp critical
+        count++;
+    }
+}
+
+static void many_locks(int threads) {
+#pragma omp parallel num_threads(threads)
+    for (int i = 0; i < 2; i++) {
+        omp_set_lock(&lock);
+        count += i;
+        omp_unset_lock(&lock);
+    }
+}
+
+static void many_ordered(int threads) {
+#pragma omp parallel for ordered schedule(static, 1) num_threads(threads)
+    for (int i = 0; i < threads; i++) {
+#pragma omp ordered
+        count += count == i;
+    }
+}
+
+static void many_singles(int threads) {
+#pragma omp parallel num_threads(threads)
+    {
+#pragma omp single
+        count += threads;
+    }
+}
+
+static void many_taskwaits(int threads) {
+#pragma omp parallel num_threads(threads)
+    {
+#pragma omp task
+        {
+#pragma omp atomic
+            count++;
+        }
+#pragma omp taskwait
+    }
+}
+
+static void many_reductions(int threads) {
+    long sum = 0;
+#pragma omp parallel num_threads(threads) reduction(+ : sum)
+    sum++;
+    count += sum;
+}
+
+/* Threads that wait in code of their own are suspended in the middle of it, however many they are. */
+static void many_spin(int threads) {
+    flag = 0;
+#pragma omp parallel num_threads(threads)
+    {
+        if (omp_get_thread_num() == threads - 1) flag = 1;
+        while (!flag) sched_yield();
+#pragma omp atomic
+        count++;
+    }
+}
+
+static const struct {
+    const char *name;
+    void (*run)(int threads);
+} constructs[] = {{"barrier", many_barriers},   {"critical", many_criticals}, {"lock", many_locks},
+                  {"ordered", many_ordered},    {"single", many_singles},     {"taskwait", many_taskwaits},
+                  {"reduction", many_reductions}, {"spin", many_spin}};
+enum { CONSTRUCTS = sizeof constructs / sizeof *constructs };
+
+/* Seconds: the least, and the first, of some regions. */
+static double least(int which, int threads, int regions, double *first) {
+    double best = 0;
+    for (int region = 0; region < regions; region++) {
+        count = 0;
+        double start = omp_get_wtime();
+        constructs[which].run(threads);
+        double time = omp_get_wtime() - start;
+        if (count != threads) {
+            printf("%s: %d threads counted %ld\n", constructs[which].name, threads, count);
+            exit(1);
+        }
+        if (region == 0) *first = time;
+        if (region == 0 || time < best) best = time;
+    }
+    return best;
+}
+
+/* The table of docs/robustness.md: microseconds per thread, the first region and the least of the others. */
+static int table(void) {
+    const int teams[] = {500, 1000, 2000, 4000, 20000};
+    for (int which = 0; which < CONSTRUCTS; which++) {
+        printf("| `%s` |", constructs[which].name);
+        for (int at = 0; at < 5; at++) {
+            double first = 0, best = least(which, teams[at], 8, &first);
+            printf(" %.1f / %.1f |", first / teams[at] * 1e6, best / teams[at] * 1e6);
+            fflush(stdout);
+        }
+        printf("\n");
+    }
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    omp_init_lock(&lock);
+    omp_set_dynamic(0);
+    if (argc > 1 && !strcmp(argv[1], "table")) return table();
+    int failed = 0;
+    double first = 0;
+    for (int which = 0; which < CONSTRUCTS; which++) {
+        /* Larger memory is slower memory: a region of 500 threads has its stacks in the caches. */
+        double few = least(which, 500, 5, &first) / 500, many = least(which, 4000, 4, &first) / 4000;
+        if (many > 4 * few && many > 10e-6) {
+            printf("%s: %.1f us per thread with 500 threads, %.1f us with 4000\n", constructs[which].name, few * 1e6, many * 1e6);
+            failed = 1;
+        }
+    }
+    double best = least(0, 20000, 2, &first);
+    if (best > 5) {
+        printf("20000 threads pass two barriers in %.1f s\n", best);
+        failed = 1;
+    }
+    return failed;
+}
