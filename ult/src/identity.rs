@@ -24,7 +24,7 @@
 //!   records of the kernel threads would have to be found from under a donor first.
 
 use core::ptr;
-use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::collections::BTreeMap;
 
 use crate::arch;
@@ -73,6 +73,12 @@ pub struct Identity {
     generation: u32,
     /// The storage of a donor, not of a thread that runs by itself.
     donated: bool,
+    /// The donor's `pthread_t`. Written by it once, before anybody has the record.
+    handle: AtomicUsize,
+    /// False: the donor has ended, and the [`directory`] does not know it any more.
+    listed: AtomicBool,
+    /// Not zero: the donor is to end. The futex it sleeps on.
+    ends: AtomicU32,
 }
 
 impl Identity {
@@ -95,7 +101,16 @@ impl Identity {
             dedicated_worker: AtomicPtr::new(ptr::null_mut()),
             generation: crate::pool::generation(),
             donated,
+            handle: AtomicUsize::new(0),
+            listed: AtomicBool::new(true),
+            ends: AtomicU32::new(0),
         }
+    }
+
+    /// The storage that the record stands for is that of the calling kernel thread from here on, one of the pool that has taken the place of another.
+    pub(crate) fn is_of_calling_thread(&self) {
+        // ORDERING: Relaxed; whoever uses the record later is told of by this kernel thread.
+        self.fs.store(arch::thread_pointer(), Ordering::Relaxed);
     }
 
     /// The thread pointer, a number that no other identity in use in this process has.
@@ -349,6 +364,19 @@ pub fn give_back(identity: &'static Identity) {
     }
 }
 
+/// Ends all donors that are not borrowed, and waits until the destructors of their thread-local variables have run. Any thread, under its own identity, not in a
+/// signal handler.
+pub fn end_unused() {
+    let unused = core::mem::take(&mut POOL.lock().free);
+    for identity in unused.iter().filter(|identity| identity.is_of_this_process()) {
+        directory::remove(identity);
+        POOL.lock().records.remove(&identity.thread_pointer());
+        donor::end(identity);
+        // ORDERING: Relaxed; a statistic.
+        DONORS.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// The donor of this number, lent or not. Any thread, in a signal handler too; looks at all of them.
 pub fn of_donor(tid: i32) -> Option<&'static Identity> {
     directory::with_number(tid)
@@ -367,7 +395,7 @@ pub fn of_current_thread() -> &'static Identity {
     POOL.lock().record(arch::thread_pointer())
 }
 
-/// The identity of the calling kernel thread, which wears its own storage, and never ends: so no other thread's is found behind the same thread
+/// The identity of the calling kernel thread, one of the pool, which wears its own storage and leaves its record to another one before it ends ([`crate::pool::renew`]): so no other thread's is found behind the same thread
 /// pointer, and the record need not be. Takes no lock and allocates nothing.
 pub(crate) fn of_pool_thread() -> Identity {
     Identity::of(arch::thread_pointer(), false)

@@ -5,7 +5,7 @@
 //! workers a team gets).
 //!
 //! The pool never shrinks and is never torn down: at exit the operating system takes the threads, because program
-//! code may still enter regions from `atexit` handlers and destructors. Tried and rejected: joining the workers in a
+//! code may still enter regions from `atexit` handlers and destructors. Its kernel threads may be replaced ([`renew`]). Tried and rejected: joining the workers in a
 //! library destructor (deadlocks when `exit` is called from inside a region).
 
 use core::cell::UnsafeCell;
@@ -16,9 +16,11 @@ use std::sync::{Mutex, MutexGuard, Once, TryLockError};
 use crate::observer::{self, Event};
 use crate::sched;
 use crate::signals;
-use crate::stack::kernel::KernelStack;
+use crate::stack::kernel;
 use crate::ult::Ult;
 use crate::worker::{self, Worker};
+
+pub mod renew;
 
 /// A mutex that the child of a fork may forget: the thread that held it may not exist there.
 pub(crate) struct ForkMutex<T>(UnsafeCell<Mutex<T>>);
@@ -346,7 +348,7 @@ fn start_worker(shared: bool) -> std::io::Result<&'static Worker> {
     let record = worker::take_record();
     record.share(shared);
     record.set_runs_on_kernel_stack(!shared && sched::jobs_run_on_own_stacks());
-    if let Err(error) = spawn_kernel_thread(record) {
+    if let Err(error) = spawn_kernel_thread(record, first_mask) {
         worker::put_back_record(record);
         return Err(error);
     }
@@ -358,33 +360,21 @@ fn start_worker(shared: bool) -> std::io::Result<&'static Worker> {
 /// Kernel stack of a worker: its home loop, user code runs on ULT stacks; but see [`Worker::runs_on_kernel_stack`].
 const HOME_STACK: usize = 256 << 10;
 
-fn spawn_kernel_thread(record: &'static Worker) -> std::io::Result<()> {
-    // SAFETY: plain POSIX calls on local, initialised objects; the record lives for ever.
-    unsafe {
+/// Starts a kernel thread for `record`, which opens its signal mask when it is registered. `mask` is a function of the mask of the calling thread.
+fn spawn_kernel_thread(record: &'static Worker, mask: impl FnOnce(u64) -> u64) -> std::io::Result<()> {
+    let program = if record.runs_on_kernel_stack() { sched::runner_stack_size() } else { 0 };
+    // SAFETY: plain POSIX calls on a local, initialised object.
+    let least = unsafe {
         let mut attributes: libc::pthread_attr_t = core::mem::zeroed();
         libc::pthread_attr_init(&mut attributes);
-        libc::pthread_attr_setdetachstate(&mut attributes, libc::PTHREAD_CREATE_DETACHED);
-        let program = if record.runs_on_kernel_stack() { sched::runner_stack_size() } else { 0 };
-        let least = HOME_STACK + program + minimal_stack(&attributes);
-        let Some(stack) = KernelStack::for_thread(&mut attributes, least) else {
-            libc::pthread_attr_destroy(&mut attributes);
-            return Err(std::io::ErrorKind::OutOfMemory.into());
-        };
-        // It opens its mask when it is registered, see `first_mask`.
-        let mut id: libc::pthread_t = core::mem::zeroed();
-        let argument = core::ptr::from_ref(record).cast_mut().cast();
-        let result = signals::with_all_blocked(|before| {
-            // ORDERING: Relaxed; creating the thread publishes it.
-            record.first_mask.store(first_mask(before), Ordering::Relaxed);
-            libc::pthread_create(&mut id, &attributes, kernel_thread_main, argument)
-        });
+        let least = minimal_stack(&attributes);
         libc::pthread_attr_destroy(&mut attributes);
-        if result == 0 {
-            return Ok(());
-        }
-        stack.unmap();
-        Err(std::io::Error::from_raw_os_error(result))
-    }
+        HOME_STACK + program + least
+    };
+    kernel::start(least, kernel_thread_main, core::ptr::from_ref(record).cast_mut().cast(), |before| {
+        // ORDERING: Relaxed; creating the thread publishes it.
+        record.first_mask.store(mask(before), Ordering::Relaxed);
+    })
 }
 
 /// The signal mask of a new kernel thread: that of the thread that makes the team. The monitor blocks everything; who stands in for a thread has what the first thread
@@ -424,14 +414,26 @@ fn ask_minimal_stack(attributes: &libc::pthread_attr_t) -> usize {
 extern "C" fn kernel_thread_main(argument: *mut libc::c_void) -> *mut libc::c_void {
     // SAFETY: the argument is the record that `start_worker` took for this thread.
     let worker: &'static Worker = unsafe { &*argument.cast() };
+    become_worker(worker);
+    home(worker);
+    core::ptr::null_mut()
+}
+
+/// The calling kernel thread adopts the record of a worker of the pool.
+fn become_worker(worker: &'static Worker) {
     worker::adopt_for_pool(worker);
+    // ORDERING: Relaxed; whoever ends this thread has been told of it by the pool's lock.
+    // SAFETY: only asks.
+    worker.handle.store(unsafe { libc::pthread_self() } as usize, Ordering::Relaxed);
     crate::fault::enter_kernel_thread();
     // ORDERING: Relaxed; written before this thread was made.
     signals::set_mask(worker.first_mask.load(Ordering::Relaxed));
     worker.watched.open_signal();
     worker.note_kernel_mask();
     name_thread(worker.index());
-    home(worker)
+    sched::count_awake(true);
+    worker.enter_scheduler();
+    worker.enter_program();
 }
 
 /// What the names of the pool's kernel threads begin with.
@@ -446,16 +448,18 @@ fn name_thread(index: u32) {
     unsafe { libc::pthread_setname_np(libc::pthread_self(), name.as_ptr().cast()) };
 }
 
-/// The loop of a pool worker on its kernel stack: wait for an assignment, run it, be idle again.
-fn home(worker: &'static Worker) -> ! {
-    sched::count_awake(true);
-    worker.enter_scheduler();
-    worker.enter_program();
+/// The loop of a pool worker on its kernel stack: wait for an assignment, run it, be idle again. Returns when the kernel thread has left the worker to another one.
+fn home(worker: &'static Worker) {
     loop {
-        let mut letter = await_assignment(worker);
-        run_assignment(worker, &mut letter);
-        drop(letter);
-        give_back(worker);
+        match await_assignment(worker) {
+            Some(mut letter) => {
+                run_assignment(worker, &mut letter);
+                drop(letter);
+                give_back(worker);
+            }
+            None if renew::leave(worker) => return,
+            None => {}
+        }
     }
 }
 
@@ -479,18 +483,21 @@ fn idle_spin() -> sched::Spin {
 /// Microseconds. A worker that belongs to no team sleeps in the end, whatever the program wants of its threads.
 const MOST_IDLE_SPIN: u32 = 10_000;
 
-/// Waits on the native stack. A shared worker runs ULTs meanwhile.
-fn await_assignment(worker: &'static Worker) -> Box<Letter> {
+/// Waits on the native stack. A shared worker runs ULTs meanwhile. `None`: the kernel thread is asked to end.
+fn await_assignment(worker: &'static Worker) -> Option<Box<Letter>> {
     loop {
         // ORDERING: Acquire, pairs with the Release in `assign`.
         let p = worker.mailbox.swap(core::ptr::null_mut(), Ordering::Acquire);
         if !p.is_null() {
             // SAFETY: `assign` made it with Box::into_raw and the swap took it out for us alone.
-            return unsafe { Box::from_raw(p) };
+            return Some(unsafe { Box::from_raw(p) });
+        }
+        if renew::is_asked(worker) {
+            return None;
         }
         sched::wait(&sched::Wait {
             // ORDERING: Relaxed; the swap above synchronises, this only decides whether to go on.
-            ready: &|| !worker.mailbox.load(Ordering::Relaxed).is_null(),
+            ready: &|| !worker.mailbox.load(Ordering::Relaxed).is_null() || renew::is_asked(worker),
             seek: None,
             sleepers: None,
             spin: idle_spin(),
@@ -615,6 +622,7 @@ unsafe extern "C" fn after_fork_in_child() {
         crate::stall::reset_after_fork();
         worker::forget_after_fork();
         crate::stack::reset_after_fork();
+        kernel::forget_after_fork();
         crate::blocks::forget_after_fork();
         crate::identity::forget_after_fork();
         if let Some(worker) = worker::current() {

@@ -49,10 +49,10 @@ pub(crate) use wake::SIGNALS;
 pub(crate) use registry::REGISTRY_ENTRIES;
 pub use registry::{TABLE, on_thread_exit, register_current, somebody_runs, totals, use_identities, uses_identities};
 pub(crate) use registry::{
-    adopt_for_pool, at, forget_after_fork, main_thread, of_kernel_thread, own_thread_pointer, program_thread_ends, put_back_record, table_len, take_record,
+    adopt_for_pool, at, forget_after_fork, leave_to_successor, main_thread, program_threads, of_kernel_thread, own_thread_pointer, program_thread_ends, put_back_record, table_len, take_record,
 };
 pub use running::{Locals, current, duty, identity_in_force, kernel_thread, locals, locals_of_program, move_to_place, replace_locals, set_duty, set_locals, stack_of_thread, wears_own_storage};
-pub(crate) use running::{borrow_identity, forget_worker, give_identity_back, note_identity, note_stack, play, wear};
+pub(crate) use running::{borrow_identity, forget_storage, forget_worker, give_identity_back, give_spare_identity_back, note_identity, note_stack, play, wear};
 
 use crowd::NOBODY;
 use gate::PROGRAM;
@@ -102,6 +102,10 @@ pub struct Worker {
     thread_pointer: AtomicUsize,
     /// Of a kernel thread of the pool: the identity of its own storage.
     storage: OnceLock<Identity>,
+    /// Of a kernel thread of the pool: its `pthread_t`.
+    pub(crate) handle: AtomicUsize,
+    /// Is it asked to end, and what came of it; see `pool::renew`.
+    pub(crate) renewal: AtomicU32,
     /// The signal mask that its kernel thread starts with, if it is one of the pool.
     pub(crate) first_mask: AtomicU64,
     /// What only the kernel thread itself touches.
@@ -289,6 +293,8 @@ impl Worker {
             observers: AtomicPtr::new(ptr::null_mut()),
             thread_pointer: AtomicUsize::new(0),
             storage: OnceLock::new(),
+            handle: AtomicUsize::new(0),
+            renewal: AtomicU32::new(0),
             first_mask: AtomicU64::new(0),
             own: UnsafeCell::new(Own {
                 current: ptr::null_mut(),

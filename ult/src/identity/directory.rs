@@ -33,6 +33,12 @@ pub(super) fn insert(identity: &'static Identity) {
     }
 }
 
+/// A donor is about to end: it is not found any more. Its record stays in the bucket, for handlers that are looking.
+pub(super) fn remove(identity: &'static Identity) {
+    // ORDERING: Relaxed; handlers find the donor or do not.
+    identity.listed.store(false, Ordering::Relaxed);
+}
+
 fn iter_bucket(head: &AtomicPtr<Identity>) -> impl Iterator<Item = &'static Identity> {
     // ORDERING: Acquire, pairs with the Release in `insert`.
     // SAFETY: null or a record, and records are never freed.
@@ -46,7 +52,9 @@ fn iter_bucket(head: &AtomicPtr<Identity>) -> impl Iterator<Item = &'static Iden
 
 /// The donor with this thread pointer in this process. Any thread, in a signal handler too.
 pub(super) fn with_thread_pointer(fs: usize) -> Option<&'static Identity> {
-    iter_bucket(head(fs)).find(|identity| identity.thread_pointer() == fs && identity.is_of_this_process())
+    // ORDERING: Relaxed; as in `remove`.
+    let is_it = |identity: &&Identity| identity.thread_pointer() == fs && identity.listed.load(Ordering::Relaxed) && identity.is_of_this_process();
+    iter_bucket(head(fs)).find(is_it)
 }
 
 /// The donor whose kernel thread has this number. As above; looks at all of them.

@@ -2,11 +2,12 @@
 //!
 //! A donor runs four library calls under its own identity, publishes its thread pointer, and from then on touches no
 //! thread-local storage: somebody else may be wearing it. That is why it parks by a raw system call (the library's
-//! wrapper would write `errno`). It never ends, so its thread-local destructors never run.
+//! wrapper would write `errno`). It ends when it is told to, while it is not borrowed ([`end`]): then it is an ordinary thread once more, and its thread-local
+//! destructors run.
 //!
 //! What lives here: its creation, its only function. What may not: the pool ([`super`]).
 //!
-//! Its stack ([`KernelStack`]) takes about 104 KiB of address space and 8 KiB of touched memory, more when the loaded objects have large
+//! Its stack takes about 104 KiB of address space and 8 KiB of touched memory, more when the loaded objects have large
 //! thread-local storage.
 
 use core::ffi::{CStr, c_int, c_void};
@@ -16,7 +17,7 @@ use core::sync::atomic::{AtomicIsize, AtomicU32, AtomicUsize, Ordering};
 use super::Identity;
 use crate::arch;
 use crate::signals;
-use crate::stack::kernel::KernelStack;
+use crate::stack::kernel;
 use crate::worker;
 
 /// Shown by debuggers and `/proc`; at most 15 characters.
@@ -50,27 +51,17 @@ pub(super) fn make(identity: &'static Identity) -> bool {
     true
 }
 
-/// Starts the kernel thread with all signals blocked; the C library keeps its own two (cancellation, `setuid`) open.
 fn start(birth: &Birth) -> Option<()> {
-    // SAFETY: plain POSIX calls on local, initialised objects. The stack is the new thread's alone and never unmapped
-    // once it runs; `birth` outlives the thread's last access to it because `make` waits for `ready`.
-    unsafe {
+    // SAFETY: plain POSIX calls on a local, initialised object.
+    let least = unsafe {
         let mut attributes: libc::pthread_attr_t = core::mem::zeroed();
         libc::pthread_attr_init(&mut attributes);
-        libc::pthread_attr_setdetachstate(&mut attributes, libc::PTHREAD_CREATE_DETACHED);
         let least = stack_size(&attributes);
-        let started = KernelStack::for_thread(&mut attributes, least).and_then(|stack| {
-            let mut id: libc::pthread_t = core::mem::zeroed();
-            let argument = ptr::from_ref(birth).cast_mut().cast();
-            if signals::with_all_blocked(|_| libc::pthread_create(&mut id, &attributes, main, argument) == 0) {
-                return Some(());
-            }
-            stack.unmap();
-            None
-        });
         libc::pthread_attr_destroy(&mut attributes);
-        started
-    }
+        least
+    };
+    // `birth` outlives the thread's last access to it, because `make` waits for `ready`.
+    kernel::start(least, main, ptr::from_ref(birth).cast_mut().cast(), |_| ()).ok()
 }
 
 /// Bytes for handlers of the program, which a donor runs while its thread is between two regions.
@@ -97,15 +88,19 @@ extern "C" fn main(argument: *mut c_void) -> *mut c_void {
     leave_restartable_sequences();
     // SAFETY: `make` waits in the frame that holds it until `ready` is set.
     let birth = unsafe { &*argument.cast::<Birth>() };
+    let identity = birth.identity;
     let (word, mask) = (birth.ready.as_ptr() as usize, birth.mask & !birth.monitor_signal);
-    birth.identity.set_mask(birth.mask);
-    birth.identity.set_donor_mask(mask);
-    worker::note_identity(birth.identity);
+    identity.set_mask(birth.mask);
+    identity.set_donor_mask(mask);
+    worker::note_identity(identity);
     let tid = worker::kernel_thread();
-    // ORDERING: Relaxed, both; ordered by `ready`.
-    birth.identity.donor.store(tid, Ordering::Relaxed);
+    // ORDERING: Relaxed, all three; ordered by `ready`.
+    identity.donor.store(tid, Ordering::Relaxed);
     // ORDERING: as above.
-    birth.identity.fs.store(arch::thread_pointer(), Ordering::Relaxed);
+    // SAFETY: only asks.
+    identity.handle.store(unsafe { libc::pthread_self() } as usize, Ordering::Relaxed);
+    // ORDERING: as above.
+    identity.fs.store(arch::thread_pointer(), Ordering::Relaxed);
     // ORDERING: Release, pairs with the Acquire in `make`. From here on the storage is somebody else's.
     birth.ready.store(1, Ordering::Release);
     let wake = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as usize;
@@ -113,15 +108,36 @@ extern "C" fn main(argument: *mut c_void) -> *mut c_void {
     // nothing, which every futex user expects.
     unsafe { arch::system_call(libc::SYS_futex as usize, [word, wake, 1, 0]) };
     signals::set_mask(mask);
-    sleep_for_ever()
+    sleep_until_told(identity);
+    // The storage is this thread's again. Its words name the worker that has used it last.
+    worker::forget_storage();
+    // SAFETY: a plain call on the calling thread.
+    unsafe { libc::pthread_setname_np(libc::pthread_self(), c"gangway-end".as_ptr()) };
+    ptr::null_mut()
 }
 
-/// Sleeps without a limit. Signals that the donor passes on, and the C library's broadcast for `setuid`, interrupt it.
-fn sleep_for_ever() -> ! {
-    loop {
-        // SAFETY: waits for none of no descriptors, with neither a time limit nor a mask.
-        unsafe { arch::system_call(libc::SYS_ppoll as usize, [0, 0, 0, 0]) };
+/// Sleeps until [`end`] tells the donor to end. Signals that the donor passes on, and the C library's broadcast for `setuid`, interrupt the sleep.
+fn sleep_until_told(identity: &'static Identity) {
+    // ORDERING: Acquire, pairs with the Release in `end`: the storage is as its last user has left it.
+    while identity.ends.load(Ordering::Acquire) == 0 {
+        let wait = (libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG) as usize;
+        // SAFETY: records are never freed; no time limit.
+        unsafe { arch::system_call(libc::SYS_futex as usize, [identity.ends.as_ptr() as usize, wait, 0, 0]) };
     }
+}
+
+/// Ends a donor that is not borrowed, and waits until its thread-local destructors have run. Its record is not used again.
+pub(super) fn end(identity: &'static Identity) {
+    // ORDERING: Relaxed, both; written before anybody has the record, and by this function.
+    let id = identity.handle.load(Ordering::Relaxed) as libc::pthread_t;
+    // ORDERING: as above.
+    identity.donor.store(0, Ordering::Relaxed);
+    // ORDERING: Release, pairs with the Acquire in `sleep_until_told`.
+    identity.ends.store(1, Ordering::Release);
+    let wake = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as usize;
+    // SAFETY: records are never freed.
+    unsafe { arch::system_call(libc::SYS_futex as usize, [identity.ends.as_ptr() as usize, wake, 1, 0]) };
+    kernel::join(id);
 }
 
 /// Offset of `cpu_id` in the kernel's `struct rseq`.

@@ -4,13 +4,76 @@
 //! blocks included, except that of the thread it believes to be running, and gives them to the next threads that are made. A context of the
 //! child may still wear the identity of another thread, and a worker goes back to its own; so their stacks must be ours.
 //!
-//! What may not live here: stacks of user-level threads ([`super`]). Never unmapped once a thread was started: neither donors nor workers end.
+//! A donor or a worker ends only when the program relinquishes its resources ([`crate::pool::renew`]). Whoever ends it waits for it here, and then
+//! its stack is unmapped.
+//!
+//! What may not live here: stacks of user-level threads ([`super`]).
 
 use core::ffi::c_void;
 use core::ptr;
+use std::io;
+
+use crate::pool::ForkMutex;
+use crate::signals;
+
+/// The threads that were started here and not joined, with their stacks.
+static STARTED: ForkMutex<Vec<(libc::pthread_t, KernelStack)>> = ForkMutex::new(Vec::new());
+
+/// Starts a kernel thread, with all signals blocked but the two of the C library, on a stack of at least `least` bytes. `prepare` is given the signal mask of
+/// the calling thread before.
+pub(crate) fn start(least: usize, main: extern "C" fn(*mut c_void) -> *mut c_void, argument: *mut c_void, prepare: impl FnOnce(u64)) -> io::Result<()> {
+    // SAFETY: plain POSIX calls on local, initialised objects. The stack is the new thread's alone until `join`.
+    unsafe {
+        let mut attributes: libc::pthread_attr_t = core::mem::zeroed();
+        libc::pthread_attr_init(&mut attributes);
+        let Some(stack) = KernelStack::for_thread(&mut attributes, least) else {
+            libc::pthread_attr_destroy(&mut attributes);
+            return Err(io::ErrorKind::OutOfMemory.into());
+        };
+        let mut id: libc::pthread_t = core::mem::zeroed();
+        let result = signals::with_all_blocked(|before| {
+            prepare(before);
+            libc::pthread_create(&mut id, &attributes, main, argument)
+        });
+        libc::pthread_attr_destroy(&mut attributes);
+        if result == 0 {
+            STARTED.lock().push((id, stack));
+            return Ok(());
+        }
+        stack.unmap();
+        Err(io::Error::from_raw_os_error(result))
+    }
+}
+
+/// Waits until the kernel thread `id` has ended, which was started here and has been told to end. Its destructors of thread-local variables have run then. Does
+/// nothing in the child of a fork, where the thread does not exist.
+pub(crate) fn join(id: libc::pthread_t) {
+    let stack = {
+        let mut started = STARTED.lock();
+        started.iter().position(|&(other, _)| other == id).map(|at| started.swap_remove(at).1)
+    };
+    if let Some(stack) = stack {
+        // SAFETY: a thread that was made joinable in this process, and is joined once.
+        if unsafe { libc::pthread_join(id, ptr::null_mut()) } == 0 {
+            stack.unmap();
+        }
+    }
+}
+
+/// In the child of a fork: none of the threads exists.
+///
+/// # Safety
+/// Only in the child of a fork, before it has a second thread.
+pub(crate) unsafe fn forget_after_fork() {
+    // SAFETY: as the caller says.
+    unsafe { STARTED.forget(Vec::new()) };
+}
+
+// SAFETY: the mapping belongs to the value; nothing is done through it but to free it.
+unsafe impl Send for KernelStack {}
 
 /// A mapped stack, with one inaccessible page below it.
-pub(crate) struct KernelStack {
+struct KernelStack {
     base: *mut c_void,
     page: usize,
     /// Usable bytes, whole pages.
@@ -22,7 +85,7 @@ impl KernelStack {
     ///
     /// # Safety
     /// `attributes` are initialised, and at most one thread is made with them.
-    pub(crate) unsafe fn for_thread(attributes: &mut libc::pthread_attr_t, least: usize) -> Option<Self> {
+    unsafe fn for_thread(attributes: &mut libc::pthread_attr_t, least: usize) -> Option<Self> {
         let stack = Self::map(least)?;
         // SAFETY: as the caller says; the range is ours.
         let set = unsafe { libc::pthread_attr_setstack(attributes, stack.base.wrapping_byte_add(stack.page), stack.size) };
@@ -52,8 +115,8 @@ impl KernelStack {
         }
     }
 
-    /// Frees a stack on which no thread was started.
-    pub(crate) fn unmap(self) {
+    /// Frees a stack on which no thread runs.
+    fn unmap(self) {
         // SAFETY: the range is ours, and nobody runs on it.
         unsafe { libc::munmap(self.base, self.page + self.size) };
     }

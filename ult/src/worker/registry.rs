@@ -92,7 +92,23 @@ static REGISTRY: crate::pool::ForkMutex<Registry> =
 /// Makes `worker`, a record nobody else uses, that of the calling kernel thread, which is one of the pool. Allocates nothing, see
 /// [`crate::pool::Letter`].
 pub(crate) fn adopt_for_pool(worker: &'static Worker) {
-    adopt(worker, || worker.storage.get_or_init(identity::of_pool_thread));
+    let storage = worker.storage.get_or_init(identity::of_pool_thread);
+    storage.is_of_calling_thread();
+    adopt(worker, || storage);
+}
+
+/// The calling kernel thread, one of the pool, leaves its record to another one, which adopts it next. The worker has no suspended contexts.
+pub(crate) fn leave_to_successor(worker: &'static Worker) {
+    crate::fault::leave_kernel_thread();
+    running::give_spare_identity_back(worker);
+    worker.watched.end();
+    running::forget_storage();
+}
+
+/// How many kernel threads of the program are registered. Others come and go meanwhile.
+pub(crate) fn program_threads() -> u32 {
+    // ORDERING: Relaxed; a recent number.
+    GROUPS.load(Ordering::Relaxed)
 }
 
 /// Makes `worker`, a record nobody else uses, the calling kernel thread's own, whose own storage is `identity`.

@@ -81,6 +81,14 @@ pub(crate) fn forget_worker() {
     word(WORD_WORKER).set(0);
 }
 
+/// The storage in force belongs to a kernel thread that no worker uses from here on, and that is about to end.
+pub(crate) fn forget_storage() {
+    forget_worker();
+    forget_identity();
+    set_locals(Locals::default());
+    word(WORD_STACK).set(0);
+}
+
 /// The local words of the running context.
 #[inline(always)]
 pub fn locals() -> Locals {
@@ -268,7 +276,7 @@ pub(crate) fn give_identity_back(worker: &'static Worker, identity: &'static Ide
 }
 
 /// The calling kernel thread, whose worker this is, ends or leaves the runtime: nothing stays with it.
-pub(super) fn give_spare_identity_back(worker: &'static Worker) {
+pub(crate) fn give_spare_identity_back(worker: &'static Worker) {
     // SAFETY: own kernel thread.
     if let Some(identity) = unsafe { (*worker.own()).spare.take() } {
         identity::give_back(identity);

@@ -15,7 +15,8 @@ const HARD: c_uint = 2;
 routines! {
     /// `omp_pause_resource` (18.6.1): 0 when done, −1 for a device or kind that does not exist and inside a region. A
     /// soft pause has nothing to do, since idle threads cost nothing but memory; a hard one dismisses the teams that
-    /// the calling thread keeps, and with them what their threadprivate variables held.
+    /// the calling thread keeps, and with them what their threadprivate variables held. It ends the threads that no team of
+    /// another thread uses: destructors of their thread-local variables have run when it returns.
     fn omp_pause_resource(kind: c_uint, device: c_int) -> c_int {
         if !is_host(device) {
             return -1;
@@ -33,6 +34,11 @@ routines! {
             // SAFETY: own thread only; the teams are taken out before anything waits.
             let kept = core::mem::take(&mut unsafe { here.thread.own() }.teams);
             kept.into_iter().for_each(assemble::dismiss);
+            // SAFETY: own thread only; the teams whose threads wore them have gone.
+            let own = unsafe { here.thread.own() };
+            own.identities.give_back();
+            own.kept_size = 0;
+            ult::pool::renew::end_unused_threads();
         }
         0
     }

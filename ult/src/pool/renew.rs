@@ -1,0 +1,139 @@
+//! Ending the kernel threads that no thread of a region uses, so that the destructors of their thread-local variables run.
+//!
+//! A program may relinquish its resources (OpenMP 5.2 §18.6). Its threads end then, as far as it can see: `thread_local` objects and values of
+//! `pthread_key_create` are destroyed. A donor just ends ([`crate::identity::end_unused`]). A worker of the pool stays, because other kernel threads may
+//! queue ULTs at it at any time; but its kernel thread starts another one, leaves the worker's record to that, and ends.
+//!
+//! The thread that relinquishes takes idle workers from the pool and asks them ([`ASKED`]). A worker's kernel thread reads the question in its idle loop. It
+//! claims it ([`LEAVING`]), and answers: it has left the worker to another kernel thread ([`LEFT`]), or stays ([`STAYS`]), because other contexts
+//! are suspended on the worker or the system refuses another thread. In both cases it puts the worker back into the pool. A question that is not claimed in time is
+//! taken back.
+//!
+//! Rejected: ending workers, and starting new ones on demand. A forking thread chooses workers before it queues ULTs at them, and a ULT that was queued at a
+//! worker without a kernel thread waits until another worker steals it, which not every worker may.
+
+use core::sync::atomic::Ordering;
+use core::time::Duration;
+use std::time::Instant;
+
+use super::{IDLE, SHARED, become_worker, give_back, spawn_kernel_thread};
+use crate::identity;
+use crate::sched;
+use crate::stack::kernel;
+use crate::worker::{self, Worker};
+
+/// States of `Worker::renewal`.
+const NOT_ASKED: u32 = 0;
+const ASKED: u32 = 1;
+const LEAVING: u32 = 2;
+const LEFT: u32 = 3;
+const STAYS: u32 = 4;
+
+/// How long to wait for workers that run something else, in all. Chosen: longer than workers need to come back from a region that has ended.
+const TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Between two looks at what other kernel threads do.
+const INTERVAL: Duration = Duration::from_micros(50);
+
+/// Ends all donors that are not borrowed, and the kernel threads of all workers that are idle. If no other thread of the program uses the runtime, it waits up to
+/// a second until all workers are idle. Returns when the destructors of the threads' thread-local variables have run. By a kernel thread of the program,
+/// outside of regions.
+pub fn end_unused_threads() {
+    let me = worker::register_current();
+    let deadline = Instant::now() + TIMEOUT;
+    if worker::program_threads() <= 1 {
+        wait_until(Some(deadline), all_are_idle);
+    }
+    for worker in take_idle() {
+        // ORDERING: Relaxed; written by its kernel thread before that put the worker into the pool.
+        let id = worker.handle.load(Ordering::Relaxed) as libc::pthread_t;
+        if end_kernel_thread(worker, deadline) {
+            kernel::join(id);
+        }
+    }
+    worker::give_spare_identity_back(me);
+    identity::end_unused();
+}
+
+/// Waits until `done`; false if it is not by the deadline.
+fn wait_until(deadline: Option<Instant>, done: impl Fn() -> bool) -> bool {
+    while !done() {
+        if deadline.is_some_and(|deadline| Instant::now() > deadline) {
+            return false;
+        }
+        std::thread::sleep(INTERVAL);
+    }
+    true
+}
+
+/// Are all shared workers in the pool, and has each ended its last ULT?
+fn all_are_idle() -> bool {
+    let idle = IDLE.lock();
+    // ORDERING: Relaxed; a recent number.
+    idle.shared.len() >= SHARED.load(Ordering::Relaxed) && idle.shared.iter().all(|worker| worker.is_unused())
+}
+
+fn take_idle() -> Vec<&'static Worker> {
+    let mut idle = IDLE.lock();
+    let (mut taken, stay): (Vec<_>, Vec<_>) = idle.shared.iter().partition(|worker| worker.is_unused());
+    idle.shared = stay;
+    taken.append(&mut idle.single);
+    taken
+}
+
+/// Asks the worker's kernel thread to end. True if it does.
+fn end_kernel_thread(worker: &'static Worker, deadline: Instant) -> bool {
+    // ORDERING: Release, pairs with the Acquire in `is_asked`.
+    worker.renewal.store(ASKED, Ordering::Release);
+    worker.wake();
+    // ORDERING: Acquire, pairs with the Release in `leave`.
+    let answered = || matches!(worker.renewal.load(Ordering::Acquire), LEFT | STAYS);
+    if !wait_until(Some(deadline), answered) {
+        // ORDERING: Relaxed, both; a question that nobody has claimed publishes nothing.
+        if worker.renewal.compare_exchange(ASKED, NOT_ASKED, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+            give_back(worker);
+            return false;
+        }
+        wait_until(None, answered);
+    }
+    // ORDERING: Acquire, as above.
+    worker.renewal.swap(NOT_ASKED, Ordering::Acquire) == LEFT
+}
+
+/// Is the worker's kernel thread asked to end?
+pub(super) fn is_asked(worker: &Worker) -> bool {
+    // ORDERING: Acquire, pairs with the Release in `end_kernel_thread`.
+    worker.renewal.load(Ordering::Acquire) == ASKED
+}
+
+/// The worker's kernel thread, in its idle loop, answers: true if it has left the worker to another one, and has to end.
+pub(super) fn leave(worker: &'static Worker) -> bool {
+    // ORDERING: Acquire, as in `is_asked`. A failure: the question was taken back.
+    if worker.renewal.compare_exchange(ASKED, LEAVING, Ordering::Acquire, Ordering::Relaxed).is_err() {
+        return false;
+    }
+    let leaves = may_leave(worker) && hand_over(worker);
+    give_back(worker);
+    // ORDERING: Release, pairs with the Acquire in `end_kernel_thread`: the worker is in the pool.
+    worker.renewal.store(if leaves { LEFT } else { STAYS }, Ordering::Release);
+    leaves
+}
+
+fn may_leave(worker: &'static Worker) -> bool {
+    // SAFETY: own kernel thread.
+    let own = unsafe { &*worker.own() };
+    own.bench.is_empty() && own.lent.is_none() && !worker.is_standing_in() && !worker.is_dedicated()
+}
+
+/// Starts another kernel thread for the worker. After that the calling one does not touch the worker's own part. False if the system refuses.
+fn hand_over(worker: &'static Worker) -> bool {
+    // ORDERING: Relaxed; this kernel thread's own.
+    let mask = worker.first_mask.load(Ordering::Relaxed);
+    sched::count_awake(false);
+    worker::leave_to_successor(worker);
+    let is_started = spawn_kernel_thread(worker, |_| mask).is_ok();
+    if !is_started {
+        become_worker(worker);
+    }
+    is_started
+}
