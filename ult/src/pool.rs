@@ -439,13 +439,14 @@ fn become_worker(worker: &'static Worker) {
 /// What the names of the pool's kernel threads begin with.
 pub const THREAD_NAME_PREFIX: &str = "gangway-";
 
+/// Past the C library, whose function would keep the name as the OpenMP thread's, in memory of the program's allocator.
 fn name_thread(index: u32) {
     use std::io::Write;
     let mut name = [0_u8; 16];
     // What does not fit is left out; the last byte stays zero.
     let _ = write!(&mut name[..15], "{THREAD_NAME_PREFIX}{index}");
     // SAFETY: a valid, short C string for the calling thread.
-    unsafe { libc::pthread_setname_np(libc::pthread_self(), name.as_ptr().cast()) };
+    unsafe { crate::arch::system_call(libc::SYS_prctl as usize, [libc::PR_SET_NAME as usize, name.as_ptr() as usize, 0, 0]) };
 }
 
 /// The loop of a pool worker on its kernel stack: wait for an assignment, run it, be idle again. Returns when the kernel thread has left the worker to another one.

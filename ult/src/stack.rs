@@ -358,6 +358,22 @@ pub fn page_size() -> usize {
     }
 }
 
+/// Makes fresh pages inaccessible. After `mlockall(MCL_FUTURE)` the kernel has filled and locked them when they were mapped: they are unlocked and freed. False if the
+/// kernel refuses.
+///
+/// # Safety
+/// Whole pages of a private mapping that nobody uses.
+pub(crate) unsafe fn forbid(base: *mut libc::c_void, length: usize) -> bool {
+    // SAFETY: as the caller says.
+    unsafe {
+        let is_forbidden = libc::mprotect(base, length, libc::PROT_NONE) == 0;
+        if is_forbidden && libc::munlock(base, length) == 0 {
+            libc::madvise(base, length, libc::MADV_DONTNEED);
+        }
+        is_forbidden
+    }
+}
+
 /// Maps guard and stack; returns the lowest usable byte.
 fn map_guarded(size: usize) -> io::Result<*mut u8> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_STACK;
@@ -371,7 +387,7 @@ fn map_guarded(size: usize) -> io::Result<*mut u8> {
     // cost 2 MiB of memory; a kernel without them answers with an error that does not matter.
     let guarded = unsafe {
         libc::madvise(base, mapping(size), libc::MADV_NOHUGEPAGE);
-        libc::madvise(base, GUARD, MADV_GUARD_INSTALL) == 0 || libc::mprotect(base, GUARD, libc::PROT_NONE) == 0
+        libc::madvise(base, GUARD, MADV_GUARD_INSTALL) == 0 || forbid(base, GUARD)
     };
     if !guarded {
         let error = io::Error::last_os_error();

@@ -107,7 +107,7 @@ impl KernelStack {
                 return None;
             }
             let stack = Self { base, page, size };
-            if libc::mprotect(base, page, libc::PROT_NONE) != 0 {
+            if !super::forbid(base, page) {
                 stack.unmap();
                 return None;
             }
