@@ -10,6 +10,7 @@
 //! | `mode` | the floating-point mode of each OpenMP thread |
 //! | `wake` | waking a worker, or calling it to its scheduler |
 //! | `gate` | who may touch the owner's part; standing in for a blocked worker |
+//! | `set` | workers to wake together |
 //! | `crowd` | whose ULTs run on a worker, and who waits behind it |
 //! | `registry` | all records: the table, kernel threads that are not ours, the child of a fork |
 //!
@@ -41,9 +42,11 @@ mod gate;
 mod mode;
 mod registry;
 mod running;
+mod set;
 mod wake;
 
 pub(crate) use mode::{ThreadMode, begin_mode, end_mode, switch_mode};
+pub use set::WorkerSet;
 pub(crate) use wake::SIGNALS;
 
 pub(crate) use registry::REGISTRY_ENTRIES;

@@ -109,12 +109,12 @@ pub fn detach(here: Here) {
 
 /// The iteration with loop variables `at(0)`, `at(1)`, … has reached its source.
 pub fn post(here: Here, at: impl Fn(usize) -> i64) {
-    let Some((flag, _)) = flag(here, &at) else { return };
+    let Some((flag, share)) = flag(here, &at) else { return };
     hook::work::iteration(here, true, dimensions(here), &at);
     before(flag.event());
     // ORDERING: Release, pairs with the Acquire in `wait`: what the iteration wrote before its source is seen.
     flag.word.fetch_or(flag.bit, Ordering::Release);
-    here.team().wake_all();
+    share.wake_waiting(here.team());
 }
 
 /// Waits until the iteration with loop variables `at(0)`, `at(1)`, … has posted. One that does not exist is not waited
@@ -128,6 +128,7 @@ pub fn wait(here: Here, at: impl Fn(usize) -> i64) {
     if is_posted() || super::comes_soon(is_posted) {
         return after(flag.event());
     }
+    share.waiting.add_current();
     ult::sched::wait(&Wait {
         ready: &|| {
             is_posted()

@@ -30,6 +30,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use ult::sched::{ReadyOrder, Wait};
+use ult::worker::WorkerSet;
 
 use super::report;
 use super::team::{Padded, Team};
@@ -72,6 +73,8 @@ pub struct WorkShare {
     pub reductions: AtomicPtr<usize>,
     /// The table of a doacross loop, or null; freed with `memory`.
     pub(crate) table: AtomicPtr<u64>,
+    /// Workers that host threads which wait for an iteration of the construct.
+    waiting: WorkerSet,
     /// What the construct is; written by the initialising thread.
     shape: UnsafeCell<Shape>,
     /// Next iteration, section or whatever the construct counts.
@@ -134,9 +137,17 @@ impl WorkShare {
             memory: AtomicPtr::new(ptr::null_mut()),
             reductions: AtomicPtr::new(ptr::null_mut()),
             table: AtomicPtr::new(ptr::null_mut()),
+            waiting: WorkerSet::default(),
             shape: UnsafeCell::new(Shape::default()),
             next: Padded(AtomicU64::new(0)),
             ordered: Padded(AtomicU64::new(0)),
+        }
+    }
+
+    /// Wakes the threads that wait for an iteration of the construct, after one has had its turn or has been posted.
+    fn wake_waiting(&self, team: &Team) {
+        if !self.waiting.wake() {
+            team.wake_all();
         }
     }
 
@@ -288,6 +299,7 @@ fn await_turn(here: Here, share: &WorkShare, k: u64) -> Turn {
 fn begin(share: &WorkShare, k: u64, initialise: impl FnOnce(&WorkShare, &mut Shape), team: &Team) {
     // ORDERING: Relaxed; published by the turn.
     share.next.0.store(0, Ordering::Relaxed);
+    share.waiting.clear();
     // ORDERING: Relaxed; published by the turn.
     share.ordered.0.store(0, Ordering::Relaxed);
     // ORDERING: Relaxed; published by the turn.

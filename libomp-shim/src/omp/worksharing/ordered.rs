@@ -105,6 +105,7 @@ fn await_turn_cold(here: Here, share: &WorkShare, from: u64) {
     if super::comes_soon(is_ours) {
         return;
     }
+    share.waiting.add_current();
     let wait = Wait {
         ready: &|| {
             is_ours()
@@ -133,5 +134,5 @@ fn pass(here: Here, share: &WorkShare, to: u64) {
     ult::sanitize::before(&raw const share.ordered);
     // ORDERING: Release, pairs with the Acquire in `await_turn`.
     share.ordered.0.store(to, Ordering::Release);
-    here.team().wake_all();
+    share.wake_waiting(here.team());
 }
