@@ -380,8 +380,10 @@ fn spawn_kernel_thread(record: &'static Worker, mask: impl FnOnce(u64) -> u64) -
 /// The signal mask of a new kernel thread: that of the thread that makes the team. The monitor blocks everything; who stands in for a thread has what the first thread
 /// in the runtime had.
 fn first_mask(makers: u64) -> u64 {
+    // The kernel lets nobody block two signals, and says so.
+    let blocks_all = (makers | !signals::EVERYTHING | signals::never_blocked()) == !0;
     // SAFETY: written before any kernel thread of the pool is started; the first word is the kernel's mask.
-    let inherited = if makers | 0b11 << 31 == !0 { unsafe { SIGNALS.0.get().cast::<u64>().read() } } else { makers };
+    let inherited = if blocks_all { unsafe { SIGNALS.0.get().cast::<u64>().read() } } else { makers };
     inherited & signals::EVERYTHING & !signals::faults()
 }
 

@@ -21,6 +21,11 @@ pub(crate) fn faults() -> u64 {
     FAULTS.iter().fold(0, |set, &signal| set | bit(signal))
 }
 
+/// Signals that no thread can block, as a set.
+pub(crate) fn never_blocked() -> u64 {
+    bit(libc::SIGKILL) | bit(libc::SIGSTOP)
+}
+
 /// The system call: an error number, or zero. Async-signal-safe; touches no thread-local storage.
 ///
 /// # Safety

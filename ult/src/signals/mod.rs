@@ -45,4 +45,4 @@ pub(crate) use send::queue_in_kernel;
 pub use send::{leave_to_kernel, send_to_itself, send_to_number, send_to_thread};
 pub use waits::{pending, under_mask, wait_for};
 pub use mask::change_mask;
-pub(crate) use mask::{EVERYTHING, current_mask, faults, set_mask, with_all_blocked};
+pub(crate) use mask::{EVERYTHING, current_mask, faults, never_blocked, set_mask, with_all_blocked};
