@@ -281,12 +281,12 @@ fn unpack_cold(worker: &'static Worker) {
     note_signalled(worker);
 }
 
-/// Notes whether a thread that is suspended on this worker has a signal to handle: until it has, the worker finds something in its mail. By its owner in the scheduler, or by
-/// who has seized it.
+/// Notes whether a thread on this worker has a signal to handle: until it has, the worker finds something in its mail. The running thread counts, too: it may be about to be
+/// suspended, and the kick that came with the signal found the worker in its scheduler. By its owner in the scheduler, or by who has seized it.
 pub(super) fn note_signalled(worker: &'static Worker) {
     // SAFETY: the caller has the owner's part.
     let own = unsafe { &mut *worker.own() };
-    own.signalled = own.bench.has_signalled(ptr::null());
+    own.signalled = own.bench.has_signalled(ptr::null()) || own.role.identity.is_some_and(|identity| identity.signals.has_news());
     own.released |= own.signalled;
     worker.watched.set_wanted(own.signalled);
     if own.signalled {
