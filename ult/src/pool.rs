@@ -424,9 +424,6 @@ extern "C" fn kernel_thread_main(argument: *mut libc::c_void) -> *mut libc::c_vo
 /// The calling kernel thread adopts the record of a worker of the pool.
 fn become_worker(worker: &'static Worker) {
     worker::adopt_for_pool(worker);
-    // ORDERING: Relaxed; whoever ends this thread has been told of it by the pool's lock.
-    // SAFETY: only asks.
-    worker.handle.store(unsafe { libc::pthread_self() } as usize, Ordering::Relaxed);
     crate::fault::enter_kernel_thread();
     // ORDERING: Relaxed; written before this thread was made.
     signals::set_mask(worker.first_mask.load(Ordering::Relaxed));
@@ -626,6 +623,7 @@ unsafe extern "C" fn after_fork_in_child() {
         worker::forget_after_fork();
         crate::stack::reset_after_fork();
         kernel::forget_after_fork();
+        renew::forget_after_fork();
         crate::blocks::forget_after_fork();
         crate::identity::forget_after_fork();
         if let Some(worker) = worker::current() {

@@ -105,7 +105,7 @@ pub struct Worker {
     thread_pointer: AtomicUsize,
     /// Of a kernel thread of the pool: the identity of its own storage.
     storage: OnceLock<Identity>,
-    /// Of a kernel thread of the pool: its `pthread_t`.
+    /// The `pthread_t` of the kernel thread that has left the worker to another one, see `pool::renew`.
     pub(crate) handle: AtomicUsize,
     /// Is it asked to end, and what came of it; see `pool::renew`.
     pub(crate) renewal: AtomicU32,

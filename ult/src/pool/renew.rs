@@ -16,7 +16,7 @@ use core::sync::atomic::Ordering;
 use core::time::Duration;
 use std::time::Instant;
 
-use super::{IDLE, SHARED, become_worker, give_back, spawn_kernel_thread};
+use super::{ForkMutex, IDLE, SHARED, become_worker, give_back, spawn_kernel_thread};
 use crate::identity;
 use crate::sched;
 use crate::stack::kernel;
@@ -29,6 +29,9 @@ const LEAVING: u32 = 2;
 const LEFT: u32 = 3;
 const STAYS: u32 = 4;
 
+/// Held by the thread that ends others. A second one, such as a destructor, does nothing meanwhile.
+static ENDING: ForkMutex<()> = ForkMutex::new(());
+
 /// How long to wait for workers that run something else, in all. Chosen: longer than workers need to come back from a region that has ended.
 const TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -36,19 +39,19 @@ const TIMEOUT: Duration = Duration::from_secs(1);
 const INTERVAL: Duration = Duration::from_micros(50);
 
 /// Ends all donors that are not borrowed, and the kernel threads of all workers that are idle. If no other thread of the program uses the runtime, it waits up to
-/// a second until all workers are idle. Returns when the destructors of the threads' thread-local variables have run. By a kernel thread of the program,
-/// outside of regions.
+/// a second until all workers are idle. Returns when the destructors of the threads' thread-local variables have run; at once if another thread is doing this.
+/// By a kernel thread of the program, outside of regions.
 pub fn end_unused_threads() {
     let me = worker::register_current();
+    let Some(_ending) = ENDING.try_lock() else { return };
     let deadline = Instant::now() + TIMEOUT;
     if worker::program_threads() <= 1 {
         wait_until(Some(deadline), all_are_idle);
     }
     for worker in take_idle() {
-        // ORDERING: Relaxed; written by its kernel thread before that put the worker into the pool.
-        let id = worker.handle.load(Ordering::Relaxed) as libc::pthread_t;
         if end_kernel_thread(worker, deadline) {
-            kernel::join(id);
+            // ORDERING: Relaxed; written by the kernel thread that has left, before it said so.
+            kernel::join(worker.handle.load(Ordering::Relaxed) as libc::pthread_t);
         }
     }
     worker::give_spare_identity_back(me);
@@ -113,6 +116,10 @@ pub(super) fn leave(worker: &'static Worker) -> bool {
         return false;
     }
     let leaves = may_leave(worker) && hand_over(worker);
+    // Only now: another kernel thread that had not yet begun would have been named by the one before.
+    // ORDERING: Relaxed; published by the answer.
+    // SAFETY: only asks.
+    worker.handle.store(unsafe { libc::pthread_self() } as usize, Ordering::Relaxed);
     give_back(worker);
     // ORDERING: Release, pairs with the Acquire in `end_kernel_thread`: the worker is in the pool.
     worker.renewal.store(if leaves { LEFT } else { STAYS }, Ordering::Release);
@@ -136,4 +143,13 @@ fn hand_over(worker: &'static Worker) -> bool {
         become_worker(worker);
     }
     is_started
+}
+
+/// In the child of a fork.
+///
+/// # Safety
+/// Only in the child of a fork, before it has a second thread.
+pub(super) unsafe fn forget_after_fork() {
+    // SAFETY: as the caller says.
+    unsafe { ENDING.forget(()) };
 }
