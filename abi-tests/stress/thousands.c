@@ -101,7 +101,7 @@ static const struct {
 enum { CONSTRUCTS = sizeof constructs / sizeof *constructs };
 
 /* Seconds: the least, and the first, of some regions. */
-static double least(int which, int threads, int regions, double *first) {
+static double least_time(int which, int threads, int regions, double *first) {
     double best = 0;
     for (int region = 0; region < regions; region++) {
         count = 0;
@@ -124,7 +124,7 @@ static int table(void) {
     for (int which = 0; which < CONSTRUCTS; which++) {
         printf("| `%s` |", constructs[which].name);
         for (int at = 0; at < 5; at++) {
-            double first = 0, best = least(which, teams[at], 8, &first);
+            double first = 0, best = least_time(which, teams[at], 8, &first);
             printf(" %.1f / %.1f |", first / teams[at] * 1e6, best / teams[at] * 1e6);
             fflush(stdout);
         }
@@ -141,13 +141,13 @@ int main(int argc, char **argv) {
     double first = 0;
     for (int which = 0; which < CONSTRUCTS; which++) {
         /* Larger memory is slower memory: a region of 500 threads has its stacks in the caches. */
-        double few = least(which, 500, 5, &first) / 500, many = least(which, 4000, 4, &first) / 4000;
+        double few = least_time(which, 500, 5, &first) / 500, many = least_time(which, 4000, 4, &first) / 4000;
         if (many > 4 * few && many > 10e-6) {
             printf("%s: %.1f us per thread with 500 threads, %.1f us with 4000\n", constructs[which].name, few * 1e6, many * 1e6);
             failed = 1;
         }
     }
-    double best = least(0, 20000, 2, &first);
+    double best = least_time(0, 20000, 2, &first);
     if (best > 5) {
         printf("20000 threads pass two barriers in %.1f s\n", best);
         failed = 1;

@@ -156,7 +156,7 @@ fn map_alternate() -> Option<*mut u8> {
         if base == libc::MAP_FAILED {
             return None;
         }
-        crate::stack::forbid(base, ALTERNATE_GUARD);
+        crate::stack::make_inaccessible(base, ALTERNATE_GUARD);
         let header = base.cast::<u8>().add(ALTERNATE_GUARD);
         header.cast::<usize>().write(MARK);
         Some(header.add(HEADER))

@@ -74,11 +74,11 @@ pub struct Identity {
     /// The storage of a donor, not of a thread that runs by itself.
     donated: bool,
     /// The donor's `pthread_t`. Written by it once, before anybody has the record.
-    handle: AtomicUsize,
+    donor_thread: AtomicUsize,
     /// False: the donor has ended, and the [`directory`] does not know it any more.
     listed: AtomicBool,
     /// Not zero: the donor is to end. The futex it sleeps on.
-    ends: AtomicU32,
+    end_requested: AtomicU32,
 }
 
 impl Identity {
@@ -101,14 +101,14 @@ impl Identity {
             dedicated_worker: AtomicPtr::new(ptr::null_mut()),
             generation: crate::pool::generation(),
             donated,
-            handle: AtomicUsize::new(0),
+            donor_thread: AtomicUsize::new(0),
             listed: AtomicBool::new(true),
-            ends: AtomicU32::new(0),
+            end_requested: AtomicU32::new(0),
         }
     }
 
     /// The storage that the record stands for is that of the calling kernel thread from here on, one of the pool that has taken the place of another.
-    pub(crate) fn is_of_calling_thread(&self) {
+    pub(crate) fn set_to_calling_thread(&self) {
         // ORDERING: Relaxed; whoever uses the record later is told of by this kernel thread.
         self.fs.store(arch::thread_pointer(), Ordering::Relaxed);
     }

@@ -371,7 +371,7 @@ fn spawn_kernel_thread(record: &'static Worker, mask: impl FnOnce(u64) -> u64) -
         libc::pthread_attr_destroy(&mut attributes);
         HOME_STACK + program + least
     };
-    kernel::start(least, kernel_thread_main, core::ptr::from_ref(record).cast_mut().cast(), |before| {
+    kernel::start_thread(least, kernel_thread_main, core::ptr::from_ref(record).cast_mut().cast(), |before| {
         // ORDERING: Relaxed; creating the thread publishes it.
         record.first_mask.store(mask(before), Ordering::Relaxed);
     })
@@ -457,7 +457,7 @@ fn home(worker: &'static Worker) {
                 drop(letter);
                 give_back(worker);
             }
-            None if renew::leave(worker) => return,
+            None if renew::answer_request(worker) => return,
             None => {}
         }
     }

@@ -363,14 +363,14 @@ pub fn page_size() -> usize {
 ///
 /// # Safety
 /// Whole pages of a private mapping that nobody uses.
-pub(crate) unsafe fn forbid(base: *mut libc::c_void, length: usize) -> bool {
+pub(crate) unsafe fn make_inaccessible(base: *mut libc::c_void, length: usize) -> bool {
     // SAFETY: as the caller says.
     unsafe {
-        let is_forbidden = libc::mprotect(base, length, libc::PROT_NONE) == 0;
-        if is_forbidden && libc::munlock(base, length) == 0 {
+        let is_inaccessible = libc::mprotect(base, length, libc::PROT_NONE) == 0;
+        if is_inaccessible && libc::munlock(base, length) == 0 {
             libc::madvise(base, length, libc::MADV_DONTNEED);
         }
-        is_forbidden
+        is_inaccessible
     }
 }
 
@@ -387,7 +387,7 @@ fn map_guarded(size: usize) -> io::Result<*mut u8> {
     // cost 2 MiB of memory; a kernel without them answers with an error that does not matter.
     let guarded = unsafe {
         libc::madvise(base, mapping(size), libc::MADV_NOHUGEPAGE);
-        libc::madvise(base, GUARD, MADV_GUARD_INSTALL) == 0 || forbid(base, GUARD)
+        libc::madvise(base, GUARD, MADV_GUARD_INSTALL) == 0 || make_inaccessible(base, GUARD)
     };
     if !guarded {
         let error = io::Error::last_os_error();

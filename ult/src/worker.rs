@@ -55,7 +55,7 @@ pub(crate) use registry::{
     adopt_for_pool, at, forget_after_fork, leave_to_successor, main_thread, program_threads, of_kernel_thread, own_thread_pointer, program_thread_ends, put_back_record, table_len, take_record,
 };
 pub use running::{Locals, current, duty, identity_in_force, kernel_thread, locals, locals_of_program, move_to_place, replace_locals, set_duty, set_locals, stack_of_thread, wears_own_storage};
-pub(crate) use running::{borrow_identity, forget_storage, forget_worker, give_identity_back, give_spare_identity_back, note_identity, note_stack, play, wear};
+pub(crate) use running::{borrow_identity, clear_runtime_words, forget_worker, give_identity_back, give_spare_identity_back, note_identity, note_stack, play, wear};
 
 use crowd::NOBODY;
 use gate::PROGRAM;
@@ -106,7 +106,7 @@ pub struct Worker {
     /// Of a kernel thread of the pool: the identity of its own storage.
     storage: OnceLock<Identity>,
     /// The `pthread_t` of the kernel thread that has left the worker to another one, see `pool::renew`.
-    pub(crate) handle: AtomicUsize,
+    pub(crate) departed_thread: AtomicUsize,
     /// Is it asked to end, and what came of it; see `pool::renew`.
     pub(crate) renewal: AtomicU32,
     /// The signal mask that its kernel thread starts with, if it is one of the pool.
@@ -296,7 +296,7 @@ impl Worker {
             observers: AtomicPtr::new(ptr::null_mut()),
             thread_pointer: AtomicUsize::new(0),
             storage: OnceLock::new(),
-            handle: AtomicUsize::new(0),
+            departed_thread: AtomicUsize::new(0),
             renewal: AtomicU32::new(0),
             first_mask: AtomicU64::new(0),
             own: UnsafeCell::new(Own {

@@ -20,7 +20,7 @@ const LEFT: usize = 3;
 const STAYS: usize = 4;
 
 #[derive(Clone, Copy, PartialEq)]
-enum Without {
+enum LeftOut {
     Nothing,
     /// The question is taken back by a store.
     Exchange,
@@ -29,7 +29,7 @@ enum Without {
 }
 
 struct Worker {
-    without: Without,
+    left_out: LeftOut,
     renewal: AtomicUsize,
     handle: UnsafeCell<usize>,
     /// How often it was put back into the pool.
@@ -55,7 +55,7 @@ impl Worker {
         self.renewal.store(ASKED, Ordering::Release);
         thread::yield_now();
         if !self.has_answered() {
-            let is_taken_back = if self.without == Without::Exchange {
+            let is_taken_back = if self.left_out == LeftOut::Exchange {
                 // ORDERING: Relaxed.
                 self.renewal.store(NOT_ASKED, Ordering::Relaxed);
                 true
@@ -89,16 +89,16 @@ impl Worker {
         self.handle.with_mut(|handle| unsafe { *handle = 7 });
         self.give_back();
         // ORDERING: Release, as shipped.
-        let ordering = if self.without == Without::Release { Ordering::Relaxed } else { Ordering::Release };
+        let ordering = if self.left_out == LeftOut::Release { Ordering::Relaxed } else { Ordering::Release };
         self.renewal.store(if may_leave { LEFT } else { STAYS }, ordering);
         may_leave
     }
 }
 
-fn replace(without: Without, may_leave: bool) {
+fn replace(left_out: LeftOut, may_leave: bool) {
     explore(4, move || {
         let worker = Arc::new(Worker {
-            without,
+            left_out,
             renewal: AtomicUsize::new(NOT_ASKED),
             handle: UnsafeCell::new(0),
             put_back: Untracked::new(0),
@@ -114,22 +114,22 @@ fn replace(without: Without, may_leave: bool) {
 
 #[test]
 fn a_kernel_thread_leaves_once() {
-    replace(Without::Nothing, true);
+    replace(LeftOut::Nothing, true);
 }
 
 #[test]
 fn a_kernel_thread_may_stay() {
-    replace(Without::Nothing, false);
+    replace(LeftOut::Nothing, false);
 }
 
 #[test]
 #[should_panic]
 fn broken_question_taken_back_by_a_store() {
-    replace(Without::Exchange, true);
+    replace(LeftOut::Exchange, true);
 }
 
 #[test]
 #[should_panic]
 fn broken_answer_without_release() {
-    replace(Without::Release, true);
+    replace(LeftOut::Release, true);
 }

@@ -27,7 +27,7 @@ use ult::fork::{self, Crew, Seed};
 use ult::gang::GangTag;
 use ult::identity::Identity;
 use ult::pool::{self, Assignment};
-use ult::sched::{Job, Look, Rank, ReadyOrder, Spin, Wait};
+use ult::sched::{Job, Look, WaitTraits, ReadyOrder, Spin, Wait};
 use ult::worker::{self, Locals, Worker};
 
 use super::check::meetings;
@@ -545,7 +545,7 @@ fn help_until_closed(thread: &Thread) {
     };
     // All members go on together. The event differs from the numbers of barriers by its object.
     let order = ReadyOrder::at(team.sleepers(), epoch, 0);
-    ult::sched::wait_ranked(&wait, Rank { number: 0, meets: true, takes_any_task: true, order: Some(order) });
+    ult::sched::wait_with(&wait, WaitTraits { rank: 0, meets: true, takes_any_task: true, order: Some(order) });
     queue::end_help(thread);
     if team.is_lost() {
         end_lost_process();

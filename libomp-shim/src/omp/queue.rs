@@ -385,11 +385,11 @@ fn put_back(thread: &Thread, task: NonNull<Task>) {
 /// then `taskwait`), sooner than it could be brought here.
 const COURTESY: u32 = 4;
 
-/// In a team with more threads a thread looks at [`VICTIMS`] deques between two jobs, and at all before it sleeps. Chosen: the processors of a large machine.
+/// In a team with more threads a thread looks at [`VICTIMS_IN_LARGE_TEAM`] deques between two jobs, and at all before it sleeps. Chosen: the processors of a large machine.
 const LARGE_TEAM: u32 = 256;
 
 /// Chosen: takes as long as a task of half a microsecond.
-const VICTIMS: u32 = 64;
+const VICTIMS_IN_LARGE_TEAM: u32 = 64;
 
 /// The oldest task of another thread's deque. A `patient` thread of a large team looks at some deques only, and leaves lone tasks to their owners for some looks.
 fn steal(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
@@ -406,7 +406,7 @@ fn steal(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
     let looks = unsafe { thread.own() }.spared + 1;
     let spares = patient && looks < COURTESY;
     let mut has_spared = false;
-    let victims = if patient && size > LARGE_TEAM { VICTIMS } else { size };
+    let victims = if patient && size > LARGE_TEAM { VICTIMS_IN_LARGE_TEAM } else { size };
     for i in 0..victims {
         let num = (start + i) % size;
         let Some(victim) = team.thread(num).filter(|_| num != thread.num()) else { continue };

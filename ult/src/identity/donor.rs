@@ -61,7 +61,7 @@ fn start(birth: &Birth) -> Option<()> {
         least
     };
     // `birth` outlives the thread's last access to it, because `make` waits for `ready`.
-    kernel::start(least, main, ptr::from_ref(birth).cast_mut().cast(), |_| ()).ok()
+    kernel::start_thread(least, main, ptr::from_ref(birth).cast_mut().cast(), |_| ()).ok()
 }
 
 /// Bytes for handlers of the program, which a donor runs while its thread is between two regions.
@@ -98,7 +98,7 @@ extern "C" fn main(argument: *mut c_void) -> *mut c_void {
     identity.donor.store(tid, Ordering::Relaxed);
     // ORDERING: as above.
     // SAFETY: only asks.
-    identity.handle.store(unsafe { libc::pthread_self() } as usize, Ordering::Relaxed);
+    identity.donor_thread.store(unsafe { libc::pthread_self() } as usize, Ordering::Relaxed);
     // ORDERING: as above.
     identity.fs.store(arch::thread_pointer(), Ordering::Relaxed);
     // ORDERING: Release, pairs with the Acquire in `make`. From here on the storage is somebody else's.
@@ -108,35 +108,35 @@ extern "C" fn main(argument: *mut c_void) -> *mut c_void {
     // nothing, which every futex user expects.
     unsafe { arch::system_call(libc::SYS_futex as usize, [word, wake, 1, 0]) };
     signals::set_mask(mask);
-    sleep_until_told(identity);
+    sleep_until_end_requested(identity);
     // The storage is this thread's again. Its words name the worker that has used it last.
-    worker::forget_storage();
+    worker::clear_runtime_words();
     // SAFETY: a plain call on the calling thread.
     unsafe { libc::pthread_setname_np(libc::pthread_self(), c"gangway-end".as_ptr()) };
     ptr::null_mut()
 }
 
 /// Sleeps until [`end`] tells the donor to end. Signals that the donor passes on, and the C library's broadcast for `setuid`, interrupt the sleep.
-fn sleep_until_told(identity: &'static Identity) {
+fn sleep_until_end_requested(identity: &'static Identity) {
     // ORDERING: Acquire, pairs with the Release in `end`: the storage is as its last user has left it.
-    while identity.ends.load(Ordering::Acquire) == 0 {
+    while identity.end_requested.load(Ordering::Acquire) == 0 {
         let wait = (libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG) as usize;
         // SAFETY: records are never freed; no time limit.
-        unsafe { arch::system_call(libc::SYS_futex as usize, [identity.ends.as_ptr() as usize, wait, 0, 0]) };
+        unsafe { arch::system_call(libc::SYS_futex as usize, [identity.end_requested.as_ptr() as usize, wait, 0, 0]) };
     }
 }
 
 /// Ends a donor that is not borrowed, and waits until its thread-local destructors have run. Its record is not used again.
 pub(super) fn end(identity: &'static Identity) {
     // ORDERING: Relaxed, both; written before anybody has the record, and by this function.
-    let id = identity.handle.load(Ordering::Relaxed) as libc::pthread_t;
+    let id = identity.donor_thread.load(Ordering::Relaxed) as libc::pthread_t;
     // ORDERING: as above.
     identity.donor.store(0, Ordering::Relaxed);
-    // ORDERING: Release, pairs with the Acquire in `sleep_until_told`.
-    identity.ends.store(1, Ordering::Release);
+    // ORDERING: Release, pairs with the Acquire in `sleep_until_end_requested`.
+    identity.end_requested.store(1, Ordering::Release);
     let wake = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as usize;
     // SAFETY: records are never freed.
-    unsafe { arch::system_call(libc::SYS_futex as usize, [identity.ends.as_ptr() as usize, wake, 1, 0]) };
+    unsafe { arch::system_call(libc::SYS_futex as usize, [identity.end_requested.as_ptr() as usize, wake, 1, 0]) };
     kernel::join(id);
 }
 

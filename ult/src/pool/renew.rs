@@ -46,12 +46,12 @@ pub fn end_unused_threads() {
     let Some(_ending) = ENDING.try_lock() else { return };
     let deadline = Instant::now() + TIMEOUT;
     if worker::program_threads() <= 1 {
-        wait_until(Some(deadline), all_are_idle);
+        wait_until(Some(deadline), all_shared_workers_are_idle);
     }
     for worker in take_idle() {
         if end_kernel_thread(worker, deadline) {
             // ORDERING: Relaxed; written by the kernel thread that has left, before it said so.
-            kernel::join(worker.handle.load(Ordering::Relaxed) as libc::pthread_t);
+            kernel::join(worker.departed_thread.load(Ordering::Relaxed) as libc::pthread_t);
         }
     }
     worker::give_spare_identity_back(me);
@@ -70,7 +70,7 @@ fn wait_until(deadline: Option<Instant>, done: impl Fn() -> bool) -> bool {
 }
 
 /// Are all shared workers in the pool, and has each ended its last ULT?
-fn all_are_idle() -> bool {
+fn all_shared_workers_are_idle() -> bool {
     let idle = IDLE.lock();
     // ORDERING: Relaxed; a recent number.
     idle.shared.len() >= SHARED.load(Ordering::Relaxed) && idle.shared.iter().all(|worker| worker.is_unused())
@@ -89,7 +89,7 @@ fn end_kernel_thread(worker: &'static Worker, deadline: Instant) -> bool {
     // ORDERING: Release, pairs with the Acquire in `is_asked`.
     worker.renewal.store(ASKED, Ordering::Release);
     worker.wake();
-    // ORDERING: Acquire, pairs with the Release in `leave`.
+    // ORDERING: Acquire, pairs with the Release in `answer_request`.
     let answered = || matches!(worker.renewal.load(Ordering::Acquire), LEFT | STAYS);
     if !wait_until(Some(deadline), answered) {
         // ORDERING: Relaxed, both; a question that nobody has claimed publishes nothing.
@@ -110,7 +110,7 @@ pub(super) fn is_asked(worker: &Worker) -> bool {
 }
 
 /// The worker's kernel thread, in its idle loop, answers: true if it has left the worker to another one, and has to end.
-pub(super) fn leave(worker: &'static Worker) -> bool {
+pub(super) fn answer_request(worker: &'static Worker) -> bool {
     // ORDERING: Acquire, as in `is_asked`. A failure: the question was taken back.
     if worker.renewal.compare_exchange(ASKED, LEAVING, Ordering::Acquire, Ordering::Relaxed).is_err() {
         return false;
@@ -119,7 +119,7 @@ pub(super) fn leave(worker: &'static Worker) -> bool {
     // Only now: another kernel thread that had not yet begun would have been named by the one before.
     // ORDERING: Relaxed; published by the answer.
     // SAFETY: only asks.
-    worker.handle.store(unsafe { libc::pthread_self() } as usize, Ordering::Relaxed);
+    worker.departed_thread.store(unsafe { libc::pthread_self() } as usize, Ordering::Relaxed);
     give_back(worker);
     // ORDERING: Release, pairs with the Acquire in `end_kernel_thread`: the worker is in the pool.
     worker.renewal.store(if leaves { LEFT } else { STAYS }, Ordering::Release);

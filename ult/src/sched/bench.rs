@@ -21,7 +21,7 @@
 //! other without a look at them ([`super::may_go_on_in_place`]). Of those at one meeting one is enough to look into the queues of others.
 //!
 //! **Many threads.** The operations here walk a list, so the list is kept short: of the contexts that become ready in a known order only
-//! [`POLLED`] are in it, the newest among them. The others are in [`unpolled`], and each takes the place of one that leaves the list.
+//! [`MAX_POLLED_PER_ORDER`] are in it, the newest among them. The others are in [`unpolled`], and each takes the place of one that leaves the list.
 
 use core::cell::Cell;
 use core::mem::offset_of;
@@ -33,14 +33,14 @@ use crate::gang::{GangTag, eligible};
 use crate::ult::Ult;
 use crate::worker::{Role, ThreadMode};
 
-mod list;
+mod kernel_vec;
 mod strictest;
 mod unpolled;
 mod waiting;
 
 pub(crate) use waiting::Waiting;
 
-use list::List;
+use kernel_vec::KernelVec;
 use strictest::Strictest;
 use unpolled::Unpolled;
 use waiting::GIVES_WAY;
@@ -48,29 +48,29 @@ use waiting::GIVES_WAY;
 /// What [`Bench::others`] tells.
 pub(super) struct Others {
     /// Is there one?
-    pub(super) any: bool,
+    pub(super) exists: bool,
     /// The meeting that all of them wait at, and which is not over; null if they do not, or there are none.
     pub(super) meeting: *const AtomicU32,
 }
 
 /// So many contexts that become ready in one order are polled. Chosen: more than a worker has threads as a rule, so that
 /// all are polled there; and few enough that a look at them costs less than a switch.
-const POLLED: usize = 16;
+const MAX_POLLED_PER_ORDER: usize = 16;
 
-/// So many of the newest entries are searched for some that need not be polled. Chosen: several times [`POLLED`].
-const SEARCHED: usize = 64;
+/// So many of the newest entries are searched for some that need not be polled. Chosen: several times [`MAX_POLLED_PER_ORDER`].
+const DEMOTION_SEARCH: usize = 64;
 
-/// So many contexts are looked at between two jobs, and the [`NEWEST`]. Chosen: more than are suspended on a worker as a rule.
-const LOOKED_AT: usize = 20;
+/// So many contexts are looked at between two jobs, and the [`WINDOW_NEWEST`]. Chosen: more than are suspended on a worker as a rule.
+const WINDOW_SIZE: usize = 20;
 
-const NEWEST: usize = 4;
+const WINDOW_NEWEST: usize = 4;
 
 /// Counters of [`Bench::sought`].
 pub(crate) const SOUGHT: usize = 4;
 
 /// See the module.
 pub(crate) struct Bench {
-    entries: List<Waiting>,
+    entries: KernelVec<Waiting>,
     unpolled: Unpolled,
     strictest: Strictest,
     /// Where the next look begins that does not look at all of them.
@@ -86,8 +86,8 @@ pub(crate) struct Bench {
 
 /// For [`crate::debug`].
 pub(crate) const ENTRIES: [Entry; 9] = [
-    Entry::number("list.items", List::<Waiting>::ITEMS),
-    Entry::number("list.length", List::<Waiting>::LENGTH),
+    Entry::number("list.items", KernelVec::<Waiting>::ITEMS),
+    Entry::number("list.length", KernelVec::<Waiting>::LENGTH),
     Entry::number("list.groups", offset_of!(Bench, unpolled) + Unpolled::GROUPS - Bench::LIST),
     Entry::number("group.size", Unpolled::GROUP_SIZE),
     Entry::number("waiting.size", size_of::<Waiting>()),
@@ -102,7 +102,7 @@ impl Bench {
     pub(crate) const LIST: usize = offset_of!(Self, entries);
 
     pub(crate) const fn new() -> Self {
-        Self { entries: List::new(), unpolled: Unpolled::new(), strictest: Strictest::NONE, cursor: Cell::new(0), interrupted: 0, polling: 0, resting: 0, changes: 0 }
+        Self { entries: KernelVec::new(), unpolled: Unpolled::new(), strictest: Strictest::NONE, cursor: Cell::new(0), interrupted: 0, polling: 0, resting: 0, changes: 0 }
     }
 
     pub(super) fn sit(&mut self, mut entry: Waiting) {
@@ -118,7 +118,7 @@ impl Bench {
         if !below.is_null() {
             self.poll_another(entry.role.strand);
         }
-        if self.entries.len() > POLLED {
+        if self.entries.len() > MAX_POLLED_PER_ORDER {
             self.poll_fewer();
         }
     }
@@ -141,20 +141,20 @@ impl Bench {
         if newest.order.is_none() || !newest.is_alone_of_its_thread() {
             return;
         }
-        let near = others.iter().enumerate().rev().take(SEARCHED);
+        let near = others.iter().enumerate().rev().take(DEMOTION_SEARCH);
         let alike = near.filter(|(_, entry)| entry.becomes_ready_with(newest) && entry.is_alone_of_its_thread());
         let (count, last) = alike.fold((0, None), |(count, last): (usize, Option<(usize, u64)>), (at, entry)| {
             let is_later = last.is_none_or(|(_, position)| entry.position() >= position);
             (count + 1, if is_later { Some((at, entry.position())) } else { last })
         });
-        if let Some((at, _)) = last.filter(|_| count >= POLLED) {
+        if let Some((at, _)) = last.filter(|_| count >= MAX_POLLED_PER_ORDER) {
             let entry = self.entries.remove(at);
             self.unpolled.add(entry);
         }
     }
 
     /// Sees to room for one more. False if the kernel has no memory. It may bring another one into the list, see [`Bench::poll_another`].
-    pub(super) fn has_room(&mut self) -> bool {
+    pub(super) fn reserve_for_one(&mut self) -> bool {
         self.entries.reserve(2)
     }
 
@@ -210,7 +210,7 @@ impl Bench {
         self.polling -= u32::from(entry.spin.polls());
         self.resting -= u32::from(!entry.role.is_of_a_region());
         self.changes = self.changes.wrapping_add(1);
-        if self.strictest.is_last(entry) {
+        if self.strictest.remove(entry) {
             self.strictest = Strictest::of(self.entries.iter().chain(self.unpolled.iter()));
         }
         // SAFETY: as in `sit`.
@@ -272,12 +272,12 @@ impl Bench {
     /// The entry that should go on, by the order of the module, and its gang. `strict`: none that would go before an unfinished
     /// context of a deeper or older gang, which is suspended here and may be needed as soon as it can go on. `ranked`: ranks count.
     /// Where very many contexts are suspended, some of them are looked at, the next time others.
-    pub(super) fn best_ready_soon(&self, strict: bool, ranked: bool) -> Option<(usize, GangTag)> {
-        self.cursor.set(self.cursor.get() + LOOKED_AT);
+    pub(super) fn best_ready_in_window(&self, strict: bool, ranked: bool) -> Option<(usize, GangTag)> {
+        self.cursor.set(self.cursor.get() + WINDOW_SIZE);
         self.best_ready_of(self.window(), strict, ranked)
     }
 
-    /// [`Bench::best_ready_soon`] of all entries.
+    /// [`Bench::best_ready_in_window`] of all entries.
     pub(super) fn best_ready(&self, strict: bool) -> Option<(usize, GangTag)> {
         self.best_ready_of(0..self.entries.len(), strict, false)
     }
@@ -298,15 +298,15 @@ impl Bench {
         best
     }
 
-    /// The places of [`LOOKED_AT`] entries, other ones after each [`Bench::best_ready_soon`], and of the newest entries.
+    /// The places of [`WINDOW_SIZE`] entries, other ones after each [`Bench::best_ready_in_window`], and of the newest entries.
     fn window(&self) -> impl DoubleEndedIterator<Item = usize> {
         let count = self.entries.len();
-        if count <= LOOKED_AT {
+        if count <= WINDOW_SIZE {
             return (0..count).chain(0..0);
         }
-        let newest = count - NEWEST;
+        let newest = count - WINDOW_NEWEST;
         let from = self.cursor.get() % newest;
-        (from..(from + LOOKED_AT).min(newest)).chain(newest..count)
+        (from..(from + WINDOW_SIZE).min(newest)).chain(newest..count)
     }
 
     /// Does the entry only let others go first?
@@ -419,8 +419,8 @@ impl Bench {
         self.seekers_of((0..self.entries.len()).rev())
     }
 
-    /// Those of them that the last [`Bench::best_ready_soon`] has looked at.
-    fn seekers_seen(&self) -> impl Iterator<Item = &Waiting> {
+    /// Those of them that the last [`Bench::best_ready_in_window`] has looked at.
+    fn seekers_in_window(&self) -> impl Iterator<Item = &Waiting> {
         self.seekers_of(self.window().rev())
     }
 
@@ -431,11 +431,11 @@ impl Bench {
     }
 
     /// A job for one of the contexts that may start something, but for the strand `except`. In their own queues: for one of those that
-    /// [`Bench::best_ready_soon`] has looked at.
+    /// [`Bench::best_ready_in_window`] has looked at.
     pub(super) fn seek(&self, look: Look, except: *const ThreadMode) -> Option<(Job, Role)> {
         let may = |entry: &&Waiting| entry.role.strand != except;
         match look {
-            Look::Own => self.seekers_seen().filter(may).find_map(|entry| Some((entry.seek(look)?, entry.role))),
+            Look::Own => self.seekers_in_window().filter(may).find_map(|entry| Some((entry.seek(look)?, entry.role))),
             _ => self.ask_each_team(self.seekers().filter(may), look),
         }
     }
@@ -444,7 +444,7 @@ impl Bench {
     pub(super) fn seek_before(&self, gang: GangTag) -> Option<(Job, Role)> {
         let bound = self.strictest().strictest(gang);
         let may = |entry: &&Waiting| entry.role.tag == gang || self.may_go_on(entry, bound);
-        let own = self.seekers_seen().filter(may).find_map(|entry| Some((entry.seek(Look::Own)?, entry.role)));
+        let own = self.seekers_in_window().filter(may).find_map(|entry| Some((entry.seek(Look::Own)?, entry.role)));
         own.or_else(|| self.seek_elsewhere_for(may))
     }
 
@@ -466,7 +466,7 @@ impl Bench {
     }
 
     fn seek_elsewhere_for(&self, may: impl Fn(&&Waiting) -> bool) -> Option<(Job, Role)> {
-        self.ask_each_team(self.seekers_seen().filter(may), Look::Others)
+        self.ask_each_team(self.seekers_in_window().filter(may), Look::Others)
     }
 
     /// A job for the newest context, quickly.
@@ -483,15 +483,15 @@ impl Bench {
     /// Has another strand than `strand` a context here? One that waits for its next region, or an idle worker's own, counts
     /// when there is something for it to do; `all`, or one that is away: in any case, for its waker may not come here.
     pub(super) fn others(&self, strand: *const ThreadMode, all: bool) -> Others {
-        let mut others = Others { any: false, meeting: core::ptr::null() };
+        let mut others = Others { exists: false, meeting: core::ptr::null() };
         for entry in self.entries.iter().filter(|entry| entry.role.strand != strand) {
             let unseen = entry.role.away || (all && entry.sleepers.is_some());
             if entry.role.is_of_a_region() || unseen || entry.is_ready(false) {
                 let meeting = entry.meeting();
-                if meeting.is_null() || (others.any && others.meeting != meeting) || entry.is_ready(false) {
-                    return Others { any: true, meeting: core::ptr::null() };
+                if meeting.is_null() || (others.exists && others.meeting != meeting) || entry.is_ready(false) {
+                    return Others { exists: true, meeting: core::ptr::null() };
                 }
-                others = Others { any: true, meeting };
+                others = Others { exists: true, meeting };
             }
         }
         others
@@ -520,19 +520,19 @@ impl Bench {
         if self.resting == 0 {
             return None;
         }
-        let entry = self.those_at_rest().filter(|e| e.role.strand != strand).max_by_key(|e| e.sleepers.is_some())?;
+        let entry = self.resting_contexts().filter(|e| e.role.strand != strand).max_by_key(|e| e.sleepers.is_some())?;
         // SAFETY: as in `Waiting::is_ready`.
         Some(entry.sleepers.map(|counter| unsafe { &*counter }))
     }
 
     /// Is there a job for the context that [`Bench::resting`] means?
     pub(super) fn rests_beside_a_job(&self, strand: *const ThreadMode) -> bool {
-        let newest = self.those_at_rest().filter(|e| e.role.strand != strand && e.sleepers.is_some()).last();
+        let newest = self.resting_contexts().filter(|e| e.role.strand != strand && e.sleepers.is_some()).last();
         newest.is_some_and(|entry| entry.seek(Look::Glance).is_some())
     }
 
     /// The contexts that run for no region now, oldest first. They are few, and old.
-    fn those_at_rest(&self) -> impl Iterator<Item = &Waiting> {
+    fn resting_contexts(&self) -> impl Iterator<Item = &Waiting> {
         self.entries.iter().filter(|e| !e.role.is_of_a_region()).take(self.resting as usize)
     }
 
@@ -557,7 +557,7 @@ impl Bench {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use super::super::{Rank, ReadyOrder, Wait};
+    use super::super::{WaitTraits, ReadyOrder, Wait};
     use core::cell::{Cell, RefCell};
     use core::ptr;
 
@@ -584,7 +584,7 @@ mod tests {
             let (spin, yields, finished) = (Spin::NONE, false, false);
             let wait = Wait { ready, seek: Some(seek), sleepers: Some(sleepers), spin, yields, finished, alone: false };
             let ult = ptr::without_provenance_mut(bench.entries.len() + 1);
-            bench.sit(Waiting::of(ult, role(number), &wait, Rank { meets, takes_any_task: meets, ..Rank::default() }));
+            bench.sit(Waiting::of(ult, role(number), &wait, WaitTraits { meets, takes_any_task: meets, ..WaitTraits::default() }));
         }
         let result = f(&mut bench);
         bench.take_all(|_| true);
@@ -596,7 +596,7 @@ mod tests {
         let (a, b) = (AtomicU32::new(0), AtomicU32::new(0));
         let others = |seats: &[Seat<'_>], ready: bool| {
             let told = with_bench(seats, &|| ready, &|_| None, |bench| bench.others(strand(1), false));
-            (told.any, told.meeting)
+            (told.exists, told.meeting)
         };
         assert_eq!(others(&[], false), (false, ptr::null()));
         assert_eq!(others(&[(1, &a, false)], false), (false, ptr::null()));
@@ -653,7 +653,7 @@ mod tests {
     fn sit_in_order(bench: &mut Bench, number: usize, position: u64, ready: &dyn Fn() -> bool, object: &u32) {
         let (spin, yields, finished) = (Spin::NONE, false, false);
         let wait = Wait { ready, seek: None, sleepers: None, spin, yields, finished, alone: false };
-        let rank = Rank { order: Some(ReadyOrder::at(object, 0, position)), ..Rank::default() };
+        let rank = WaitTraits { order: Some(ReadyOrder::at(object, 0, position)), ..WaitTraits::default() };
         bench.sit(Waiting::of(ptr::without_provenance_mut(number + 1), role(number), &wait, rank));
     }
 
@@ -679,18 +679,18 @@ mod tests {
             for number in (0..THREADS).map(turn) {
                 sit_in_order(&mut bench, number, number as u64, &conditions[number], &object);
             }
-            assert_eq!(bench.entries.len(), POLLED);
+            assert_eq!(bench.entries.len(), MAX_POLLED_PER_ORDER);
             for (number, condition) in conditions.iter().enumerate() {
                 asked.set(0);
-                assert!(bench.best_ready_soon(true, true).is_none());
+                assert!(bench.best_ready_in_window(true, true).is_none());
                 now.set(number);
-                let (at, _) = bench.best_ready_soon(true, true).expect("its turn has come");
+                let (at, _) = bench.best_ready_in_window(true, true).expect("its turn has come");
                 assert_eq!(bench.take_at(at).ult.addr(), number + 1);
-                assert!(asked.get() <= 2 * POLLED);
+                assert!(asked.get() <= 2 * MAX_POLLED_PER_ORDER);
                 // It may have lost its turn, and waits again, as the newest.
                 if number % 3 == 0 {
                     sit_in_order(&mut bench, number, number as u64, condition, &object);
-                    let (at, _) = bench.best_ready_soon(true, true).expect("it is polled again");
+                    let (at, _) = bench.best_ready_in_window(true, true).expect("it is polled again");
                     assert_eq!(bench.take_at(at).ult.addr(), number + 1);
                 }
             }
@@ -705,14 +705,14 @@ mod tests {
         for number in 0..100 {
             sit_in_order(&mut bench, number, number as u64, &|| false, &object);
         }
-        for number in 0..POLLED - 1 {
+        for number in 0..MAX_POLLED_PER_ORDER - 1 {
             bench.sit(Waiting::interrupted(ptr::without_provenance_mut(1000 + number), role(number)));
             assert!(bench.entries.last().is_some_and(|newest| newest.interrupted), "it stays the newest");
             let polled = bench.entries.iter().filter(|entry| entry.is_alone_of_its_thread() && !entry.interrupted).count();
-            assert_eq!(polled, POLLED);
+            assert_eq!(polled, MAX_POLLED_PER_ORDER);
         }
         let all = bench.take_all(|_| true);
-        assert_eq!(all.len(), 100 + POLLED - 1);
+        assert_eq!(all.len(), 100 + MAX_POLLED_PER_ORDER - 1);
         let has_none = |number: usize| {
             // SAFETY: leaked by `strand`, and this thread's.
             let mode = unsafe { &*strand(number) };
@@ -734,7 +734,7 @@ mod tests {
         let even = |entry: &Waiting| (entry.ult.addr() - 1).is_multiple_of(2);
         assert_eq!(bench.take_all(even).len(), 49);
         assert_eq!(bench.entries.len() + bench.unpolled.iter().count(), 50);
-        assert_eq!(bench.entries.len(), POLLED);
+        assert_eq!(bench.entries.len(), MAX_POLLED_PER_ORDER);
         assert_eq!(bench.take_all(|_| true).len(), 50);
     }
 }

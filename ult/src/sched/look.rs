@@ -145,7 +145,7 @@ fn resume_or_start(worker: &'static Worker) -> Option<Next> {
     // SAFETY: own kernel thread, as in `quickly`.
     let own = unsafe { &mut *worker.own() };
     let bench = &mut own.bench;
-    let ready = bench.best_ready_soon(true, !own.turns.is_multiple_of(UNRANKED_EVERY));
+    let ready = bench.best_ready_in_window(true, !own.turns.is_multiple_of(UNRANKED_EVERY));
     if !worker.gang_deque.is_empty() {
         let strictest = bench.strictest();
         let first = |tag: GangTag| ready.is_none_or(|(_, r)| tag.id != r.id && eligible(tag, r));
@@ -362,8 +362,8 @@ pub(super) unsafe fn publish_crowd(worker: &'static Worker) {
         let others = own.bench.others(own.role.strand, worker.is_standing_in());
         own.meeting = others.meeting;
         worker.restless.urgency.set_running(own.role.tag);
-        worker.restless.urgency.set_suspended(others.any && own.bench.has_urgent(&own.role));
-        worker.set_suspended(others.any);
+        worker.restless.urgency.set_suspended(others.exists && own.bench.has_urgent(&own.role));
+        worker.set_suspended(others.exists);
         worker.watched.set_region(own.role.region);
         own.published = own.bench.changes();
     }

@@ -141,9 +141,9 @@ impl ReadyOrder {
 
 /// What the scheduler may know about a wait beside [`Wait`]. The default knows nothing.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Rank {
+pub struct WaitTraits {
     /// Of the contexts of one gang that can go on, the one with the lowest number goes first.
-    pub number: u32,
+    pub rank: u32,
     /// The thread waits for all threads and tasks of its team, which `Wait::sleepers` stands for. It need not go on while a thread of the team
     /// that does not wait so runs, or has a task to run. Whoever ends this without a wait calls [`end_meeting`].
     pub meets: bool,
@@ -169,27 +169,27 @@ pub(crate) enum Next {
 /// The calling kernel thread must be registered. Returns in the same identity; `errno` survives.
 #[inline]
 pub fn wait(wait: &Wait<'_>) {
-    wait_ranked(wait, Rank::default());
+    wait_with(wait, WaitTraits::default());
 }
 
 /// [`wait`] for one of the events that happen to an object in a known order.
 #[inline]
 pub fn wait_in_order(wait: &Wait<'_>, order: ReadyOrder) {
-    wait_ranked(wait, Rank { order: Some(order), ..Rank::default() });
+    wait_with(wait, WaitTraits { order: Some(order), ..WaitTraits::default() });
 }
 
 /// [`wait`], with what is known about it.
 #[inline]
-pub fn wait_ranked(wait: &Wait<'_>, rank: Rank) {
+pub fn wait_with(wait: &Wait<'_>, traits: WaitTraits) {
     if (wait.ready)() {
         return;
     }
-    wait_cold(wait, rank);
+    wait_cold(wait, traits);
 }
 
 #[cold]
 #[inline(never)]
-fn wait_cold(wait: &Wait<'_>, rank: Rank) {
+fn wait_cold(wait: &Wait<'_>, traits: WaitTraits) {
     loop {
         let errno = errno();
         let worker = worker::register_current();
@@ -198,7 +198,7 @@ fn wait_cold(wait: &Wait<'_>, rank: Rank) {
         let me = unsafe {
             let own = worker.own();
             let me = (*own).current;
-            (*own).bench.sit(Waiting::of(me, (*own).role, wait, rank));
+            (*own).bench.sit(Waiting::of(me, (*own).role, wait, traits));
             me
         };
         let next = match next(worker) {

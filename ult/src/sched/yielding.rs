@@ -70,7 +70,7 @@ pub unsafe fn lowest_of_stack(watched: &'static Watched, sp: usize) -> Option<us
 fn leave_bench_entry(worker: &'static Worker) -> Option<Next> {
     // SAFETY: own kernel thread; nothing switches here.
     let own = unsafe { &mut *worker.own() };
-    if !own.bench.has_room() {
+    if !own.bench.reserve_for_one() {
         return None;
     }
     let next = somebody_else(worker, own.role.strand)?;

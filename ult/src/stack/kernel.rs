@@ -21,12 +21,12 @@ static STARTED: ForkMutex<Vec<(libc::pthread_t, KernelStack)>> = ForkMutex::new(
 
 /// Starts a kernel thread, with all signals blocked but the two of the C library, on a stack of at least `least` bytes. `prepare` is given the signal mask of
 /// the calling thread before.
-pub(crate) fn start(least: usize, main: extern "C" fn(*mut c_void) -> *mut c_void, argument: *mut c_void, prepare: impl FnOnce(u64)) -> io::Result<()> {
+pub(crate) fn start_thread(min_stack_bytes: usize, main: extern "C" fn(*mut c_void) -> *mut c_void, argument: *mut c_void, prepare: impl FnOnce(u64)) -> io::Result<()> {
     // SAFETY: plain POSIX calls on local, initialised objects. The stack is the new thread's alone until `join`.
     unsafe {
         let mut attributes: libc::pthread_attr_t = core::mem::zeroed();
         libc::pthread_attr_init(&mut attributes);
-        let Some(stack) = KernelStack::for_thread(&mut attributes, least) else {
+        let Some(stack) = KernelStack::for_thread(&mut attributes, min_stack_bytes) else {
             libc::pthread_attr_destroy(&mut attributes);
             return Err(io::ErrorKind::OutOfMemory.into());
         };
@@ -107,7 +107,7 @@ impl KernelStack {
                 return None;
             }
             let stack = Self { base, page, size };
-            if !super::forbid(base, page) {
+            if !super::make_inaccessible(base, page) {
                 stack.unmap();
                 return None;
             }

@@ -93,7 +93,7 @@ static REGISTRY: crate::pool::ForkMutex<Registry> =
 /// [`crate::pool::Letter`].
 pub(crate) fn adopt_for_pool(worker: &'static Worker) {
     let storage = worker.storage.get_or_init(identity::of_pool_thread);
-    storage.is_of_calling_thread();
+    storage.set_to_calling_thread();
     adopt(worker, || storage);
 }
 
@@ -102,7 +102,7 @@ pub(crate) fn leave_to_successor(worker: &'static Worker) {
     crate::fault::leave_kernel_thread();
     running::give_spare_identity_back(worker);
     worker.watched.end();
-    running::forget_storage();
+    running::clear_runtime_words();
 }
 
 /// How many kernel threads of the program are registered. Others come and go meanwhile.

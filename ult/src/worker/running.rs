@@ -82,7 +82,7 @@ pub(crate) fn forget_worker() {
 }
 
 /// The storage in force belongs to a kernel thread that no worker uses from here on, and that is about to end.
-pub(crate) fn forget_storage() {
+pub(crate) fn clear_runtime_words() {
     forget_worker();
     forget_identity();
     set_locals(Locals::default());

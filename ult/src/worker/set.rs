@@ -14,7 +14,7 @@ pub struct WorkerSet {
     words: [AtomicU64; TABLE / 64],
     is_used: AtomicBool,
     /// A worker beyond the table is a member.
-    has_others: AtomicBool,
+    has_unindexed: AtomicBool,
 }
 
 impl WorkerSet {
@@ -28,7 +28,7 @@ impl WorkerSet {
             // ORDERING: Relaxed; ordered by the fence below.
             Some(word) => _ = word.fetch_or(1 << (index % 64), Ordering::Relaxed),
             // ORDERING: as above.
-            None => self.has_others.store(true, Ordering::Relaxed),
+            None => self.has_unindexed.store(true, Ordering::Relaxed),
         }
         // ORDERING: Relaxed, as above.
         self.is_used.store(true, Ordering::Relaxed);
@@ -55,7 +55,7 @@ impl WorkerSet {
             }
         }
         // ORDERING: as above.
-        !self.has_others.load(Ordering::Relaxed)
+        !self.has_unindexed.load(Ordering::Relaxed)
     }
 
     /// Forgets all. Nobody adds a worker or wakes them meanwhile.
@@ -63,7 +63,7 @@ impl WorkerSet {
         // ORDERING: Relaxed, all; as said above.
         if self.is_used.load(Ordering::Relaxed) {
             self.words.iter().for_each(|word| word.store(0, Ordering::Relaxed));
-            self.has_others.store(false, Ordering::Relaxed);
+            self.has_unindexed.store(false, Ordering::Relaxed);
             self.is_used.store(false, Ordering::Relaxed);
         }
     }

@@ -12,7 +12,7 @@ use core::cell::Cell;
 use core::ptr;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use ult::sched::{Look, Rank, ReadyOrder, Spin, Wait};
+use ult::sched::{Look, WaitTraits, ReadyOrder, Spin, Wait};
 use ult::worker::Worker;
 
 use super::Team;
@@ -82,7 +82,7 @@ impl Team {
         };
         // SAFETY: own thread only.
         let takes_any_task = place != Place::Task || unsafe { thread.own() }.tied.is_empty();
-        ult::sched::wait_ranked(&wait, Rank { number: thread.num(), meets: place != Place::Task, takes_any_task, order });
+        ult::sched::wait_with(&wait, WaitTraits { rank: thread.num(), meets: place != Place::Task, takes_any_task, order });
         queue::end_help(thread);
         self.pass_wake_up_on();
     }

@@ -128,7 +128,7 @@ pub fn wait(here: Here, at: impl Fn(usize) -> i64) {
     if is_posted() || super::comes_soon(is_posted) {
         return after(flag.event());
     }
-    share.waiting.add_current();
+    share.waiting_workers.add_current();
     ult::sched::wait(&Wait {
         ready: &|| {
             is_posted()

@@ -74,7 +74,7 @@ pub struct WorkShare {
     /// The table of a doacross loop, or null; freed with `memory`.
     pub(crate) table: AtomicPtr<u64>,
     /// Workers that host threads which wait for an iteration of the construct.
-    waiting: WorkerSet,
+    waiting_workers: WorkerSet,
     /// What the construct is; written by the initialising thread.
     shape: UnsafeCell<Shape>,
     /// Next iteration, section or whatever the construct counts.
@@ -137,7 +137,7 @@ impl WorkShare {
             memory: AtomicPtr::new(ptr::null_mut()),
             reductions: AtomicPtr::new(ptr::null_mut()),
             table: AtomicPtr::new(ptr::null_mut()),
-            waiting: WorkerSet::default(),
+            waiting_workers: WorkerSet::default(),
             shape: UnsafeCell::new(Shape::default()),
             next: Padded(AtomicU64::new(0)),
             ordered: Padded(AtomicU64::new(0)),
@@ -146,7 +146,7 @@ impl WorkShare {
 
     /// Wakes the threads that wait for an iteration of the construct, after one has had its turn or has been posted.
     fn wake_waiting(&self, team: &Team) {
-        if !self.waiting.wake() {
+        if !self.waiting_workers.wake() {
             team.wake_all();
         }
     }
@@ -299,7 +299,7 @@ fn await_turn(here: Here, share: &WorkShare, k: u64) -> Turn {
 fn begin(share: &WorkShare, k: u64, initialise: impl FnOnce(&WorkShare, &mut Shape), team: &Team) {
     // ORDERING: Relaxed; published by the turn.
     share.next.0.store(0, Ordering::Relaxed);
-    share.waiting.clear();
+    share.waiting_workers.clear();
     // ORDERING: Relaxed; published by the turn.
     share.ordered.0.store(0, Ordering::Relaxed);
     // ORDERING: Relaxed; published by the turn.

@@ -105,7 +105,7 @@ fn await_turn_cold(here: Here, share: &WorkShare, from: u64) {
     if super::comes_soon(is_ours) {
         return;
     }
-    share.waiting.add_current();
+    share.waiting_workers.add_current();
     let wait = Wait {
         ready: &|| {
             is_ours()

@@ -33,7 +33,7 @@ impl Strictest {
     }
 
     /// Counts one less. True if that was the last one of its gang: the strictest gang of the others is another one.
-    pub(super) fn is_last(&mut self, entry: &Waiting) -> bool {
+    pub(super) fn remove(&mut self, entry: &Waiting) -> bool {
         if entry.finished || entry.role.tag != self.tag || self.tag == GangTag::NONE {
             return false;
         }

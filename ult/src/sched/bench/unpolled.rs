@@ -14,16 +14,16 @@
 //! What may not live here: how many contexts are polled (`super`).
 
 use super::Waiting;
-use super::list::List;
+use super::kernel_vec::KernelVec;
 
 /// See the module.
 pub(super) struct Unpolled {
-    groups: List<Group>,
+    groups: KernelVec<Group>,
 }
 
 /// Contexts with the same object and event: a binary heap, the lowest position first. An empty group is kept for reuse.
 struct Group {
-    waiters: List<Waiting>,
+    waiters: KernelVec<Waiting>,
 }
 
 impl Group {
@@ -82,7 +82,7 @@ impl Unpolled {
     pub(super) const GROUP_SIZE: usize = size_of::<Group>();
 
     pub(super) const fn new() -> Self {
-        Self { groups: List::new() }
+        Self { groups: KernelVec::new() }
     }
 
     /// Adds a context that has an order.
@@ -96,7 +96,7 @@ impl Unpolled {
 
     fn empty_group(&mut self) -> usize {
         self.groups.iter().position(|group| group.waiters.is_empty()).unwrap_or_else(|| {
-            self.groups.push(Group { waiters: List::new() });
+            self.groups.push(Group { waiters: KernelVec::new() });
             self.groups.len() - 1
         })
     }

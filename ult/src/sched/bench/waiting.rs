@@ -2,7 +2,7 @@
 
 use core::sync::atomic::AtomicU32;
 
-use super::super::{Job, Look, Rank, ReadyOrder, Spin, Wait};
+use super::super::{Job, Look, WaitTraits, ReadyOrder, Spin, Wait};
 use crate::ult::Ult;
 use crate::worker::{Locals, Role};
 
@@ -27,7 +27,7 @@ pub(crate) struct Waiting {
     pub(super) alone: bool,
     /// It waits for all threads and tasks of a team, see [`Waiting::meeting`].
     meets: bool,
-    /// See [`Rank::takes_any_task`].
+    /// See [`WaitTraits::takes_any_task`].
     takes_any_task: bool,
     /// The context of its thread that was the newest suspended one before it; null: none.
     pub(super) below: *mut Ult,
@@ -41,7 +41,7 @@ pub(crate) struct Waiting {
 pub(super) const GIVES_WAY: u32 = u32::MAX;
 
 impl Waiting {
-    pub(in crate::sched) fn of(ult: *mut Ult, role: Role, wait: &Wait<'_>, rank: Rank) -> Self {
+    pub(in crate::sched) fn of(ult: *mut Ult, role: Role, wait: &Wait<'_>, traits: WaitTraits) -> Self {
         let erase = |seek: &dyn Fn(Look) -> Option<Job>| {
             // SAFETY: only the lifetime is erased; see below.
             unsafe { core::mem::transmute::<*const (dyn Fn(Look) -> Option<Job> + '_), Seek>(seek) }
@@ -55,14 +55,14 @@ impl Waiting {
             seek: wait.seek.map(erase),
             sleepers: wait.sleepers.map(core::ptr::from_ref),
             spin: wait.spin,
-            rank: if wait.yields { GIVES_WAY } else { rank.number },
+            rank: if wait.yields { GIVES_WAY } else { traits.rank },
             yields: wait.yields,
             finished: wait.finished,
             alone: wait.alone,
-            meets: rank.meets,
-            takes_any_task: rank.takes_any_task,
+            meets: traits.meets,
+            takes_any_task: traits.takes_any_task,
             below: core::ptr::null_mut(),
-            order: rank.order,
+            order: traits.order,
             interrupted: false,
         }
     }

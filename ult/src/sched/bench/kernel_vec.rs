@@ -10,20 +10,20 @@ use core::ops::{Deref, DerefMut};
 use core::ptr;
 
 /// Bytes of the first piece of memory; it doubles from then on. Chosen: room for some 80 suspended contexts.
-const FIRST: usize = 16 << 10;
+const FIRST_BYTES: usize = 16 << 10;
 
 /// Memory comes in multiples of so many bytes, or the kernel rounds up.
 const PAGE: usize = 4096;
 
 /// See the module.
-pub(super) struct List<T> {
+pub(super) struct KernelVec<T> {
     items: *mut T,
     length: usize,
     memory: *mut T,
     capacity: usize,
 }
 
-impl<T> List<T> {
+impl<T> KernelVec<T> {
     /// Where its words are in it, for [`crate::debug`].
     pub(super) const ITEMS: usize = offset_of!(Self, items);
     pub(super) const LENGTH: usize = offset_of!(Self, length);
@@ -62,7 +62,7 @@ impl<T> List<T> {
 
     fn grow(&mut self) -> bool {
         let before = (self.capacity * size_of::<T>()).next_multiple_of(PAGE);
-        let bytes = if self.capacity == 0 { FIRST.max(size_of::<T>().next_multiple_of(PAGE)) } else { 2 * before };
+        let bytes = if self.capacity == 0 { FIRST_BYTES.max(size_of::<T>().next_multiple_of(PAGE)) } else { 2 * before };
         let access = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: a new mapping, or a larger one for the memory of this list, which nobody else refers to while `self` is borrowed.
         let memory = unsafe {
@@ -80,7 +80,7 @@ impl<T> List<T> {
         true
     }
 
-    /// Adds an item at the end. Stops the program if the kernel has no memory, see [`List::reserve`].
+    /// Adds an item at the end. Stops the program if the kernel has no memory, see [`KernelVec::reserve`].
     pub(super) fn push(&mut self, item: T) {
         if !self.reserve(1) {
             crate::fatal("the kernel has no memory for the list of suspended contexts");
@@ -117,7 +117,7 @@ impl<T> List<T> {
     }
 }
 
-impl<T: Copy> List<T> {
+impl<T: Copy> KernelVec<T> {
     /// Keeps the items for which `wanted` holds, in their order.
     pub(super) fn retain(&mut self, wanted: impl Fn(&T) -> bool) {
         let mut kept = 0;
@@ -131,7 +131,7 @@ impl<T: Copy> List<T> {
     }
 }
 
-impl<T> Deref for List<T> {
+impl<T> Deref for KernelVec<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
@@ -141,7 +141,7 @@ impl<T> Deref for List<T> {
     }
 }
 
-impl<T> DerefMut for List<T> {
+impl<T> DerefMut for KernelVec<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         let items = if self.capacity == 0 { ptr::dangling_mut() } else { self.items };
         // SAFETY: as above.
@@ -149,7 +149,7 @@ impl<T> DerefMut for List<T> {
     }
 }
 
-impl<T> Drop for List<T> {
+impl<T> Drop for KernelVec<T> {
     fn drop(&mut self) {
         while self.pop().is_some() {}
         if self.capacity != 0 {
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_list_keeps_its_items_while_it_grows() {
-        let mut list = List::<[u64; 3]>::new();
+        let mut list = KernelVec::<[u64; 3]>::new();
         assert!(list.is_empty() && list.iter().next().is_none());
         for number in 0..10_000 {
             list.push([number, 2 * number, 3 * number]);
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn room_that_was_reserved_is_there() {
-        let mut list = List::<u64>::new();
+        let mut list = KernelVec::<u64>::new();
         assert!(list.reserve(3000) && list.capacity >= 3000);
         let items = list.items;
         (0..3000).for_each(|number| list.push(number));
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn items_that_go_round_need_no_further_memory() {
-        let mut list = List::<[u64; 16]>::new();
+        let mut list = KernelVec::<[u64; 16]>::new();
         (0..100).for_each(|number| list.push([number; 16]));
         let capacity = list.capacity;
         for number in 100..100_000 {
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn items_are_dropped_once() {
         let item = Rc::new(());
-        let mut list = List::new();
+        let mut list = KernelVec::new();
         (0..100).for_each(|_| list.push(item.clone()));
         drop(list.remove(7));
         drop(list.pop());
