@@ -123,7 +123,7 @@ impl Identity {
     /// Is this the storage of the donor whose kernel thread has the number `tid`? In a signal handler, too.
     pub(crate) fn is_donor(&self, tid: i32) -> bool {
         // ORDERING: Relaxed; written before anybody has the record.
-        self.donor.load(Ordering::Relaxed) == tid && self.is_of_this_process()
+        tid != 0 && self.donor.load(Ordering::Relaxed) == tid && self.is_of_this_process()
     }
 
     /// The number of the kernel thread whose storage this is, if that is a donor's: what the thread with this storage takes for its own.
@@ -367,14 +367,16 @@ pub fn give_back(identity: &'static Identity) {
 /// Ends all donors that are not borrowed, and waits until the destructors of their thread-local variables have run. Any thread, under its own identity, not in a
 /// signal handler.
 pub fn end_unused() {
-    let unused = core::mem::take(&mut POOL.lock().free);
-    for identity in unused.iter().filter(|identity| identity.is_of_this_process()) {
+    let mut unused = core::mem::take(&mut POOL.lock().free);
+    unused.retain(|identity| identity.is_of_this_process());
+    for identity in &unused {
         directory::remove(identity);
         POOL.lock().records.remove(&identity.thread_pointer());
         donor::end(identity);
         // ORDERING: Relaxed; a statistic.
         DONORS.fetch_sub(1, Ordering::Relaxed);
     }
+    unused.into_iter().for_each(donor::join);
 }
 
 /// The donor of this number, lent or not. Any thread, in a signal handler too; looks at all of them.

@@ -285,7 +285,8 @@ pub fn acquire(count: usize, into: &mut Vec<&'static Worker>) {
 /// Hands a worker that [`lease`] or [`acquire`] returned something to do.
 pub fn assign(worker: &'static Worker, assignment: Assignment) {
     let boxed = Box::into_raw(Box::new(Letter { assignment, ult: Some(Box::new(Ult::native())) }));
-    // ORDERING: Release, pairs with the Acquire in `home`: the assignment is complete before it is seen.
+    worker.note_assigned();
+    // ORDERING: Release, pairs with the Acquire in `await_assignment`: the assignment is complete before it is seen.
     worker.mailbox.store(boxed, Ordering::Release);
     worker.wake();
 }
@@ -316,9 +317,11 @@ pub(crate) fn replacement_of(dedicated: &Worker) -> Option<&'static Worker> {
 /// The worker's assignment has ended. A dedicated worker does not return to the pool, because its kernel thread was changed for good.
 fn give_back(worker: &'static Worker) {
     if worker.is_dedicated() {
-        return;
+        return worker.note_returned();
     }
     let mut idle = IDLE.lock();
+    // Under the lock: nobody has taken the worker, and assigned it something, yet.
+    worker.note_returned();
     if worker.is_shared() { idle.shared.push(worker) } else { idle.single.push(worker) }
 }
 
@@ -421,8 +424,18 @@ extern "C" fn kernel_thread_main(argument: *mut libc::c_void) -> *mut libc::c_vo
     core::ptr::null_mut()
 }
 
-/// The calling kernel thread adopts the record of a worker of the pool.
+/// The calling kernel thread adopts the record of a worker of the pool, and goes back to program code. A kernel thread that had the record before has left it in the
+/// scheduler ([`renew`]).
 fn become_worker(worker: &'static Worker) {
+    if !worker.is_in_scheduler() {
+        worker.enter_scheduler();
+    }
+    adopt(worker);
+    worker.enter_program();
+}
+
+/// [`become_worker`] in the scheduler.
+fn adopt(worker: &'static Worker) {
     worker::adopt_for_pool(worker);
     crate::fault::enter_kernel_thread();
     // ORDERING: Relaxed; written before this thread was made.
@@ -431,8 +444,6 @@ fn become_worker(worker: &'static Worker) {
     worker.note_kernel_mask();
     name_thread(worker.index());
     sched::count_awake(true);
-    worker.enter_scheduler();
-    worker.enter_program();
 }
 
 /// What the names of the pool's kernel threads begin with.

@@ -40,6 +40,10 @@ pub const GUARD: usize = 1 << 20;
 pub const MIN_SIZE: usize = 64 << 10;
 /// A pooled stack keeps at most this many touched bytes.
 pub const KEEP_TOUCHED: usize = 64 << 10;
+/// The same in a pool of more than [`LARGE_POOL`] stacks: a team of thousands is rare, and its stacks stay.
+const KEEP_TOUCHED_IN_LARGE_POOL: usize = 16 << 10;
+/// Chosen: 64 MiB of stacks that are kept.
+const LARGE_POOL: usize = 1024;
 /// Free stacks kept for reuse; further ones are unmapped.
 pub const POOLED_MAX: usize = 8192;
 
@@ -156,15 +160,15 @@ impl Stack {
         ptr::NonNull::new(header).map(Stack).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
     }
 
-    /// Gives the pages below the part that is worth keeping back to the kernel, if they seem to have been used.
-    fn trim(&mut self) {
+    /// Gives the pages below the topmost `keep` bytes, which are worth keeping, back to the kernel, if they seem to have been used.
+    fn trim(&mut self, keep: usize) {
         // SAFETY: the stack is ours alone.
         let header = unsafe { self.0.as_mut() };
         header.gives = header.gives.wrapping_add(1);
         let (bottom, size, due) = (header.bottom, header.size, header.gives.is_multiple_of(TRIM_EVERY));
-        if size > KEEP_TOUCHED + 4096 && (due || self.was_deep()) {
+        if size > keep + 4096 && (due || self.was_deep(keep)) {
             // The header's page is the topmost of the pages that stay.
-            let length = mapping(size) - GUARD - KEEP_TOUCHED;
+            let length = mapping(size) - GUARD - keep;
             // SAFETY: the range lies in this free stack, whose contents nobody needs.
             unsafe { libc::madvise(bottom.cast(), length, libc::MADV_DONTNEED) };
         }
@@ -172,12 +176,12 @@ impl Stack {
 
     /// Looks at the cache line just below the part to keep: fresh memory is zero, and few call chains pass it without
     /// a trace. Those that do are caught by the regular trim.
-    fn was_deep(&self) -> bool {
+    fn was_deep(&self, keep: usize) -> bool {
         if self.header().valgrind != 0 {
             return true; // Memory below the stack pointer must not be looked at there.
         }
-        let line = self.top().wrapping_sub(KEEP_TOUCHED + 64).cast::<u64>();
-        // SAFETY: the caller checked that the stack is larger than KEEP_TOUCHED by at least a page, so the line lies in
+        let line = self.top().wrapping_sub(keep + 64).cast::<u64>();
+        // SAFETY: the caller checked that the stack is larger than `keep` by at least a page, so the line lies in
         // it; nobody runs on a free stack.
         (0..8).any(|word| unsafe { line.add(word).read_volatile() } != 0)
     }
@@ -213,8 +217,10 @@ pub fn take(size: usize) -> io::Result<Stack> {
 ///
 /// Any thread. Waits for no lock and allocates nothing; about 10 ns.
 pub fn give(mut stack: Stack) {
-    stack.trim();
     let home = home();
+    // ORDERING: Relaxed; a recent length.
+    let is_large = POOL[home].length.load(Relaxed) > LARGE_POOL / LISTS;
+    stack.trim(if is_large { KEEP_TOUCHED_IN_LARGE_POOL } else { KEEP_TOUCHED });
     loop {
         let mut busy = false;
         for step in 0..LISTS {
@@ -367,7 +373,8 @@ pub(crate) unsafe fn make_inaccessible(base: *mut libc::c_void, length: usize) -
     // SAFETY: as the caller says.
     unsafe {
         let is_inaccessible = libc::mprotect(base, length, libc::PROT_NONE) == 0;
-        if is_inaccessible && libc::munlock(base, length) == 0 {
+        // Refused for locked pages.
+        if is_inaccessible && libc::madvise(base, length, libc::MADV_DONTNEED) != 0 && libc::munlock(base, length) == 0 {
             libc::madvise(base, length, libc::MADV_DONTNEED);
         }
         is_inaccessible

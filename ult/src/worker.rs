@@ -83,6 +83,8 @@ pub struct Worker {
     dedicated: AtomicBool,
     /// See [`Worker::runs_on_kernel_stack`].
     runs_on_kernel_stack: AtomicBool,
+    /// Of a worker of the pool: whether it has an assignment, see `crowd`.
+    assignment: AtomicU32,
     /// A thread waits here for its next region, behind other code.
     resting: AtomicBool,
     /// It was woken meanwhile.
@@ -278,6 +280,7 @@ impl Worker {
             serves: AtomicU32::new(NOBODY),
             dedicated: AtomicBool::new(false),
             runs_on_kernel_stack: AtomicBool::new(false),
+            assignment: AtomicU32::new(0),
             resting: AtomicBool::new(false),
             summoned: AtomicBool::new(false),
             restless: CachePadded(Restless {

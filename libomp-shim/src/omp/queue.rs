@@ -314,7 +314,7 @@ fn far(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
     steal(thread, patient)
         // SAFETY: own thread only.
         .or_else(|| hinted(thread, hint::steal(thread, unsafe { thread.own() }.looks, !patient)?))
-        .or_else(|| if looks_in_vain(thread) { clear_out(thread) } else { None })
+        .or_else(|| if looks_in_vain(thread) { clear_out(thread).or_else(|| steal(thread, false)) } else { None })
 }
 
 /// A task from an inbox, if it may be started; otherwise the shelf's.
@@ -327,7 +327,7 @@ fn hinted(thread: &Thread, task: NonNull<Task>) -> Option<NonNull<Task>> {
     None
 }
 
-/// Looks without success after which a thread that never sleeps (an active wait policy) clears its deque out all the same.
+/// Looks without success after which a thread that never sleeps (an active wait policy) clears its deque out all the same, and looks into those of all others.
 const PATIENCE: u32 = 1024;
 
 /// Is it time to [`clear_out`] although the thread is not about to sleep?
@@ -391,7 +391,8 @@ const LARGE_TEAM: u32 = 256;
 /// Chosen: takes as long as a task of half a microsecond.
 const VICTIMS_IN_LARGE_TEAM: u32 = 64;
 
-/// The oldest task of another thread's deque. A `patient` thread of a large team looks at some deques only, and leaves lone tasks to their owners for some looks.
+/// The oldest task of another thread's deque. A `patient` thread leaves lone tasks to their owners for some looks. One of a large team looks at some deques only, other ones each time, and takes
+/// what it finds: it would not meet the same task again soon.
 fn steal(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
     let team = thread.team();
     let size = team.size();
@@ -404,9 +405,10 @@ fn steal(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
     let start = first_victim(thread, team, size);
     // SAFETY: own thread only.
     let looks = unsafe { thread.own() }.spared + 1;
-    let spares = patient && looks < COURTESY;
+    let looks_at_some = patient && size > LARGE_TEAM;
+    let spares = patient && !looks_at_some && looks < COURTESY;
     let mut has_spared = false;
-    let victims = if patient && size > LARGE_TEAM { VICTIMS_IN_LARGE_TEAM } else { size };
+    let victims = if looks_at_some { VICTIMS_IN_LARGE_TEAM } else { size };
     for i in 0..victims {
         let num = (start + i) % size;
         let Some(victim) = team.thread(num).filter(|_| num != thread.num()) else { continue };

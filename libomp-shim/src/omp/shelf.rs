@@ -40,7 +40,7 @@ pub struct Shelf {
 }
 
 /// How far the shelf has been searched for descendants of a tied task, see the module: a number of either part.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Marks {
     urgent: u64,
     rest: u64,

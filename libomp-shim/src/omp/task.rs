@@ -490,3 +490,30 @@ impl Task {
         ptr::eq(task, ancestor)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::mem::MaybeUninit;
+
+    /// Every field, so that a new one has to be thought of here.
+    #[test]
+    fn a_task_that_is_written_in_place_is_as_one_that_is_made() {
+        let mut block = MaybeUninit::<Task>::uninit();
+        // SAFETY: room for a task, which nobody else has; a task needs no drop.
+        let in_place = unsafe {
+            block.as_mut_ptr().cast::<u8>().write_bytes(0xAA, size_of::<Task>());
+            Task::write_fresh(NonNull::new_unchecked(block.as_mut_ptr()))
+        };
+        let made = Task::implicit();
+        let words = |task: &Task| {
+            let Task { icv, taskgroup, pending, settled, parent, team, thread, run, member_of, node, children_depend, flags, depth, counts, event, priority, affinity, base, marks, payload, front } = task;
+            // ORDERING: Relaxed, all; nobody else has the task.
+            let shared = (thread.load(Ordering::Relaxed), counts.load(Ordering::Relaxed), event.load(Ordering::Relaxed));
+            let pointers = (taskgroup.get(), parent.get(), team.get(), member_of.get(), run.get().is_none(), node.get(), children_depend.get());
+            let numbers = (pending.get(), settled.get(), flags.get().0, depth.get(), priority.get(), affinity.get(), base.get(), payload.get());
+            (shared, pointers, numbers, format!("{:?} {marks:?}", icv.get()), front.clone().map(Cell::into_inner))
+        };
+        assert_eq!(words(in_place), words(&made));
+    }
+}

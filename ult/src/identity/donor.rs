@@ -126,18 +126,22 @@ fn sleep_until_end_requested(identity: &'static Identity) {
     }
 }
 
-/// Ends a donor that is not borrowed, and waits until its thread-local destructors have run. Its record is not used again.
+/// Tells a donor that is not borrowed to end. Its record is not used again; signals that are still in its queue were for a thread that has ended, and are dropped.
 pub(super) fn end(identity: &'static Identity) {
-    // ORDERING: Relaxed, both; written before anybody has the record, and by this function.
-    let id = identity.donor_thread.load(Ordering::Relaxed) as libc::pthread_t;
-    // ORDERING: as above.
+    // ORDERING: Relaxed; whoever still reads the old number finds that the record is not listed.
     identity.donor.store(0, Ordering::Relaxed);
+    identity.signals.clear();
     // ORDERING: Release, pairs with the Acquire in `sleep_until_end_requested`.
     identity.end_requested.store(1, Ordering::Release);
     let wake = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as usize;
     // SAFETY: records are never freed.
     unsafe { arch::system_call(libc::SYS_futex as usize, [identity.end_requested.as_ptr() as usize, wake, 1, 0]) };
-    kernel::join(id);
+}
+
+/// Waits until a donor that was told to [`end`] has run its thread-local destructors.
+pub(super) fn join(identity: &'static Identity) {
+    // ORDERING: Relaxed; written before anybody has the record.
+    kernel::join(identity.donor_thread.load(Ordering::Relaxed) as libc::pthread_t);
 }
 
 /// Offset of `cpu_id` in the kernel's `struct rseq`.

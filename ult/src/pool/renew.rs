@@ -4,10 +4,13 @@
 //! `pthread_key_create` are destroyed. A donor just ends ([`crate::identity::end_unused`]). A worker of the pool stays, because other kernel threads may
 //! queue ULTs at it at any time; but its kernel thread starts another one, leaves the worker's record to that, and ends.
 //!
-//! The thread that relinquishes takes idle workers from the pool and asks them ([`ASKED`]). A worker's kernel thread reads the question in its idle loop. It
-//! claims it ([`LEAVING`]), and answers: it has left the worker to another kernel thread ([`LEFT`]), or stays ([`STAYS`]), because other contexts
-//! are suspended on the worker or the system refuses another thread. In both cases it puts the worker back into the pool. A question that is not claimed in time is
-//! taken back.
+//! The thread that relinquishes takes idle workers from the pool and asks all of them ([`ASKED`]). A worker's kernel thread reads the request in its idle loop.
+//! It claims the request ([`LEAVING`]), and answers: it has left the worker to another kernel thread ([`LEFT`]), or stays ([`STAYS`]), see [`may_leave`]. In both cases it
+//! puts the worker back into the pool. A request that is not claimed by the deadline is taken back. So a kernel thread that is busy for longer, or that cannot be
+//! replaced, keeps its thread-local variables.
+//!
+//! From its claim to its end the kernel thread is in the scheduler, and the one that follows it begins there. So nobody moves contexts to or from the worker in between
+//! ([`Worker::seize`]).
 //!
 //! Rejected: ending workers, and starting new ones on demand. A forking thread chooses workers before it queues ULTs at them, and a ULT that was queued at a
 //! worker without a kernel thread waits until another worker steals it, which not every worker may.
@@ -16,7 +19,7 @@ use core::sync::atomic::Ordering;
 use core::time::Duration;
 use std::time::Instant;
 
-use super::{ForkMutex, IDLE, SHARED, become_worker, give_back, spawn_kernel_thread};
+use super::{ForkMutex, IDLE, adopt, give_back, spawn_kernel_thread};
 use crate::identity;
 use crate::sched;
 use crate::stack::kernel;
@@ -32,27 +35,30 @@ const STAYS: u32 = 4;
 /// Held by the thread that ends others. A second one, such as a destructor, does nothing meanwhile.
 static ENDING: ForkMutex<()> = ForkMutex::new(());
 
-/// How long to wait for workers that run something else, in all. Chosen: longer than workers need to come back from a region that has ended.
+/// How long to wait for workers that run something else, and then once more for answers. Chosen: longer than workers need to come back from a region that has ended.
 const TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Between two looks at what other kernel threads do.
+/// Between two looks at what other kernel threads do. Chosen: a worker needs some ten microseconds to start a kernel thread.
 const INTERVAL: Duration = Duration::from_micros(50);
 
-/// Ends all donors that are not borrowed, and the kernel threads of all workers that are idle. If no other thread of the program uses the runtime, it waits up to
-/// a second until all workers are idle. Returns when the destructors of the threads' thread-local variables have run; at once if another thread is doing this.
-/// By a kernel thread of the program, outside of regions.
+/// Ends all donors that are not borrowed, and the kernel threads of all workers that are idle. Before that it waits up to a second until these workers are idle: those that
+/// were [dismissed](Worker::note_dismissed); or all of them, if no other thread of the program uses the runtime. Returns when the destructors of the threads' thread-local
+/// variables have run; at once if another thread is doing this. By a kernel thread of the program, outside of regions.
 pub fn end_unused_threads() {
     let me = worker::register_current();
     let Some(_ending) = ENDING.try_lock() else { return };
+    wait_until(Some(Instant::now() + TIMEOUT), || {
+        let is_alone = worker::program_threads() <= 1;
+        let is_awaited = |worker: &&'static Worker| if is_alone { !is_idle(worker) } else { worker.is_dismissed() };
+        !(0..worker::table_len()).filter_map(worker::at).any(|worker| is_awaited(&worker))
+    });
+    let asked = take_idle();
+    asked.iter().for_each(|worker| ask(worker));
     let deadline = Instant::now() + TIMEOUT;
-    if worker::program_threads() <= 1 {
-        wait_until(Some(deadline), all_shared_workers_are_idle);
-    }
-    for worker in take_idle() {
-        if end_kernel_thread(worker, deadline) {
-            // ORDERING: Relaxed; written by the kernel thread that has left, before it said so.
-            kernel::join(worker.departed_thread.load(Ordering::Relaxed) as libc::pthread_t);
-        }
+    let departed: Vec<_> = asked.into_iter().filter(|worker| has_left(worker, deadline)).collect();
+    for worker in departed {
+        // ORDERING: Relaxed; written by the kernel thread that has left, before it said so.
+        kernel::join(worker.departed_thread.load(Ordering::Relaxed) as libc::pthread_t);
     }
     worker::give_spare_identity_back(me);
     identity::end_unused();
@@ -69,11 +75,9 @@ fn wait_until(deadline: Option<Instant>, done: impl Fn() -> bool) -> bool {
     true
 }
 
-/// Are all shared workers in the pool, and has each ended its last ULT?
-fn all_shared_workers_are_idle() -> bool {
-    let idle = IDLE.lock();
-    // ORDERING: Relaxed; a recent number.
-    idle.shared.len() >= SHARED.load(Ordering::Relaxed) && idle.shared.iter().all(|worker| worker.is_unused())
+/// Is the worker in the pool, without a ULT of anybody? So too if it never returns to it: its kernel thread belongs to one thread for good.
+fn is_idle(worker: &'static Worker) -> bool {
+    worker.is_dedicated() || !worker.is_assigned() && worker.is_unused()
 }
 
 fn take_idle() -> Vec<&'static Worker> {
@@ -84,15 +88,19 @@ fn take_idle() -> Vec<&'static Worker> {
     taken
 }
 
-/// Asks the worker's kernel thread to end. True if it does.
-fn end_kernel_thread(worker: &'static Worker, deadline: Instant) -> bool {
+/// Asks the kernel thread of a worker that was taken from the pool to end.
+fn ask(worker: &'static Worker) {
     // ORDERING: Release, pairs with the Acquire in `is_asked`.
     worker.renewal.store(ASKED, Ordering::Release);
     worker.wake();
+}
+
+/// The answer to [`ask`]: true if the kernel thread has left the worker. It puts the worker back into the pool in any case.
+fn has_left(worker: &'static Worker, deadline: Instant) -> bool {
     // ORDERING: Acquire, pairs with the Release in `answer_request`.
     let answered = || matches!(worker.renewal.load(Ordering::Acquire), LEFT | STAYS);
     if !wait_until(Some(deadline), answered) {
-        // ORDERING: Relaxed, both; a question that nobody has claimed publishes nothing.
+        // ORDERING: Relaxed, both; a request that nobody has claimed publishes nothing.
         if worker.renewal.compare_exchange(ASKED, NOT_ASKED, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
             give_back(worker);
             return false;
@@ -105,34 +113,41 @@ fn end_kernel_thread(worker: &'static Worker, deadline: Instant) -> bool {
 
 /// Is the worker's kernel thread asked to end?
 pub(super) fn is_asked(worker: &Worker) -> bool {
-    // ORDERING: Acquire, pairs with the Release in `end_kernel_thread`.
+    // ORDERING: Acquire, pairs with the Release in `ask`.
     worker.renewal.load(Ordering::Acquire) == ASKED
 }
 
 /// The worker's kernel thread, in its idle loop, answers: true if it has left the worker to another one, and has to end.
 pub(super) fn answer_request(worker: &'static Worker) -> bool {
-    // ORDERING: Acquire, as in `is_asked`. A failure: the question was taken back.
+    // ORDERING: Acquire, as in `is_asked`. A failure: the request was taken back.
     if worker.renewal.compare_exchange(ASKED, LEAVING, Ordering::Acquire, Ordering::Relaxed).is_err() {
         return false;
     }
+    worker.enter_scheduler();
     let leaves = may_leave(worker) && hand_over(worker);
-    // Only now: another kernel thread that had not yet begun would have been named by the one before.
+    if !leaves {
+        worker.enter_program();
+    }
+    // Before the answer: the thread that has asked joins this kernel thread then.
     // ORDERING: Relaxed; published by the answer.
     // SAFETY: only asks.
     worker.departed_thread.store(unsafe { libc::pthread_self() } as usize, Ordering::Relaxed);
     give_back(worker);
-    // ORDERING: Release, pairs with the Acquire in `end_kernel_thread`: the worker is in the pool.
+    // ORDERING: Release, pairs with the Acquire in `has_left`: the worker is in the pool.
     worker.renewal.store(if leaves { LEFT } else { STAYS }, Ordering::Release);
     leaves
 }
 
+/// May another kernel thread take the worker over? Not while contexts are suspended on it, while its own TLS block is in use elsewhere, while it stands in for a blocked worker, or if its
+/// kernel thread belongs to one thread of the program.
 fn may_leave(worker: &'static Worker) -> bool {
-    // SAFETY: own kernel thread.
+    // SAFETY: own kernel thread, in the scheduler.
     let own = unsafe { &*worker.own() };
     own.bench.is_empty() && own.lent.is_none() && !worker.is_standing_in() && !worker.is_dedicated()
 }
 
-/// Starts another kernel thread for the worker. After that the calling one does not touch the worker's own part. False if the system refuses.
+/// Starts another kernel thread for the worker. After that the calling one does not touch the worker's own part. False if the system refuses: the calling kernel thread has
+/// adopted the worker again.
 fn hand_over(worker: &'static Worker) -> bool {
     // ORDERING: Relaxed; this kernel thread's own.
     let mask = worker.first_mask.load(Ordering::Relaxed);
@@ -140,7 +155,7 @@ fn hand_over(worker: &'static Worker) -> bool {
     worker::leave_to_successor(worker);
     let is_started = spawn_kernel_thread(worker, |_| mask).is_ok();
     if !is_started {
-        become_worker(worker);
+        adopt(worker);
     }
     is_started
 }

@@ -60,9 +60,10 @@ const MAX_POLLED_PER_ORDER: usize = 16;
 /// So many of the newest entries are searched for some that need not be polled. Chosen: several times [`MAX_POLLED_PER_ORDER`].
 const DEMOTION_SEARCH: usize = 64;
 
-/// So many contexts are looked at between two jobs, and the [`WINDOW_NEWEST`]. Chosen: more than are suspended on a worker as a rule.
+/// So many contexts, in a row, are looked at between two jobs, beside the [`WINDOW_NEWEST`]. Chosen: more than are suspended on a worker as a rule.
 const WINDOW_SIZE: usize = 20;
 
+/// So many of the newest contexts are looked at each time. Chosen: those that a thread has suspended one above the other, as a rule.
 const WINDOW_NEWEST: usize = 4;
 
 /// Counters of [`Bench::sought`].
@@ -73,8 +74,10 @@ pub(crate) struct Bench {
     entries: KernelVec<Waiting>,
     unpolled: Unpolled,
     strictest: Strictest,
-    /// Where the next look begins that does not look at all of them.
+    /// Where the window of the present look begins, see [`Bench::window`].
     cursor: Cell<usize>,
+    /// Where that of the next look begins.
+    next_cursor: Cell<usize>,
     interrupted: u32,
     /// Those that poll instead of sleeping.
     polling: u32,
@@ -102,10 +105,16 @@ impl Bench {
     pub(crate) const LIST: usize = offset_of!(Self, entries);
 
     pub(crate) const fn new() -> Self {
-        Self { entries: KernelVec::new(), unpolled: Unpolled::new(), strictest: Strictest::NONE, cursor: Cell::new(0), interrupted: 0, polling: 0, resting: 0, changes: 0 }
+        Self { entries: KernelVec::new(), unpolled: Unpolled::new(), strictest: Strictest::NONE, cursor: Cell::new(0), next_cursor: Cell::new(0), interrupted: 0, polling: 0, resting: 0, changes: 0 }
     }
 
-    pub(super) fn sit(&mut self, mut entry: Waiting) {
+    /// Adds the context that runs, or another one while no context runs.
+    pub(super) fn sit(&mut self, entry: Waiting) {
+        self.sit_beside(entry, core::ptr::null());
+    }
+
+    /// Adds a context while one of the thread `running` runs.
+    pub(super) fn sit_beside(&mut self, mut entry: Waiting, running: *const ThreadMode) {
         self.interrupted += u32::from(entry.interrupted);
         self.polling += u32::from(entry.spin.polls());
         self.resting += u32::from(!entry.role.is_of_a_region());
@@ -119,14 +128,19 @@ impl Bench {
             self.poll_another(entry.role.strand);
         }
         if self.entries.len() > MAX_POLLED_PER_ORDER {
-            self.poll_fewer();
+            self.poll_fewer(running);
         }
     }
 
-    /// The thread has suspended a context above another one, which cannot start tasks from now on: a context that is not polled takes over.
+    /// The thread has suspended a context above another one, which cannot start tasks from now on. If too few of those that it is polled with still can, or the first that
+    /// is not polled has the lowest position now, that one is polled as well.
     fn poll_another(&mut self, strand: *const ThreadMode) {
-        if let Some(below) = self.entries.iter().find(|entry| entry.role.strand == strand && entry.order.is_some())
-            && let Some(next) = self.unpolled.take_next_to(below)
+        let Some(below) = self.entries.iter().find(|entry| entry.role.strand == strand && entry.order.is_some()).copied() else { return };
+        let Some(first) = self.unpolled.first_beside(&below).map(Waiting::position) else { return };
+        let alike = self.entries.iter().filter(|entry| entry.becomes_ready_with(&below) && entry.is_alone_of_its_thread());
+        let (count, lowest) = alike.fold((0, u64::MAX), |(count, lowest), entry| (count + 1, entry.position().min(lowest)));
+        if (count < MAX_POLLED_PER_ORDER || first < lowest)
+            && let Some(next) = self.unpolled.take_next_to(&below)
         {
             self.entries.push(next);
             let newest = self.entries.len() - 1;
@@ -134,15 +148,16 @@ impl Bench {
         }
     }
 
-    /// Of the contexts that become ready with the newest one, and are not much older, stops polling the last if there are enough others.
+    /// Of the contexts that become ready with the newest one, and are not much older, stops polling the last if there are enough others. Not one of the thread `running`: only
+    /// the suspended contexts of a thread say whether it depends on another one of them, and this thread has one more.
     #[cold]
-    fn poll_fewer(&mut self) {
+    fn poll_fewer(&mut self, running: *const ThreadMode) {
         let Some((newest, others)) = self.entries.split_last() else { return };
         if newest.order.is_none() || !newest.is_alone_of_its_thread() {
             return;
         }
         let near = others.iter().enumerate().rev().take(DEMOTION_SEARCH);
-        let alike = near.filter(|(_, entry)| entry.becomes_ready_with(newest) && entry.is_alone_of_its_thread());
+        let alike = near.filter(|(_, entry)| entry.becomes_ready_with(newest) && entry.is_alone_of_its_thread() && entry.role.strand != running);
         let (count, last) = alike.fold((0, None), |(count, last): (usize, Option<(usize, u64)>), (at, entry)| {
             let is_later = last.is_none_or(|(_, position)| entry.position() >= position);
             (count + 1, if is_later { Some((at, entry.position())) } else { last })
@@ -211,7 +226,7 @@ impl Bench {
         self.resting -= u32::from(!entry.role.is_of_a_region());
         self.changes = self.changes.wrapping_add(1);
         if self.strictest.remove(entry) {
-            self.strictest = Strictest::of(self.entries.iter().chain(self.unpolled.iter()));
+            self.strictest = self.strictest_of_all();
         }
         // SAFETY: as in `sit`.
         let was_newest = unsafe { (*entry.role.strand).resumes(entry.ult, entry.below, entry.interrupted) };
@@ -220,6 +235,14 @@ impl Bench {
         {
             above.below = entry.below;
         }
+    }
+
+    fn strictest_of_all(&self) -> Strictest {
+        let mut strictest = Strictest::NONE;
+        self.entries.iter().for_each(|entry| strictest.add(entry));
+        // All of a group are of one gang.
+        self.unpolled.groups().for_each(|(first, count)| strictest.add_alike(first, count));
+        strictest
     }
 
     /// Takes a context that is not polled.
@@ -273,8 +296,13 @@ impl Bench {
     /// context of a deeper or older gang, which is suspended here and may be needed as soon as it can go on. `ranked`: ranks count.
     /// Where very many contexts are suspended, some of them are looked at, the next time others.
     pub(super) fn best_ready_in_window(&self, strict: bool, ranked: bool) -> Option<(usize, GangTag)> {
-        self.cursor.set(self.cursor.get() + WINDOW_SIZE);
-        self.best_ready_of(self.window(), strict, ranked)
+        self.advance();
+        let best = self.best_ready_of(self.window(), strict, ranked);
+        if let Some((at, _)) = best.filter(|&(at, _)| at < self.next_cursor.get()) {
+            // It leaves the list, or goes first again: those behind it come next.
+            self.next_cursor.set(at);
+        }
+        best
     }
 
     /// [`Bench::best_ready_in_window`] of all entries.
@@ -298,15 +326,24 @@ impl Bench {
         best
     }
 
-    /// The places of [`WINDOW_SIZE`] entries, other ones after each [`Bench::best_ready_in_window`], and of the newest entries.
+    /// The places that the present look is at: all, or [`WINDOW_SIZE`] of them and the newest.
     fn window(&self) -> impl DoubleEndedIterator<Item = usize> {
         let count = self.entries.len();
-        if count <= WINDOW_SIZE {
+        if count <= WINDOW_SIZE + WINDOW_NEWEST {
             return (0..count).chain(0..0);
         }
         let newest = count - WINDOW_NEWEST;
-        let from = self.cursor.get() % newest;
-        (from..(from + WINDOW_SIZE).min(newest)).chain(newest..count)
+        // Entries may have left since the look began.
+        let from = self.cursor.get().min(newest - WINDOW_SIZE);
+        (from..from + WINDOW_SIZE).chain(newest..count)
+    }
+
+    /// A look begins: at the places behind those of the last one, and from the oldest again after the newest.
+    fn advance(&self) {
+        let next = self.next_cursor.get();
+        let from = if next + WINDOW_NEWEST < self.entries.len() { next } else { 0 };
+        self.cursor.set(from);
+        self.next_cursor.set(from + WINDOW_SIZE);
     }
 
     /// Does the entry only let others go first?
@@ -348,8 +385,13 @@ impl Bench {
         let count = |wanted: fn(&Waiting) -> bool| self.entries.iter().filter(|e| wanted(e)).count() as u32;
         (self.interrupted, self.resting) = (count(|e| e.interrupted), count(|e| !e.role.is_of_a_region()));
         self.polling = count(|e| e.spin.polls());
-        self.strictest = Strictest::of(self.entries.iter());
+        self.strictest = self.strictest_of_all();
         self.changes = self.changes.wrapping_add(1);
+    }
+
+    /// Is there one of these among those that are polled?
+    pub(super) fn has_polled(&self, wanted: impl Fn(&Waiting) -> bool) -> bool {
+        self.entries.iter().any(wanted)
     }
 
     /// Is there one of these, polled or not?
@@ -357,14 +399,14 @@ impl Bench {
         self.entries.iter().chain(self.unpolled.iter()).any(wanted)
     }
 
-    /// Takes all entries for which `wanted` says so; those of one strand oldest first.
-    pub(super) fn take_all(&mut self, wanted: impl Fn(&Waiting) -> bool) -> Vec<Waiting> {
+    /// Takes all entries for which `wanted` says so; those of one strand oldest first. Meanwhile a context of the thread `running` runs.
+    pub(super) fn take_all(&mut self, running: *const ThreadMode, wanted: impl Fn(&Waiting) -> bool) -> Vec<Waiting> {
         let all: Vec<Waiting> = self.entries.iter().chain(self.unpolled.iter()).copied().collect();
         self.entries.retain(|_| false);
         self.unpolled.clear();
         all.iter().for_each(|entry| self.note_taken(entry));
         let (taken, left): (Vec<_>, Vec<_>) = all.into_iter().partition(wanted);
-        left.into_iter().for_each(|entry| self.sit(entry));
+        left.into_iter().for_each(|entry| self.sit_beside(entry, running));
         taken
     }
 
@@ -497,12 +539,13 @@ impl Bench {
         others
     }
 
-    /// Can a context of another strand go on, as far as can be seen at a glance?
+    /// Can a context of another strand go on, as far as can be seen at a glance? A look of its own, as [`Bench::best_ready_in_window`].
     pub(super) fn has_ready_of_others(&self, strand: *const ThreadMode) -> bool {
+        self.advance();
         self.window().map(|at| &self.entries[at]).any(|e| e.role.strand != strand && e.is_ready(false))
     }
 
-    /// Can a context of another strand go on for which something has happened, and that is not held back?
+    /// Can a context of another strand go on for which something has happened, and that is not held back? At the places of the present look.
     pub(super) fn has_released(&self, strand: *const ThreadMode) -> bool {
         let bound = self.strictest();
         let waited = |e: &Waiting| !e.yields && !e.interrupted && self.may_go_on(e, bound);
@@ -587,7 +630,7 @@ mod tests {
             bench.sit(Waiting::of(ult, role(number), &wait, WaitTraits { meets, takes_any_task: meets, ..WaitTraits::default() }));
         }
         let result = f(&mut bench);
-        bench.take_all(|_| true);
+        bench.take_all(ptr::null(), |_| true);
         result
     }
 
@@ -711,7 +754,7 @@ mod tests {
             let polled = bench.entries.iter().filter(|entry| entry.is_alone_of_its_thread() && !entry.interrupted).count();
             assert_eq!(polled, MAX_POLLED_PER_ORDER);
         }
-        let all = bench.take_all(|_| true);
+        let all = bench.take_all(ptr::null(), |_| true);
         assert_eq!(all.len(), 100 + MAX_POLLED_PER_ORDER - 1);
         let has_none = |number: usize| {
             // SAFETY: leaked by `strand`, and this thread's.
@@ -719,6 +762,74 @@ mod tests {
             mode.suspended() == 0 && !mode.has_interrupted()
         };
         assert!((0..100).all(has_none));
+    }
+
+    /// However many contexts are suspended, each is looked at within few looks, and the newest in each.
+    #[test]
+    fn each_context_is_looked_at_soon() {
+        for count in 1..=80_usize {
+            let asked: Vec<_> = (0..count).map(|_| Cell::new(0)).collect();
+            let conditions: Vec<_> = asked
+                .iter()
+                .map(|times| {
+                    move || {
+                        times.set(times.get() + 1);
+                        false
+                    }
+                })
+                .collect();
+            let mut bench = Bench::new();
+            for (number, condition) in conditions.iter().enumerate() {
+                let wait = Wait { ready: condition, seek: None, sleepers: None, spin: Spin::NONE, yields: false, finished: false, alone: false };
+                bench.sit(Waiting::of(ptr::without_provenance_mut(number + 1), role(number), &wait, WaitTraits::default()));
+            }
+            let looks = count.div_ceil(WINDOW_SIZE);
+            for look in 0..looks {
+                let is_found = if look % 2 == 0 { bench.best_ready_in_window(true, true).is_some() } else { bench.has_ready_of_others(ptr::null()) };
+                assert!(!is_found);
+                assert!(asked.iter().map(Cell::get).sum::<usize>() <= (look + 1) * (WINDOW_SIZE + WINDOW_NEWEST), "{count}");
+            }
+            assert!(asked.iter().all(|times| times.get() > 0), "{count}");
+            assert!(asked.iter().rev().take(WINDOW_NEWEST).all(|times| times.get() == looks), "{count}");
+            bench.take_all(ptr::null(), |_| true);
+        }
+    }
+
+    /// Contexts that can always go on do so in turn.
+    #[test]
+    fn contexts_that_yield_go_round() {
+        for count in [3, 21, 24, 25, 30, 60] {
+            let mut bench = Bench::new();
+            (0..count).for_each(|number| bench.sit(Waiting::interrupted(ptr::without_provenance_mut(number + 1), role(number))));
+            let mut turns = vec![0; count];
+            for _ in 0..20 * count {
+                let (at, _) = bench.best_ready_in_window(true, true).expect("all can go on");
+                let number = bench.take_at(at).ult.addr() - 1;
+                turns[number] += 1;
+                bench.sit(Waiting::interrupted(ptr::without_provenance_mut(number + 1), role(number)));
+            }
+            assert!(turns.iter().all(|&turns| (15..=25).contains(&turns)), "{count}: {turns:?}");
+            bench.take_all(ptr::null(), |_| true);
+        }
+    }
+
+    /// A context of the thread that runs stays in the list, whatever its position: a newer one of its thread may come to depend on it.
+    #[test]
+    fn the_running_thread_stays_polled() {
+        let object = 0;
+        let mut bench = Bench::new();
+        let last = 99;
+        sit_in_order(&mut bench, last, last as u64, &|| false, &object);
+        let all = {
+            (0..40).for_each(|number| sit_in_order(&mut bench, number, number as u64, &|| false, &object));
+            bench.take_all(ptr::null(), |_| true)
+        };
+        all.into_iter().for_each(|entry| bench.sit_beside(entry, strand(last)));
+        assert!(bench.has_polled(|entry| entry.role.strand == strand(last)));
+        assert_eq!(bench.entries.len(), MAX_POLLED_PER_ORDER + 1);
+        bench.take_all(strand(last), |_| false);
+        assert!(bench.has_polled(|entry| entry.role.strand == strand(last)));
+        bench.take_all(ptr::null(), |_| true);
     }
 
     #[test]
@@ -732,9 +843,9 @@ mod tests {
         bench.get_up(ptr::without_provenance_mut(60 + 1));
         assert!(!bench.has(|entry| entry.role.strand == strand(60)));
         let even = |entry: &Waiting| (entry.ult.addr() - 1).is_multiple_of(2);
-        assert_eq!(bench.take_all(even).len(), 49);
+        assert_eq!(bench.take_all(ptr::null(), even).len(), 49);
         assert_eq!(bench.entries.len() + bench.unpolled.iter().count(), 50);
         assert_eq!(bench.entries.len(), MAX_POLLED_PER_ORDER);
-        assert_eq!(bench.take_all(|_| true).len(), 50);
+        assert_eq!(bench.take_all(ptr::null(), |_| true).len(), 50);
     }
 }

@@ -65,7 +65,7 @@ fn move_to_dedicated_worker(me: &'static Worker, identity: &'static Identity) ->
     let own = unsafe { &mut *me.own() };
     let strand = own.role.strand;
     own.role.away = true;
-    let mut contexts = own.bench.take_all(|entry| entry.role.strand == strand);
+    let mut contexts = own.bench.take_all(strand, |entry| entry.role.strand == strand);
     contexts.iter_mut().for_each(|entry| entry.role.away = true);
     contexts.push(Waiting::interrupted(own.current, own.role));
     let mut delivery = (dedicated_worker, contexts);
@@ -109,7 +109,7 @@ fn send_others_away(me: &'static Worker) -> bool {
         let Some(replacement) = pool::replacement_of(me) else { return false };
         enter(me);
         // SAFETY: own kernel thread, in its scheduler.
-        let mut contexts = unsafe { (*me.own()).bench.take_all(leaves) };
+        let mut contexts = unsafe { (*me.own()).bench.take_all(own_strand, leaves) };
         handoff::count_moved(&contexts, me, me, replacement);
         contexts.iter_mut().for_each(|entry| entry.role.away = true);
         handoff::send(replacement, contexts);

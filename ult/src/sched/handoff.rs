@@ -99,10 +99,10 @@ pub(super) fn end_of_standing_in(worker: &'static Worker) -> Option<Waiting> {
     unsafe { (*worker.own()).bench.take_ready_of(worker.strand()) }
 }
 
-/// Are there contexts here whose wakers may wake another worker?
+/// Are there contexts here whose wakers may wake another worker? Those that are not polled have been moved if those that are polled in their place have.
 pub(super) fn has_adopted(worker: &'static Worker) -> bool {
     // SAFETY: own kernel thread; nothing switches here.
-    worker.is_standing_in() || unsafe { (*worker.own()).bench.has(|entry| entry.role.away) }
+    worker.is_standing_in() || unsafe { (*worker.own()).bench.has_polled(|entry| entry.role.away) }
 }
 
 /// Moves the suspended contexts of `blocked` to `me`, if it still runs program code. True if `me` stands in from here on:
@@ -137,7 +137,7 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) -> bool {
         strand if strand == own_strand => moves_own,
         _ => !same(entry.role.identity, native),
     };
-    let moving = theirs.bench.take_all(may_move);
+    let moving = theirs.bench.take_all(running, may_move);
     if moving.is_empty() && blocked.gang_deque.is_empty() && blocked.ults.is_empty() {
         return false;
     }
@@ -151,7 +151,7 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) -> bool {
         if let Some(identity) = entry.role.identity {
             identity.set_host(me);
         }
-        mine.bench.sit(entry);
+        mine.bench.sit_beside(entry, mine.role.strand);
     }
     me.note_signals();
     blocked.set_suspended_to_none();
@@ -161,8 +161,8 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) -> bool {
 /// Keeps the number of ULTs that each worker hosts; contexts of one strand move together, those of `home`'s own are no ULT.
 pub(super) fn count_moved(moved: &[Waiting], home: &'static Worker, from: &'static Worker, to: &'static Worker) {
     let own_strand = home.strand();
-    let is_first = |at: usize| moved[..at].iter().all(|e| e.role.strand != moved[at].role.strand);
-    let ults = (0..moved.len()).filter(|&at| moved[at].role.strand != own_strand && is_first(at)).count() as i32;
+    let is_first_of_strand = |entry: &&Waiting| entry.below.is_null();
+    let ults = moved.iter().filter(|entry| entry.role.strand != own_strand).filter(is_first_of_strand).count() as i32;
     from.count_hosted(-ults);
     to.count_hosted(ults);
 }
@@ -204,7 +204,7 @@ fn give_back(me: &'static Worker) {
     let strand = me.strand();
     if let Some(home) = me.stands_for() {
         // SAFETY: own kernel thread, in its scheduler.
-        let mut contexts = unsafe { (*me.own()).bench.take_all(|entry| entry.role.strand != strand) };
+        let mut contexts = unsafe { (*me.own()).bench.take_all(strand, |entry| entry.role.strand != strand) };
         count_moved(&contexts, home, me, home);
         for entry in &mut contexts {
             // A thread of the worker's own that waits for its next region is waked there.
@@ -275,7 +275,7 @@ fn unpack_cold(worker: &'static Worker) {
             if let Some(identity) = entry.role.identity {
                 identity.set_host(worker);
             }
-            own.bench.sit(entry);
+            own.bench.sit_beside(entry, own.role.strand);
         }
     }
     note_signalled(worker);

@@ -225,6 +225,11 @@ impl Queue {
         set
     }
 
+    /// Drops all that waits. Nobody else takes from the queue.
+    pub(crate) fn clear(&self) {
+        while self.take(0).is_some() {}
+    }
+
     fn take_bare(&self, blocked: u64) -> Option<(i32, Info)> {
         // ORDERING: Relaxed; a bit is the whole message.
         let bare = self.bare.load(Relaxed) & !blocked;

@@ -4,7 +4,7 @@
 //! blocks included, except that of the thread it believes to be running, and gives them to the next threads that are made. A context of the
 //! child may still wear the identity of another thread, and a worker goes back to its own; so their stacks must be ours.
 //!
-//! A donor or a worker ends only when the program relinquishes its resources ([`crate::pool::renew`]). Whoever ends it waits for it here, and then
+//! The kernel thread of a donor or a worker ends only when the program relinquishes its resources ([`crate::pool::renew`]). Whoever ends it waits for it here, and then
 //! its stack is unmapped.
 //!
 //! What may not live here: stacks of user-level threads ([`super`]).
@@ -19,7 +19,7 @@ use crate::signals;
 /// The threads that were started here and not joined, with their stacks.
 static STARTED: ForkMutex<Vec<(libc::pthread_t, KernelStack)>> = ForkMutex::new(Vec::new());
 
-/// Starts a kernel thread, with all signals blocked but the two of the C library, on a stack of at least `least` bytes. `prepare` is given the signal mask of
+/// Starts a kernel thread, with all signals blocked but the two of the C library, on a stack of at least `min_stack_bytes` bytes. `prepare` is given the signal mask of
 /// the calling thread before.
 pub(crate) fn start_thread(min_stack_bytes: usize, main: extern "C" fn(*mut c_void) -> *mut c_void, argument: *mut c_void, prepare: impl FnOnce(u64)) -> io::Result<()> {
     // SAFETY: plain POSIX calls on local, initialised objects. The stack is the new thread's alone until `join`.
@@ -50,7 +50,8 @@ pub(crate) fn start_thread(min_stack_bytes: usize, main: extern "C" fn(*mut c_vo
 pub(crate) fn join(id: libc::pthread_t) {
     let stack = {
         let mut started = STARTED.lock();
-        started.iter().position(|&(other, _)| other == id).map(|at| started.swap_remove(at).1)
+        // Those that end are young as a rule: a program that relinquishes its threads again and again keeps few.
+        started.iter().rposition(|&(other, _)| other == id).map(|at| started.swap_remove(at).1)
     };
     if let Some(stack) = stack {
         // SAFETY: a thread that was made joinable in this process, and is joined once.
@@ -81,12 +82,12 @@ struct KernelStack {
 }
 
 impl KernelStack {
-    /// One of at least `least` bytes for the thread that is made with `attributes`; `None` if the system refuses.
+    /// One of at least `min_bytes` bytes for the thread that is made with `attributes`; `None` if the system refuses.
     ///
     /// # Safety
     /// `attributes` are initialised, and at most one thread is made with them.
-    unsafe fn for_thread(attributes: &mut libc::pthread_attr_t, least: usize) -> Option<Self> {
-        let stack = Self::map(least)?;
+    unsafe fn for_thread(attributes: &mut libc::pthread_attr_t, min_bytes: usize) -> Option<Self> {
+        let stack = Self::map(min_bytes)?;
         // SAFETY: as the caller says; the range is ours.
         let set = unsafe { libc::pthread_attr_setstack(attributes, stack.base.wrapping_byte_add(stack.page), stack.size) };
         if set != 0 {
@@ -96,11 +97,11 @@ impl KernelStack {
         Some(stack)
     }
 
-    fn map(least: usize) -> Option<Self> {
+    fn map(min_bytes: usize) -> Option<Self> {
         // SAFETY: a new mapping at an address that the kernel chooses, changed before anybody knows it.
         unsafe {
             let page = usize::try_from(libc::sysconf(libc::_SC_PAGESIZE)).ok()?;
-            let size = least.next_multiple_of(page);
+            let size = min_bytes.next_multiple_of(page);
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_STACK;
             let base = libc::mmap(ptr::null_mut(), page + size, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
             if base == libc::MAP_FAILED {

@@ -16,6 +16,11 @@ pub(super) const NOBODY: u32 = 0;
 /// A worker that runs everybody's.
 pub(super) const EVERYBODY: u32 = u32::MAX;
 
+/// Values of `Worker::assignment`.
+const NO_ASSIGNMENT: u32 = 0;
+const ASSIGNED: u32 = 1;
+const DISMISSED: u32 = 2;
+
 impl Worker {
     /// May ULTs of `group` run here? Pool workers that are shared run everybody's, a program's kernel thread its own
     /// group's, a kernel thread that belongs to one thread nobody's.
@@ -105,6 +110,36 @@ impl Worker {
     pub(crate) fn is_unused(&self) -> bool {
         // ORDERING: Relaxed; as above.
         self.restless.hosting.load(Ordering::Relaxed) == 0 && self.gang_deque.is_empty()
+    }
+
+    /// Notes that the worker has been taken from the pool for an assignment.
+    pub(crate) fn note_assigned(&self) {
+        // ORDERING: Relaxed, here and in the functions below; a hint for `pool::renew`. The pool's lock orders an assignment behind the end of the one before.
+        self.assignment.store(ASSIGNED, Ordering::Relaxed);
+    }
+
+    /// Notes that the team for which the worker hosts a thread has been dismissed: the assignment, if the worker has one, is about to end. Any thread.
+    pub fn note_dismissed(&self) {
+        // ORDERING: as above.
+        let _ = self.assignment.compare_exchange(ASSIGNED, DISMISSED, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// Notes that the assignment has ended. With the pool's lock held.
+    pub(crate) fn note_returned(&self) {
+        // ORDERING: as above.
+        self.assignment.store(NO_ASSIGNMENT, Ordering::Relaxed);
+    }
+
+    /// Has it an assignment, as far as can be seen from here?
+    pub(crate) fn is_assigned(&self) -> bool {
+        // ORDERING: as above.
+        self.assignment.load(Ordering::Relaxed) != NO_ASSIGNMENT
+    }
+
+    /// Has it an assignment that is about to end?
+    pub(crate) fn is_dismissed(&self) -> bool {
+        // ORDERING: as above.
+        self.assignment.load(Ordering::Relaxed) == DISMISSED
     }
 
     /// Notes whether other threads are suspended here, and tells the monitor whether anybody waits; the owner, before it runs program code.

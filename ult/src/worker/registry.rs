@@ -101,6 +101,10 @@ pub(crate) fn adopt_for_pool(worker: &'static Worker) {
 pub(crate) fn leave_to_successor(worker: &'static Worker) {
     crate::fault::leave_kernel_thread();
     running::give_spare_identity_back(worker);
+    // SAFETY: own kernel thread, in the scheduler.
+    if let Some(substitute) = unsafe { (*worker.own()).substitute.take() } {
+        identity::give_back(substitute);
+    }
     worker.watched.end();
     running::clear_runtime_words();
 }

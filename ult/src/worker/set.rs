@@ -1,6 +1,6 @@
-//! A set of workers, for whoever wakes all that host a waiting context: as long to go through as there are workers, however many contexts wait.
+//! A set of workers: those that host a context which waits for one thing. Waking them takes time by the number of workers, not of contexts.
 
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 
 use super::registry::{TABLE, at};
 use super::{Worker, register_current};
@@ -13,17 +13,18 @@ use super::{Worker, register_current};
 pub struct WorkerSet {
     words: [AtomicU64; TABLE / 64],
     is_used: AtomicBool,
-    /// A worker beyond the table is a member.
+    /// A worker without an index in the table is a member.
     has_unindexed: AtomicBool,
 }
 
 impl WorkerSet {
-    /// Adds the worker of the calling kernel thread.
+    /// Adds the worker of the calling kernel thread, before a context of it waits. The worker may lose the context to another one afterwards ([`crate::sched`]'s `handoff`): such
+    /// contexts are polled there.
     pub fn add_current(&self) {
         let worker = register_current();
         let index = worker.index() as usize;
         match self.words.get(index / 64) {
-            // ORDERING: Relaxed; the worker itself has added the bit, or sees it at its next call.
+            // ORDERING: Relaxed; the worker itself has added it, with a fence. Nobody takes it out meanwhile.
             Some(word) if word.load(Ordering::Relaxed) & (1 << (index % 64)) != 0 => return,
             // ORDERING: Relaxed; ordered by the fence below.
             Some(word) => _ = word.fetch_or(1 << (index % 64), Ordering::Relaxed),
@@ -36,21 +37,21 @@ impl WorkerSet {
         fence(Ordering::SeqCst);
     }
 
-    /// Wakes all members that sleep, after the caller has published something that a context of theirs waits for. False if there are others, which the set does not know by
-    /// name. Any thread.
+    /// Wakes all members that sleep, after the caller has published something that a context of theirs waits for with this counter of `sleepers`. False if there are members
+    /// without a bit: then all that may be meant are to be woken. Any thread.
     #[must_use]
-    pub fn wake(&self) -> bool {
-        // ORDERING: SeqCst, pairs with the fence in `add_current`.
+    pub fn wake(&self, sleepers: &AtomicU32) -> bool {
+        // ORDERING: SeqCst, pairs with the fence in `add_current`, and with the increment of the counter (`sched::announce`).
         fence(Ordering::SeqCst);
-        // ORDERING: Relaxed, all three; ordered by the fence.
-        if !self.is_used.load(Ordering::Relaxed) {
+        // ORDERING: Relaxed, all four; ordered by the fence.
+        if !self.is_used.load(Ordering::Relaxed) || sleepers.load(Ordering::Relaxed) == 0 {
             return true;
         }
         for (number, word) in self.words.iter().enumerate() {
             // ORDERING: as above.
             let mut bits = word.load(Ordering::Relaxed);
             while bits != 0 {
-                at(64 * number + bits.trailing_zeros() as usize).map(Worker::wake);
+                at(64 * number + bits.trailing_zeros() as usize).map(Worker::wake_behind_fence);
                 bits &= bits - 1;
             }
         }
@@ -73,25 +74,24 @@ impl WorkerSet {
 mod tests {
     use super::*;
     use crate::sched::{Spin, Wait, wait};
-    use core::sync::atomic::AtomicU32;
 
     /// Threads pass a number on, each waiting for its turn without looking twice.
     #[test]
     fn no_wake_up_is_lost() {
         const THREADS: u32 = 4;
         const ROUNDS: u32 = 300;
-        let (turn, set) = (AtomicU32::new(0), WorkerSet::default());
+        let (turn, sleepers, set) = (AtomicU32::new(0), AtomicU32::new(0), WorkerSet::default());
         std::thread::scope(|scope| {
             for me in 0..THREADS {
-                let (turn, set) = (&turn, &set);
+                let (turn, sleepers, set) = (&turn, &sleepers, &set);
                 scope.spawn(move || {
                     for mine in (0..ROUNDS).map(|round| THREADS * round + me) {
                         set.add_current();
                         // ORDERING: Acquire and Release; what a thread did before it passed the number on.
                         let ready = || turn.load(Ordering::Acquire) == mine;
-                        wait(&Wait { ready: &ready, seek: None, sleepers: None, spin: Spin::NONE, yields: false, finished: false, alone: false });
+                        wait(&Wait { ready: &ready, seek: None, sleepers: Some(sleepers), spin: Spin::NONE, yields: false, finished: false, alone: false });
                         turn.store(mine + 1, Ordering::Release);
-                        assert!(set.wake());
+                        assert!(set.wake(sleepers));
                     }
                 });
             }

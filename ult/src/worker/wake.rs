@@ -22,9 +22,17 @@ impl Worker {
     /// one that woke it. Any thread.
     #[inline]
     pub fn wake(&self) -> bool {
+        // ORDERING: SeqCst, pairs with the fence of the sleeper ([`crate::park`]).
+        fence(Ordering::SeqCst);
+        self.wake_behind_fence()
+    }
+
+    /// [`Worker::wake`] by who has passed a full fence since it made the condition true.
+    #[inline]
+    pub(crate) fn wake_behind_fence(&self) -> bool {
         if crate::mutant!(wake_up_lost) { return false }
-        let woken = self.unpark();
-        // ORDERING: Relaxed; behind the full fence of `unpark`, see `set_resting`.
+        let woken = self.unpark_behind_fence();
+        // ORDERING: Relaxed; behind the full fence, see `set_resting`.
         if !woken && self.resting.load(Ordering::Relaxed) {
             self.summon();
         }

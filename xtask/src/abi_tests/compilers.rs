@@ -62,8 +62,7 @@ impl Compiler {
     /// Whether a term such as `all`, `gcc`, `clang>=19`, `clang<19` names this compiler. `gcc`
     /// includes gfortran in no case: the languages keep them apart.
     pub fn matches(&self, term: &str) -> bool {
-        let at = term.find(['<', '>']).unwrap_or(term.len());
-        let (family, bound) = term.split_at(at);
+        let (family, bound) = parts(term);
         (family == "all" || family == self.family_name()) && self.within(bound)
     }
 
@@ -77,13 +76,22 @@ impl Compiler {
     }
 
     fn family_name(&self) -> &'static str {
-        match self.family {
-            Family::Gcc => "gcc",
-            Family::Clang => "clang",
-            Family::Gfortran => "gfortran",
-            Family::Flang => "flang",
-        }
+        FAMILIES[self.family as usize]
     }
+}
+
+/// The names of [`Family`], in its order. `g++` and `clang++` are of the families `gcc` and `clang`.
+const FAMILIES: [&str; 4] = ["gcc", "clang", "gfortran", "flang"];
+
+/// A term is a family, and a bound for the version.
+fn parts(term: &str) -> (&str, &str) {
+    term.split_at(term.find(['<', '>']).unwrap_or(term.len()))
+}
+
+/// The term, if some compiler could match it, or if it is `none`, in a table that skips some of its programs.
+pub fn known_term(term: String) -> Result<String, String> {
+    let family = parts(&term).0;
+    if ["all", "none"].contains(&family) || FAMILIES.contains(&family) { Ok(term) } else { Err(format!("`{family}` is not one of all, none, {}", FAMILIES.join(", "))) }
 }
 
 /// Finds the compilers. `headers` is a directory that gets copies of `omp.h` for those clang

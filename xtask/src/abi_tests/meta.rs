@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::expand;
+use super::{compilers, expand};
 
 /// The source language, which decides the compiler driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -284,8 +284,11 @@ impl Source {
         match key {
             "what" | "each" => {}
             "languages" if SHARED == format!("languages: {value}") && self.is_c_text() => {}
-            "compilers" => self.compilers = list(value),
-            "skip" => self.skips.push(term_and_text(value)?),
+            "compilers" => self.compilers = list(value).into_iter().map(compilers::known_term).collect::<Result<_, _>>()?,
+            "skip" => {
+                let (term, reason) = term_and_text(value)?;
+                self.skips.push((compilers::known_term(term)?, reason));
+            }
             "threads" => self.threads = numbers(value)?,
             "env" => self.env.extend(assignments(value)?),
             "mode" => self.modes = list(value).iter().map(|m| mode(m)).collect::<Result<_, _>>()?,

@@ -80,8 +80,9 @@ impl Team {
             Place::Barrier(number) => Some(ReadyOrder::at(&self.passed, number, thread.num().into())),
             Place::Task | Place::Closing | Place::Join => None,
         };
+        // A free agent may start some tasks only, and so may a thread in a tied task.
         // SAFETY: own thread only.
-        let takes_any_task = place != Place::Task || unsafe { thread.own() }.tied.is_empty();
+        let takes_any_task = !thread.is_agent() && (place != Place::Task || unsafe { thread.own() }.tied.is_empty());
         ult::sched::wait_with(&wait, WaitTraits { rank: thread.num(), meets: place != Place::Task, takes_any_task, order });
         queue::end_help(thread);
         self.pass_wake_up_on();

@@ -146,7 +146,7 @@ impl WorkShare {
 
     /// Wakes the threads that wait for an iteration of the construct, after one has had its turn or has been posted.
     fn wake_waiting(&self, team: &Team) {
-        if !self.waiting_workers.wake() {
+        if !self.waiting_workers.wake(team.sleepers()) {
             team.wake_all();
         }
     }

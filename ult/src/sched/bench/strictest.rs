@@ -12,24 +12,23 @@ pub(super) struct Strictest {
 impl Strictest {
     pub(super) const NONE: Self = Self { tag: GangTag::NONE, count: 0 };
 
-    /// Of these contexts.
-    pub(super) fn of<'a>(contexts: impl Iterator<Item = &'a Waiting>) -> Self {
-        contexts.fold(Self::NONE, |mut strictest, entry| {
-            strictest.add(entry);
-            strictest
-        })
-    }
-
     /// Counts one more.
     pub(super) fn add(&mut self, entry: &Waiting) {
-        if entry.finished {
+        self.add_alike(entry, 1);
+    }
+
+    /// Counts `count` more that have the gang of `entry`, and have finished if it has.
+    pub(super) fn add_alike(&mut self, entry: &Waiting, count: u32) {
+        if entry.finished || entry.role.tag == GangTag::NONE {
             return;
         }
         let tag = self.tag.strictest(entry.role.tag);
         if tag != self.tag {
             *self = Self { tag, count: 0 };
         }
-        self.count += u32::from(entry.role.tag == self.tag);
+        if entry.role.tag == self.tag {
+            self.count += count;
+        }
     }
 
     /// Counts one less. True if that was the last one of its gang: the strictest gang of the others is another one.

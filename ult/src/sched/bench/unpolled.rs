@@ -106,6 +106,16 @@ impl Unpolled {
         self.groups.iter_mut().find(|group| group.is_of(entry))?.take_first()
     }
 
+    /// The context that [`Unpolled::take_next_to`] would take.
+    pub(super) fn first_beside(&self, entry: &Waiting) -> Option<&Waiting> {
+        self.groups.iter().find(|group| group.is_of(entry))?.waiters.first()
+    }
+
+    /// The first context of each group, and how many there are in it.
+    pub(super) fn groups(&self) -> impl Iterator<Item = (&Waiting, u32)> {
+        self.groups.iter().filter_map(|group| Some((group.waiters.first()?, group.waiters.len() as u32)))
+    }
+
     /// Takes the context for which `wanted` holds.
     pub(super) fn take(&mut self, wanted: impl Fn(&Waiting) -> bool) -> Option<Waiting> {
         self.groups.iter_mut().find_map(|group| group.take(&wanted))

@@ -30,7 +30,7 @@ pub(crate) struct Waiting {
     /// See [`WaitTraits::takes_any_task`].
     takes_any_task: bool,
     /// The context of its thread that was the newest suspended one before it; null: none.
-    pub(super) below: *mut Ult,
+    pub(in crate::sched) below: *mut Ult,
     /// Which contexts become ready before it, if that is known.
     pub(super) order: Option<ReadyOrder>,
     /// Left in the middle of program code, not at a place where it waits.
