@@ -3,7 +3,7 @@
 //! The ELF ABI gives thread-local storage to kernel threads: `errno`, `thread_local`, the caches of `malloc`,
 //! `pthread_self()` and the owners of mutexes are found through one register, the thread pointer. When several
 //! threads of a program share a kernel thread, each needs storage of its own. It borrows that of a *donor*: an ordinary
-//! pthread, made once, that parked at once and never runs again ([`borrow`], [`give_back`]). A context *wears* an
+//! pthread, made once, that sleeps until the program relinquishes its resources ([`borrow`], [`give_back`], [`end_unused`]). A context *wears* an
 //! identity while the thread pointer is the identity's ([`wear`]).
 //!
 //! What lives here: the records, the pool of donors, and wearing. In `identity/`: making a donor (`donor`), finding
@@ -75,7 +75,7 @@ pub struct Identity {
     donated: bool,
     /// The donor's `pthread_t`. Written by it once, before anybody has the record.
     donor_thread: AtomicUsize,
-    /// False: the donor has ended, and the [`directory`] does not know it any more.
+    /// False: the donor is about to end, or has ended, and the [`directory`] does not find it any more.
     listed: AtomicBool,
     /// Not zero: the donor is to end. The futex it sleeps on.
     end_requested: AtomicU32,
@@ -107,9 +107,9 @@ impl Identity {
         }
     }
 
-    /// The storage that the record stands for is that of the calling kernel thread from here on, one of the pool that has taken the place of another.
+    /// From here on the record stands for the storage of the calling kernel thread, which has taken the place of another one of the pool ([`crate::pool::renew`]).
     pub(crate) fn set_to_calling_thread(&self) {
-        // ORDERING: Relaxed; whoever uses the record later is told of by this kernel thread.
+        // ORDERING: Relaxed; other kernel threads get the record from this one, by way of a queue or a lock.
         self.fs.store(arch::thread_pointer(), Ordering::Relaxed);
     }
 

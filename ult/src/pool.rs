@@ -9,6 +9,7 @@
 //! library destructor (deadlocks when `exit` is called from inside a region).
 
 use core::cell::UnsafeCell;
+use core::ffi::CStr;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, Once, TryLockError};
@@ -449,14 +450,14 @@ fn adopt(worker: &'static Worker) {
 /// What the names of the pool's kernel threads begin with.
 pub const THREAD_NAME_PREFIX: &str = "gangway-";
 
-/// Past the C library, whose function would keep the name as the OpenMP thread's, in memory of the program's allocator.
 fn name_thread(index: u32) {
     use std::io::Write;
     let mut name = [0_u8; 16];
     // What does not fit is left out; the last byte stays zero.
     let _ = write!(&mut name[..15], "{THREAD_NAME_PREFIX}{index}");
-    // SAFETY: a valid, short C string for the calling thread.
-    unsafe { crate::arch::system_call(libc::SYS_prctl as usize, [libc::PR_SET_NAME as usize, name.as_ptr() as usize, 0, 0]) };
+    if let Ok(name) = CStr::from_bytes_until_nul(&name) {
+        kernel::set_name(name);
+    }
 }
 
 /// The loop of a pool worker on its kernel stack: wait for an assignment, run it, be idle again. Returns when the kernel thread has left the worker to another one.

@@ -543,7 +543,7 @@ fn help_until_closed(thread: &Thread) {
         finished: true,
         alone: false,
     };
-    // All members go on together. The event differs from the numbers of barriers by its object.
+    // All members go on together: one position. A barrier's event has another object.
     let order = ReadyOrder::at(team.sleepers(), epoch, 0);
     ult::sched::wait_with(&wait, WaitTraits { rank: 0, meets: true, takes_any_task: true, order: Some(order) });
     queue::end_help(thread);

@@ -1,4 +1,4 @@
-//! Making a donor: an ordinary pthread that gives its thread block away and never runs again.
+//! Making a donor: an ordinary pthread that gives its thread block away until it is told to end.
 //!
 //! A donor runs four library calls under its own identity, publishes its thread pointer, and from then on touches no
 //! thread-local storage: somebody else may be wearing it. That is why it parks by a raw system call (the library's
@@ -79,10 +79,10 @@ unsafe extern "C" {
 /// The life of a donor.
 extern "C" fn main(argument: *mut c_void) -> *mut c_void {
     const PTHREAD_CANCEL_DISABLE: c_int = 1;
-    // SAFETY: plain calls on the calling thread. A request to cancel the wearer must not end the donor: its destructors
+    kernel::set_name(NAME);
+    // SAFETY: a plain call on the calling thread. A request to cancel the wearer must not end the donor: its destructors
     // would run in storage that somebody wears.
     unsafe {
-        libc::pthread_setname_np(libc::pthread_self(), NAME.as_ptr());
         pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, ptr::null_mut());
     }
     leave_restartable_sequences();
@@ -111,8 +111,7 @@ extern "C" fn main(argument: *mut c_void) -> *mut c_void {
     sleep_until_end_requested(identity);
     // The storage is this thread's again. Its words name the worker that has used it last.
     worker::clear_runtime_words();
-    // SAFETY: a plain call on the calling thread.
-    unsafe { libc::pthread_setname_np(libc::pthread_self(), c"gangway-end".as_ptr()) };
+    kernel::set_name(c"gangway-end");
     ptr::null_mut()
 }
 

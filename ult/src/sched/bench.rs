@@ -1,4 +1,4 @@
-//! The suspended contexts of one worker, oldest first: who can go on, who may look for work, which gang binds the worker.
+//! The suspended contexts of one worker: which can go on, which may look for work, which gang binds the worker. Those of one thread are oldest first, those of different threads roughly so.
 //!
 //! A context is put here by itself before its stack is left and taken out by whoever runs on the worker when its
 //! condition holds. All of a bench is touched by the worker that owns it alone.

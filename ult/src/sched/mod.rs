@@ -120,7 +120,7 @@ pub struct Wait<'a> {
 
 /// Says that a context waits for one of the events that happen to an object in a known order, or for one event with many others.
 ///
-/// Among the suspended contexts with the same object and event, no context is ready while one with a lower position is not. The scheduler polls
+/// Among the suspended contexts with the same object and event, no context is ready while one with a lower position is not; those with equal positions become ready together. The scheduler polls
 /// those with low positions only, so the time of a look does not depend on how many wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadyOrder {

@@ -9,7 +9,7 @@
 //!
 //! What may not live here: stacks of user-level threads ([`super`]).
 
-use core::ffi::c_void;
+use core::ffi::{CStr, c_void};
 use core::ptr;
 use std::io;
 
@@ -59,6 +59,13 @@ pub(crate) fn join(id: libc::pthread_t) {
             stack.unmap();
         }
     }
+}
+
+/// Names the calling kernel thread for debuggers and `/proc`: at most 15 characters. Past the C library, whose function the library replaces: that one keeps the name as the OpenMP thread's, in
+/// memory of the program's allocator.
+pub(crate) fn set_name(name: &CStr) {
+    // SAFETY: a valid C string; the kernel copies what fits.
+    unsafe { crate::arch::system_call(libc::SYS_prctl as usize, [libc::PR_SET_NAME as usize, name.as_ptr() as usize, 0, 0]) };
 }
 
 /// In the child of a fork: none of the threads exists.

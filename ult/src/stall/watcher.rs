@@ -344,11 +344,9 @@ fn spawn() -> bool {
 }
 
 extern "C" fn main(_: *mut c_void) -> *mut c_void {
-    // SAFETY: a short C string, plain values; every one of these may be refused without harm.
-    unsafe {
-        libc::pthread_setname_np(libc::pthread_self(), c"gangway-stall".as_ptr());
-        libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0);
-    }
+    crate::stack::kernel::set_name(c"gangway-stall");
+    // SAFETY: plain values; it may be refused without harm.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) };
     leave_the_starters_place();
     ask_for_short_slices();
     watch()

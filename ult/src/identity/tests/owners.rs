@@ -82,7 +82,7 @@ fn a_request_to_cancel_ends_neither_donor_nor_wearer() {
     let donor = lent();
     under(donor, || NUMBER.set(11));
     let id = donor.thread_pointer() as libc::pthread_t;
-    // SAFETY: on this processor glibc's thread id is the thread pointer, and a donor never ends.
+    // SAFETY: on this processor glibc's thread id is the thread pointer, and a donor does not end by itself.
     assert_eq!(unsafe { libc::pthread_cancel(id) }, 0);
     std::thread::sleep(std::time::Duration::from_millis(20));
     // SAFETY: signal 0 only asks whether the thread exists.
