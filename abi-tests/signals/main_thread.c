@@ -10,7 +10,17 @@ static __thread volatile int number = -1;
 static volatile int handled, elsewhere, off_stack, inside, switched;
 static char *top;
 static sigjmp_buf back;
-static volatile int leaves;
+static volatile int leaves, armed;
+
+/* The next alarm, by the main thread when it has handled all before. One that came while it is in the handler, and blocks the signal, would be another thread's. */
+static void arm(void)
+{
+    if (armed != handled)
+        return;
+    armed++;
+    struct itimerval time = {{0, 0}, {0, 10000}};
+    setitimer(ITIMER_REAL, &time, NULL);
+}
 
 static void handler(int signal_number, siginfo_t *info, void *context)
 {
@@ -20,18 +30,12 @@ static void handler(int signal_number, siginfo_t *info, void *context)
     elsewhere += number != 0 || omp_get_thread_num() != 0;
     off_stack += top - &here < 0 || top - &here > 1 << 20;
     inside = 1;
-    /* Long enough to be interrupted, much shorter than from one alarm to the next. */
+    /* Long enough to be interrupted. */
     for (volatile int i = 0; i < 200000; i++)
         continue;
     inside = 0;
     if (leaves)
         siglongjmp(back, 1);
-}
-
-static void every(int microseconds)
-{
-    struct itimerval time = {{0, microseconds}, {0, microseconds}};
-    setitimer(ITIMER_REAL, &time, NULL);
 }
 
 static void compute(int steps)
@@ -46,12 +50,13 @@ int main(void)
     top = &here + 4096;
     handle(SIGALRM, handler, SA_RESTART);
     number = 0;
-    every(10000);
     for (int region = 0; region < 5; region++) {
 #pragma omp parallel
         {
             number = omp_get_thread_num();
             for (int round = 0; round < 60; round++) {
+                if (omp_get_thread_num() == 0)
+                    arm();
                 compute(100000);
                 if (getpid() == (pid_t)gettid() && inside && number != 0)
                     switched++;
@@ -59,6 +64,8 @@ int main(void)
             }
         }
     }
+    while (handled != armed)
+        compute(1000);
     CHECK(handled > 0);
     CHECK_EQ(elsewhere, 0);
     CHECK_EQ(off_stack, 0);
@@ -73,6 +80,7 @@ int main(void)
             for (volatile int times = 0; times < 5; times++)
                 if (sigsetjmp(back, 1) == 0) {
                     leaves = 1;
+                    arm();
                     for (;;)
                         compute(1000);
                 } else {
@@ -83,7 +91,6 @@ int main(void)
             for (int round = 0; round < 20; round++)
                 compute(1000000);
     }
-    every(0);
     CHECK_EQ(left, 5);
     CHECK_EQ(elsewhere, 0);
     return check_result();
