@@ -10,6 +10,7 @@
 //! harness, and neither runs one binary under several ways of loading a library.
 
 mod build;
+pub mod choose;
 pub mod compilers;
 pub mod cubin;
 mod exec;
@@ -25,8 +26,8 @@ pub mod single;
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::parallel;
 use build::Builder;
 use compilers::Compiler;
 use meta::Source;
@@ -49,6 +50,12 @@ pub struct Options {
     pub jobs: usize,
     /// Which programs.
     pub extent: Extent,
+    /// Runs that [`Extent::Gate`] makes whatever its rule says.
+    pub pins: Vec<choose::Pin>,
+    /// Print the runs instead of making them.
+    pub list: bool,
+    /// Where to write what each run took, a line each.
+    pub record: Option<PathBuf>,
 }
 
 /// How much is run.
@@ -56,7 +63,9 @@ pub struct Options {
 pub enum Extent {
     /// Neither the long programs nor products.
     Short,
-    /// The long programs (`stress: yes`) too, and those that rotate with every compiler, mode and count: what `cargo xtask test` runs.
+    /// The long programs (`stress: yes`) too, and of all programs some runs: what `cargo xtask test` makes, see [`choose`].
+    Gate,
+    /// Every run of every program, with every compiler, mode and count.
     Long,
     /// Products (`all: yes`) too.
     All,
@@ -94,6 +103,10 @@ pub fn run(options: &Options) -> Result<Outcome, String> {
     }
     let sources = meta::read_all(&options.root.join("abi-tests"), &options.cache.join("cases"))?;
     let programs = select(options, &report, &sources, &found.usable);
+    if options.list {
+        programs.iter().for_each(|program| program.print_cells());
+        return Ok(Outcome::default());
+    }
     report.begin(programs.len(), &found.usable);
     let (alone, together): (Vec<_>, Vec<_>) = programs.iter().partition(|p| p.source.alone);
     run_programs(&together, options.jobs.max(1), &builder, &report);
@@ -103,6 +116,9 @@ pub fn run(options: &Options) -> Result<Outcome, String> {
     }
     if wanted(options, "silence") {
         silence::check(&builder, &report);
+    }
+    if let Some(file) = &options.record {
+        report.write_cells(file)?;
     }
     Ok(report.finish())
 }
@@ -121,7 +137,11 @@ fn select<'a>(
             continue;
         }
         let taken = takers(options, report, source, compilers);
-        programs.extend(if source.rotates && options.extent == Extent::Short { plan::rotate(taken) } else { taken });
+        programs.extend(match options.extent {
+            Extent::Short if source.rotates => plan::rotate(taken),
+            Extent::Gate if options.library.is_some() => choose::of_source(taken, &options.pins),
+            _ => taken,
+        });
     }
     programs.retain(|program| wanted(options, &program.title()));
     programs
@@ -148,27 +168,10 @@ fn wanted(options: &Options, title: &str) -> bool {
 /// Builds and runs the programs, `jobs` at a time, in the order given.
 fn run_programs(programs: &[&Program], jobs: usize, builder: &Builder, report: &Report) {
     let printing = Mutex::new(());
-    each(programs, jobs, |program| {
+    parallel::map(programs, jobs, |program| {
         let records = program.run(builder);
         let _one_at_a_time = printing.lock().expect("no printer panics");
         report.add(program, records);
-    });
-}
-
-/// Does `work` for each of `items`, `jobs` at a time, in the order given.
-fn each<T: Sync>(items: &[T], jobs: usize, work: impl Fn(&T) + Sync) {
-    let next = AtomicUsize::new(0);
-    std::thread::scope(|scope| {
-        for _ in 0..jobs {
-            scope.spawn(|| {
-                loop {
-                    // ORDERING: Relaxed; the counter only hands out indices, the items were published by the spawn.
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(item) = items.get(index) else { break };
-                    work(item);
-                }
-            });
-        }
     });
 }
 

@@ -204,8 +204,8 @@ pub fn conformance(places: &Places, report: &mut Report) {
     }
 }
 
-/// Builds, and runs the checks whose name contains `filter`.
-pub fn check(places: &Places, filter: &str, report: &mut Report) {
+/// Builds, and runs the checks whose name contains `filter`: programs with some of the MPIs and compilers each, or with `every` one.
+pub fn check(places: &Places, filter: &str, every: bool, report: &mut Report) {
     let mut all = build(places, report);
     all.retain(|mpi| runs_here(places, mpi, report));
     if all.is_empty() {
@@ -215,7 +215,7 @@ pub fn check(places: &Places, filter: &str, report: &mut Report) {
         Ok(program) => all.iter().for_each(|mpi| check::run(places, mpi, &program, filter, report)),
         Err(why) => report.fail("bridge: check.c", &why),
     }
-    ranks::run(places, &all, filter, report);
+    ranks::run(places, &all, filter, every, report);
     aware::run(places, &all, filter, report);
     tool::run(places, &all, filter, report);
 }

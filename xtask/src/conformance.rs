@@ -140,6 +140,9 @@ fn ours(places: &Places, request: &Request) -> Result<Outcome, String> {
         filter: request.filter.clone(),
         jobs: std::thread::available_parallelism().map_or(1, |n| n.get()),
         extent: if request.full { abi_tests::Extent::Long } else { abi_tests::Extent::Short },
+        pins: Vec::new(),
+        list: false,
+        record: None,
     })?;
     let total = driver::Counts { passed: counts.passed, failed: counts.failures.len(), skipped: counts.skipped };
     Ok(Outcome { groups: vec![("abi-tests".into(), total)], total, failures: counts.failures })

@@ -23,6 +23,8 @@ mod lanes;
 mod life;
 mod mutants;
 mod pages;
+mod parallel;
+mod pins;
 mod placement;
 mod programs;
 mod readme;
@@ -62,7 +64,9 @@ cargo xtask <command>
   programs             the real programs only, all of them (docs/programs.md)
                          --quick  those of test   --filter TEXT   --own  on their own runtimes
   abi-tests            the ABI programs only
-                         --filter TEXT  --own  --jobs N  --stress (as in test)  --all (products too)
+                         --filter TEXT  --own  --jobs N  --gate (the runs of test, docs/cells.md)
+                         --stress (every run)  --all (products too)
+                         --list  the runs, without making them   --record FILE  what each took
   conformance [SUITE]  test suites of other runtimes: llvm, gcc, ours; all without a word
                          --filter TEXT  --full  --threads N (4)  --repeat N  --concurrent (gcc: the most concurrent tests)
                          --devices host|openmpi|mpich  (llvm, gcc) tests of devices, on one with memory of its own
@@ -89,7 +93,7 @@ cargo xtask <command>
                          --check  only what test does   --instructions  count instructions and record them
   trace                traces of programs whose history is known, and reports of traces in a browser (docs/trace.md)
   bridge               build libgangway_mpi_openmpi.so and libgangway_mpi_mpich.so, for the MPIs that are installed (docs/bridge.md)
-                         --check [--filter TEXT]  run the checks with ranks, as in test
+                         --check [--filter TEXT]  run the checks with ranks, each with every MPI and compiler
                          --measure [--filter TEXT]  latency and rates: messages, aware, pingpong, wave, mesh
 
   placement            placement policies on the graphs of examples and on random ones, in virtual time (docs/placement.md)
@@ -365,7 +369,7 @@ fn gpu_tests(options: &mut Options, places: &Places) -> Result<bool, String> {
     let here = gpu_bench::kind_here();
     let kind = kind.or_else(|| here.clone()).ok_or("nvidia-smi shows no GPU here; --gpu sm_90 builds for another machine")?;
     let into = places.target.join("gpu-tests").join(&kind);
-    let request = abi_tests::Options { root: places.root.clone(), cache: places.target.join("abi-tests"), library: Some(library(options, places)?), filter, jobs, extent: abi_tests::Extent::Short };
+    let request = abi_tests::Options { root: places.root.clone(), cache: places.target.join("abi-tests"), library: Some(library(options, places)?), filter, jobs, extent: abi_tests::Extent::Short, pins: Vec::new(), list: false, record: None };
     println!("{} programs in {}", abi_tests::gpus::build(&request, &kind, &into)?, into.display());
     if here.as_ref() != Some(&kind) {
         println!("on the machine with the GPU: xtask gpu-tests --run {}", into.display());
@@ -422,10 +426,12 @@ fn abi(options: &mut Options, places: &Places) -> Result<bool, String> {
     let filter = options.value("--filter");
     let jobs = jobs(options)?;
     let own = options.flag("--own");
-    let extent = match (options.flag("--all"), options.flag("--stress")) {
-        (true, _) => abi_tests::Extent::All,
-        (false, true) => abi_tests::Extent::Long,
-        (false, false) => abi_tests::Extent::Short,
+    let (record, list) = (options.value("--record").map(PathBuf::from), options.flag("--list"));
+    let extent = match (options.flag("--all"), options.flag("--stress"), options.flag("--gate")) {
+        (true, _, _) => abi_tests::Extent::All,
+        (_, true, _) => abi_tests::Extent::Long,
+        (_, _, true) => abi_tests::Extent::Gate,
+        _ => abi_tests::Extent::Short,
     };
     let library = if own {
         None
@@ -441,6 +447,9 @@ fn abi(options: &mut Options, places: &Places) -> Result<bool, String> {
         filter,
         jobs,
         extent,
+        pins: pins::all(places)?,
+        list,
+        record,
     })?;
     Ok(outcome.failures.is_empty())
 }
@@ -480,7 +489,7 @@ fn mpi_bridge(options: &mut Options, places: &Places, report: &mut Report) -> Re
     nothing_left(options)?;
     match (measure, check || !filter.is_empty()) {
         (true, _) => bridge::measure(places, &filter, report),
-        (false, true) => bridge::check(places, &filter, report),
+        (false, true) => bridge::check(places, &filter, true, report),
         (false, false) => bridge::build_only(places, report),
     }
     Ok(report.finish() == 0)

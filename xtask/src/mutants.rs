@@ -12,13 +12,12 @@ mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 use std::{fs, io};
 
+use crate::abi_tests::choose::Pin;
 use crate::abi_tests::single::{Bench, Choice};
-use crate::exec;
+use crate::{exec, parallel};
 use crate::programs::Places;
 use table::{MUTANTS, Mutant};
 
@@ -55,7 +54,7 @@ pub fn run(places: &Places, filter: &str, jobs: usize) -> Result<bool, String> {
     let bench = Bench::new(&places.root, &places.target.join("abi-tests"), &target.join("release/libgangway.so"))?;
     let chosen: Vec<&Mutant> = MUTANTS.iter().filter(|m| m.name.contains(filter)).collect();
     let limits = limits(&bench, &chosen, jobs)?;
-    let judged = in_parallel(&chosen, jobs, |mutant| {
+    let judged = parallel::map(&chosen, jobs, |mutant| {
         let one = judge(places, &bench, mutant, &limits);
         println!("{}", line(&one));
         one
@@ -65,11 +64,19 @@ pub fn run(places: &Places, filter: &str, jobs: usize) -> Result<bool, String> {
     Ok(survivors == 0)
 }
 
+/// The runs by which mutants are noticed.
+pub fn pins() -> Vec<Pin> {
+    let programs = MUTANTS.iter().flat_map(|mutant| mutant.programs);
+    programs.map(|&(program, compiler, threads)| Pin { program: program.into(), compiler: compiler.into(), threads }).collect()
+}
+
 fn build(places: &Places, target: &Path) -> Result<(), String> {
-    println!("building the library with its mutants (release)");
+    println!("building the library with its mutants (release, without optimisation across crates)");
     let target = target.display().to_string();
+    // In parallel, and in half of the time: what is slower is slower without a mutant, too.
+    let env = [("CARGO_TARGET_DIR", target.as_str()), ("CARGO_PROFILE_RELEASE_LTO", "off"), ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16")];
     let words = ["build", "--quiet", "--release", "-p", "libomp-shim", "--features", "mutants"];
-    let built = exec::visible("cargo", &words, &[("CARGO_TARGET_DIR", &target)], &places.root);
+    let built = exec::visible("cargo", &words, &env, &places.root);
     built.then_some(()).ok_or("the library does not build with its mutants".into())
 }
 
@@ -88,7 +95,7 @@ fn limits(bench: &Bench, chosen: &[&Mutant], jobs: usize) -> Result<BTreeMap<Pro
         probes.extend(named(bench, mutant)?);
     }
     let probes: Vec<Probe> = probes.into_iter().collect();
-    let limits = in_parallel(&probes, jobs, |&probe| limit(bench, probe).map(|seconds| (probe, seconds)));
+    let limits = parallel::map(&probes, jobs, |&probe| limit(bench, probe).map(|seconds| (probe, seconds)));
     limits.into_iter().collect()
 }
 
@@ -171,26 +178,6 @@ fn catch_wider(bench: &Bench, mutant: &Mutant) -> Option<(String, String)> {
 fn fails_as(bench: &Bench, mutant: &Mutant, (choice, threads): Probe, limit: u32) -> Option<String> {
     let env = [("GANGWAY_MUTANT".to_owned(), mutant.name.to_owned())];
     bench.run(choice, threads, &env, limit).err()
-}
-
-/// `work` on each item, `jobs` at a time; results in the order of the items.
-fn in_parallel<T: Sync, R: Send>(items: &[T], jobs: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let next = AtomicUsize::new(0);
-    let done = Mutex::new(BTreeMap::new());
-    std::thread::scope(|scope| {
-        for _ in 0..jobs.max(1) {
-            scope.spawn(|| {
-                loop {
-                    // ORDERING: Relaxed; the counter only hands out indices, the items were published by the spawn.
-                    let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(item) = items.get(at) else { break };
-                    let result = work(item);
-                    done.lock().expect("no worker panics with the lock").insert(at, result);
-                }
-            });
-        }
-    });
-    done.into_inner().expect("no worker panics with the lock").into_values().collect()
 }
 
 // ---- the table and the sources -----------------------------------------------------------------------------------

@@ -6,9 +6,9 @@
 use crate::programs::Places;
 use crate::report::Report;
 use crate::conformance::{self, Suite};
-use crate::{abi_tests, bench, bridge, conform, debugger, dist, env_cases, examples, exec, factorizations, gpu_bench, gpu_model, lab, life, mutants, pages, placement, readme, sanitizers, setup, soak, symbols, trace};
-use std::fs;
-use std::process::{Command, Stdio};
+use crate::{abi_tests, bench, bridge, conform, debugger, dist, env_cases, examples, exec, factorizations, gpu_bench, gpu_model, lab, life, mutants, pages, parallel, pins, placement, readme, sanitizers, setup, soak, symbols, trace};
+use std::process::{Command, Output, Stdio};
+use std::{fs, io};
 
 /// Runs everything. `quick` leaves out the long ABI programs, the models, the mutants and the other runtimes' suites.
 pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
@@ -50,7 +50,7 @@ pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
     dist::run(places, dist::Checks::Quick, report);
     readme::run(places, report);
     report.step("MPI bridge");
-    bridge::check(places, "", report);
+    bridge::check(places, "", false, report);
     env_cases::run(places, &places.library(), "", report);
     lab::run(places, &lab::Request { library: places.library(), quick: true, lenient: true, filter: String::new() }, report);
     life::run(places, &life::Request { library: places.library(), quick: true, table: false, filter: String::new() }, report);
@@ -59,7 +59,7 @@ pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
     examples::run(places, &places.library(), report);
     sanitizers::run(places, &sanitizers::Request { library: places.library(), quick: true, filter: String::new() }, report);
     report.step("ABI programs");
-    abi(places, if quick { abi_tests::Extent::Short } else { abi_tests::Extent::Long }, report);
+    abi(places, if quick { abi_tests::Extent::Short } else { abi_tests::Extent::Gate }, report);
     if quick {
         report.skip("mutants", "left out by --quick");
     } else {
@@ -133,13 +133,18 @@ fn tests(
     env: &[(&str, &str)],
     report: &mut Report,
 ) {
+    count(name, cargo_output(places, arguments, env), report);
+}
+
+fn cargo_output(places: &Places, arguments: &[&str], env: &[(&str, &str)]) -> io::Result<Output> {
     let mut command = Command::new("cargo");
-    command
-        .args(arguments)
-        .envs(env.iter().copied())
-        .current_dir(&places.root)
-        .stdin(Stdio::null());
-    let output = match command.stderr(Stdio::inherit()).output() {
+    command.args(arguments).envs(env.iter().copied()).current_dir(&places.root).stdin(Stdio::null());
+    command.stderr(Stdio::inherit()).output()
+}
+
+/// Counts the tests that a `cargo test` command has reported.
+fn count(name: &str, output: io::Result<Output>, report: &mut Report) {
+    let output = match output {
         Ok(output) => output,
         Err(e) => return report.fail(name, &e.to_string()),
     };
@@ -207,19 +212,15 @@ fn models_of(places: &Places, package: &str, report: &mut Report) {
         return report.skip("models", &format!("{package}/tests has no loom_*.rs"));
     }
     let target = places.target.join("loom").display().to_string();
-    for model in models {
-        let env = [
-            ("RUSTFLAGS", "--cfg loom"),
-            ("CARGO_TARGET_DIR", target.as_str()),
-        ];
-        tests(
-            places,
-            &model,
-            &["test", "-p", package, "--release", "--test", &model],
-            &env,
-            report,
-        );
+    let env = [("RUSTFLAGS", "--cfg loom"), ("CARGO_TARGET_DIR", target.as_str())];
+    let named = models.iter().flat_map(|model| ["--test", model]);
+    let build: Vec<&str> = ["test", "--quiet", "--no-run", "-p", package, "--release"].into_iter().chain(named).collect();
+    if !cargo(places, &build, &env) {
+        return report.fail("models", "they do not build");
     }
+    // A model is one thread for most of its time.
+    let outputs = parallel::map(&models, jobs(), |model| cargo_output(places, &["test", "-p", package, "--release", "--test", model], &env));
+    models.iter().zip(outputs).for_each(|(model, output)| count(model, output, report));
 }
 
 /// How many programs run at once.
@@ -228,6 +229,10 @@ fn jobs() -> usize {
 }
 
 fn abi(places: &Places, extent: abi_tests::Extent, report: &mut Report) {
+    let pins = match pins::all(places) {
+        Ok(pins) => pins,
+        Err(why) => return report.fail("ABI programs", &why),
+    };
     let options = abi_tests::Options {
         root: places.root.clone(),
         cache: places.target.join("abi-tests"),
@@ -235,6 +240,9 @@ fn abi(places: &Places, extent: abi_tests::Extent, report: &mut Report) {
         filter: None,
         jobs: jobs(),
         extent,
+        pins,
+        list: false,
+        record: None,
     };
     match abi_tests::run(&options) {
         Ok(outcome) => report.add(outcome.passed, outcome.failures, outcome.skipped),

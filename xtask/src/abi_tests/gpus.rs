@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use super::Extent;
 use super::build::Builder;
 use super::compilers::{self, Compiler, Family};
+use crate::parallel;
 use super::exec::Run;
 use super::meta::{self, Mode, Source, file_stem};
 use super::plan::{self, Program, Record, Verdict};
@@ -63,11 +64,11 @@ pub fn run(directory: &Path, filter: Option<&str>, jobs: usize) -> Result<Outcom
         let program = Program::new(source, compiler, 0);
         let threads = source.threads.iter().copied().max_by_key(|count| (*count <= 8, *count)).unwrap_or(4);
         let verdict = run_one(&directory, source, threads);
-        report.add(&program, vec![Record { mode: Mode::RealGpu, threads, verdict }]);
+        report.add(&program, vec![Record { mode: Mode::RealGpu, threads, devices: None, seconds: 0.0, verdict }]);
     };
     let (alone, together): (Vec<_>, Vec<_>) = chosen.into_iter().partition(|source| source.alone);
-    super::each(&together, jobs, one);
-    super::each(&alone, 1, one);
+    parallel::map(&together, jobs, one);
+    parallel::map(&alone, 1, one);
     Ok(report.finish())
 }
 

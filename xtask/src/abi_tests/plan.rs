@@ -4,8 +4,10 @@
 //! that is not 1 where the program allows it, since they differ from preload before `main` only.
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use super::build::{Builder, Recipe};
+use super::choose::Cell;
 use super::compilers::{Compiler, Family, OFFLOAD};
 use super::cubin;
 use super::Extent;
@@ -21,6 +23,8 @@ pub struct Program<'a> {
     opt: &'a str,
     /// Which one of the modes and thread counts, for programs that rotate.
     turn: Option<usize>,
+    /// The runs to make; none: all of them.
+    chosen: Option<Vec<Cell>>,
 }
 
 /// Of programs from one source, one for each runtime, and one in all if the source is of a template: its
@@ -41,7 +45,7 @@ pub fn rotate(mut programs: Vec<Program>) -> Vec<Program> {
 }
 
 /// A number that differs between names and stays with a name (FNV-1a).
-fn turn(name: &str) -> usize {
+pub fn turn(name: &str) -> usize {
     name.bytes().fold(0x811c_9dc5_u32, |hash, b| (hash ^ u32::from(b)).wrapping_mul(0x0100_0193)) as usize
 }
 
@@ -51,6 +55,10 @@ pub struct Record {
     pub mode: Mode,
     /// `OMP_NUM_THREADS`.
     pub threads: u32,
+    /// Devices of a run with `devices`.
+    pub devices: Option<u32>,
+    /// Seconds that it took; the first run of a program builds it, too.
+    pub seconds: f64,
     /// The verdict.
     pub verdict: Verdict,
 }
@@ -70,7 +78,28 @@ impl<'a> Program<'a> {
     pub fn new(source: &'a Source, compiler: &'a Compiler, index: usize) -> Self {
         let odd = (source.name.bytes().map(usize::from).sum::<usize>() + index) % 2 == 1;
         let opt = source.opt.as_deref().unwrap_or(if odd { "-O2" } else { "-O0" });
-        Self { source, compiler, opt, turn: None }
+        Self { source, compiler, opt, turn: None, chosen: None }
+    }
+
+    /// With these runs alone.
+    pub fn with_cells(self, cells: Vec<Cell>) -> Self {
+        Self { chosen: Some(cells), ..self }
+    }
+
+    /// All runs of the program. `turn`: for ways of loading that meet one number of threads, which one; none: the usual one.
+    pub fn cells(&self, with_library: bool, turn: Option<usize>) -> Vec<Cell> {
+        let devices: Vec<Option<u32>> = match &self.source.devices[..] {
+            [] => vec![None],
+            counts => counts.iter().copied().map(Some).collect(),
+        };
+        let counts = &self.source.threads;
+        let turned = |mode, threads| match turn {
+            Some(turn) if matches!(mode, Mode::Symlink | Mode::Link) && self.source.modes.len() > 1 => counts[turn / 5 % counts.len()],
+            _ => threads,
+        };
+        let cases = self.cases(with_library).into_iter();
+        let cells = cases.flat_map(|(mode, threads)| devices.iter().map(move |&devices| (mode, turned(mode, threads), devices)));
+        cells.filter(|(mode, _, devices)| !matches!(mode, Mode::Gpu | Mode::Cubin) || devices.is_some_and(|count| count > 0)).collect()
     }
 
     /// `path [compiler]`, as filters and failures name it.
@@ -86,7 +115,7 @@ impl<'a> Program<'a> {
         if self.source.all && extent < Extent::All {
             return Some("a product; asked for with `--all`".into());
         }
-        if self.source.stress && extent < Extent::Long {
+        if self.source.stress && extent < Extent::Gate {
             return Some("long; asked for with `--stress`".into());
         }
         let named = |term: &String| self.compiler.matches(term);
@@ -100,26 +129,34 @@ impl<'a> Program<'a> {
         (!taken).then(|| format!("written for {}", self.source.compilers.join(", ")))
     }
 
+    /// The runs to make with a library.
+    pub fn chosen_cells(&self) -> Vec<Cell> {
+        self.chosen.clone().unwrap_or_else(|| self.cells(true, None))
+    }
+
+    /// Prints a line for each run with a library: program, compiler, way of loading, threads, devices, separated by tabs.
+    pub fn print_cells(&self) {
+        for (mode, threads, devices) in self.chosen_cells() {
+            println!("{}", cell_name(self, mode, threads, devices));
+        }
+    }
+
     /// Builds and runs it in every way it asks for.
     pub fn run(&self, builder: &Builder) -> Vec<Record> {
         let mut records = Vec::new();
-        let devices: Vec<Option<u32>> = match &self.source.devices[..] {
-            [] => vec![None],
-            counts => counts.iter().copied().map(Some).collect(),
-        };
-        let cases = self.cases(builder.library().is_some());
-        let runs = cases.iter().flat_map(|&(m, t)| devices.iter().map(move |&d| (m, t, d)));
-        for (mode, threads, devices) in runs.filter(|(mode, _, devices)| !matches!(mode, Mode::Gpu | Mode::Cubin) || devices.is_some_and(|count| count > 0)) {
+        let cells = self.chosen.clone().unwrap_or_else(|| self.cells(builder.library().is_some(), None));
+        for (mode, threads, devices) in cells {
             let left_out = match mode {
                 Mode::Cubin => self.cubin_options(builder).err(),
                 _ => self.left_out(builder),
             };
+            let start = Instant::now();
             let verdict = match left_out {
                 Some(reason) => Verdict::Skipped(reason),
                 None => self.run_case(builder, mode, threads, devices),
             };
             let built = !matches!(&verdict, Verdict::Failed(what, _) if what.starts_with("does not build"));
-            records.push(Record { mode, threads, verdict });
+            records.push(Record { mode, threads, devices, seconds: start.elapsed().as_secs_f64(), verdict });
             if !built {
                 break;
             }
@@ -219,7 +256,8 @@ impl<'a> Program<'a> {
         }
     }
 
-    fn is_shared(&self) -> bool {
+    /// Is it a shared object, for Python?
+    pub fn is_shared(&self) -> bool {
         self.source.modes.contains(&Mode::Python)
     }
 
@@ -323,6 +361,13 @@ impl<'a> Program<'a> {
         };
         Run { arguments, env, timeout: self.source.timeout }
     }
+}
+
+/// A run as lists of them name it.
+pub fn cell_name(program: &Program, mode: Mode, threads: u32, devices: Option<u32>) -> String {
+    let devices = devices.map_or("-".into(), |count| count.to_string());
+    let mode = format!("{mode:?}").to_lowercase();
+    format!("{}\t{}\t{mode}\t{threads}\t{devices}", program.source.name, program.compiler.name)
 }
 
 /// The difference between how a run ended and what the program's header wants. Texts are checked for our library only, not for its peers.

@@ -1,13 +1,15 @@
 //! Progress, failures, skips and the summary.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 use std::sync::Mutex;
 use std::time::Instant;
 
 use super::Outcome;
 use super::compilers::Compiler;
 use super::meta::Mode;
-use super::plan::{Program, Record, Verdict};
+use super::plan::{Program, Record, Verdict, cell_name};
 
 /// Collects verdicts from several threads and prints as they come.
 pub struct Report {
@@ -22,6 +24,8 @@ struct State {
     outcome: Outcome,
     table: BTreeMap<(String, Mode), Cell>,
     skips: BTreeMap<String, Vec<String>>,
+    /// A line for each run: program, compiler, way of loading, threads, devices, seconds, separated by tabs.
+    cells: Vec<String>,
 }
 
 /// Runs of one compiler with one way of loading, by outcome.
@@ -88,6 +92,14 @@ impl Report {
         });
     }
 
+    /// Writes a line for each run to `file`.
+    pub fn write_cells(&self, file: &Path) -> Result<(), String> {
+        self.with(|state| {
+            state.cells.sort();
+            fs::write(file, state.cells.join("\n") + "\n").map_err(|error| format!("{}: {error}", file.display()))
+        })
+    }
+
     /// Prints skips, the table and the last line.
     pub fn finish(&self) -> Outcome {
         self.with(|state| {
@@ -119,6 +131,10 @@ impl State {
     }
 
     fn record(&mut self, program: &Program, record: Record) {
+        if !matches!(record.verdict, Verdict::Skipped(_)) {
+            let name = cell_name(program, record.mode, record.threads, record.devices);
+            self.cells.push(format!("{name}\t{:.2}", record.seconds));
+        }
         let cell = self.table.entry((program.compiler.name.clone(), record.mode)).or_default();
         let title = format!("{} {:?} threads={}", program.title(), record.mode, record.threads).to_lowercase();
         match record.verdict {

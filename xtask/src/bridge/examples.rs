@@ -28,10 +28,12 @@ const TRIES: usize = 4;
 const NO_ROOM: &str = "no device has room for target region";
 
 /// Runs all whose name contains `filter`; all of them for "examples". Two at a time: starting and ending ranks is mostly waiting.
-pub fn run(room: &Room<'_>, mpis: &[Mpi], compiler: Compiler, filter: &str, report: &mut Report) {
+/// Each with `every` compiler, or with one of them.
+pub fn run(room: &Room<'_>, mpis: &[Mpi], compiler: Compiler, filter: &str, every: bool, report: &mut Report) {
     let mpis: Vec<&Mpi> = mpis.iter().filter(|m| !m.launch.is_empty()).collect();
     let is_chosen = |name: &&&str| !mpis.is_empty() && ("examples".contains(filter) || name.contains(filter));
-    let chosen: Vec<&str> = EXAMPLES.iter().filter(is_chosen).copied().collect();
+    let its_own = |at: usize| every || (at + usize::from(compiler == Compiler::Gcc)).is_multiple_of(2);
+    let chosen: Vec<&str> = EXAMPLES.iter().filter(is_chosen).enumerate().filter(|&(at, _)| its_own(at)).map(|(_, name)| *name).collect();
     let every_second = |first: usize| -> Vec<Outcome> {
         chosen.iter().skip(first).step_by(2).flat_map(|name| outcomes(room, &mpis, compiler, name)).collect()
     };

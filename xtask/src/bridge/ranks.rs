@@ -5,6 +5,7 @@
 
 use super::{Mpi, environment, examples, gpus, words};
 use crate::exec::{self, Ran};
+use crate::parallel;
 use crate::programs::Places;
 use crate::report::Report;
 use std::fs;
@@ -262,11 +263,44 @@ const DEVICE: [(&str, &[Compiler]); 17] = [
     ("tree", BOTH),
 ];
 
+impl Cell<'_> {
+    fn title(&self) -> String {
+        let test = self.test;
+        let what = [test.name, test.argument].into_iter().chain(test.settings.iter().copied());
+        let what: Vec<&str> = what.filter(|word| !word.is_empty()).collect();
+        let by_time = if test.tries > 1 { " (by time)" } else { "" };
+        format!("ranks [{}, {} ranks, {}, {}, {}]: {}{by_time}", self.mpi.name, self.ranks, self.compiler.name(), test.mode, test.progress, what.join(" "))
+    }
+}
+
 /// Seconds that a run may take on a machine that is busy with something else.
 pub const LIMIT: u32 = 60;
 
-/// Runs all whose name contains `filter`.
-pub fn run(places: &Places, mpis: &[Mpi], filter: &str, report: &mut Report) {
+/// A run of a test: its row, with which MPI and compiler, on how many ranks.
+struct Cell<'a> {
+    test: &'a Test,
+    mpi: &'a Mpi,
+    compiler: Compiler,
+    ranks: u32,
+}
+
+/// The runs of all rows whose name contains `filter`. If not `every` one, then each number of ranks of a row with one of two compilers under an MPI, and with
+/// the other one under the other MPI; a row for one compiler with one MPI, in turn.
+fn cells<'a>(mpis: &'a [Mpi], filter: &str, every: bool) -> Vec<Cell<'a>> {
+    let mut cells = Vec::new();
+    for (row, test) in TESTS.iter().enumerate().filter(|(_, test)| test.name.contains(filter)) {
+        for (at, &ranks) in test.ranks.iter().enumerate() {
+            for (by, &compiler) in BOTH.iter().enumerate().filter(|(_, compiler)| test.compilers.contains(compiler)) {
+                let chosen = mpis.iter().enumerate().filter(|&(under, _)| every || mpis.len() == 1 || (row + at + by + under).is_multiple_of(2));
+                cells.extend(chosen.map(|(_, mpi)| Cell { test, mpi, compiler, ranks }));
+            }
+        }
+    }
+    cells
+}
+
+/// Runs all whose name contains `filter`: some with each MPI and compiler, or `every` one.
+pub fn run(places: &Places, mpis: &[Mpi], filter: &str, every: bool, report: &mut Report) {
     if !places.library().exists() {
         return report.skip("ranks", "the library has not been built (cargo build --release -p libomp-shim)");
     }
@@ -274,18 +308,14 @@ pub fn run(places: &Places, mpis: &[Mpi], filter: &str, report: &mut Report) {
         Ok(room) => room,
         Err(why) => return report.fail("ranks: links", &why),
     };
+    room.tests(mpis, filter, every, report);
     for compiler in BOTH {
         if let Err(why) = room.tries(*compiler) {
             report.skip(&format!("ranks [{}]", compiler.name()), &why);
             continue;
         }
-        for mpi in mpis.iter().filter(|m| !m.launch.is_empty()) {
-            for test in TESTS.iter().filter(|t| t.compilers.contains(compiler) && t.name.contains(filter)) {
-                room.test(mpi, *compiler, test, report);
-            }
-        }
         room.device_programs(mpis, *compiler, filter, report);
-        examples::run(&room, mpis, *compiler, filter, report);
+        examples::run(&room, mpis, *compiler, filter, every, report);
     }
     gpus::run(&room, mpis, filter, report);
 }
@@ -365,25 +395,39 @@ impl<'a> Room<'a> {
         exec::run(&line, &environment(&[]), &self.places.root, LIMIT)
     }
 
-    fn test(&self, mpi: &Mpi, compiler: Compiler, test: &Test, report: &mut Report) {
-        let program = match self.program(compiler, &format!("mpi-bridge/programs/ranks/{}.c", test.name), &format!("ranks-{}", test.name)) {
-            Ok(program) => program,
-            Err(why) => return report.fail(&format!("ranks: {} [{}]", test.name, compiler.name()), &why),
-        };
-        let what = [test.name, test.argument].into_iter().chain(test.settings.iter().copied());
-        let what: Vec<&str> = what.filter(|word| !word.is_empty()).collect();
-        for ranks in test.ranks {
-            let name = format!("ranks [{}, {ranks} ranks, {}, {}, {}]", mpi.name, compiler.name(), test.mode, test.progress);
-            let mut problem = None;
-            for _ in 0..test.tries {
-                problem = judge(&self.launch(mpi, test, *ranks, &[], &program), test.wanted);
-                if problem.is_none() {
-                    break;
-                }
-            }
-            let by_time = if test.tries > 1 { " (by time)" } else { "" };
-            report.check(&format!("{name}: {}{by_time}", what.join(" ")), problem.into_iter().collect());
+    /// The tests of the table, two at a time: starting and ending ranks is mostly waiting. Those that depend on time run alone.
+    fn tests(&self, mpis: &[Mpi], filter: &str, every: bool, report: &mut Report) {
+        let cells = cells(mpis, filter, every);
+        let (by_time, others): (Vec<_>, Vec<_>) = cells.iter().filter(|cell| !cell.mpi.launch.is_empty() && self.tries(cell.compiler).is_ok()).partition(|cell| cell.test.tries > 1);
+        let mut programs: Vec<(&str, &str)> = cells.iter().map(|cell| (cell.test.name, cell.compiler.name())).collect();
+        programs.sort_unstable();
+        programs.dedup();
+        // What cannot be built says so again below.
+        parallel::map(&programs, 2, |&(name, compiler)| self.test_program(name, if compiler == Gcc.name() { Gcc } else { Clang }).is_ok());
+        let problems = [parallel::map(&others, 2, |cell| self.test(cell)), parallel::map(&by_time, 1, |cell| self.test(cell))].concat();
+        for (cell, problem) in others.iter().chain(&by_time).zip(problems) {
+            report.check(&cell.title(), problem.into_iter().collect());
         }
+    }
+
+    fn test_program(&self, name: &str, compiler: Compiler) -> Result<PathBuf, String> {
+        self.program(compiler, &format!("mpi-bridge/programs/ranks/{name}.c"), &format!("ranks-{name}"))
+    }
+
+    /// What is wrong with a run.
+    fn test(&self, cell: &Cell) -> Option<String> {
+        let program = match self.test_program(cell.test.name, cell.compiler) {
+            Ok(program) => program,
+            Err(why) => return Some(why),
+        };
+        let mut problem = None;
+        for _ in 0..cell.test.tries {
+            problem = judge(&self.launch(cell.mpi, cell.test, cell.ranks, &[], &program), cell.test.wanted);
+            if problem.is_none() {
+                break;
+            }
+        }
+        problem
     }
 
     /// Each with one of the MPIs, in turn.

@@ -39,7 +39,7 @@ pub fn run(places: &Places, jobs: usize, report: &mut Report) {
 
 fn judge_all(bench: &Bench, chosen: &[&'static Mutant], limits: &BTreeMap<Probe, u32>, jobs: usize, report: &mut Report) {
     let start = Instant::now();
-    let caught = in_parallel(chosen, jobs, |mutant| {
+    let caught = parallel::map(chosen, jobs, |mutant| {
         (start.elapsed() < LIMIT).then(|| catch(bench, mutant, limits, ROUNDS).is_some())
     });
     let count = caught.iter().filter(|c| **c == Some(true)).count();
